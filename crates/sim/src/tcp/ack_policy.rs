@@ -46,8 +46,8 @@ pub struct AckPolicy {
     quick: u32,
     /// How long an ACK is delayed (`ato`).
     delay: Duration,
-    /// When the last segment arrived in order.
-    last_data: Option<Time>,
+    /// In which tick the last segment arrived in order.
+    last_data: Option<u64>,
     /// When the delayed ACK is due.
     delayed_due: Time,
     /// When the ACKs put together are due.
@@ -107,13 +107,14 @@ impl AckPolicy {
     /// Linux `tcp_event_data_recv`
     fn see_data(&mut self, now: Time, params: &TcpOptions) {
         let least = params.delayed_ack.unwrap_or_default();
-        let Some(last) = self.last_data.replace(now) else {
+        let tick = params.tick.as_nanos().max(1);
+        let arrived = now.as_nanos() / tick;
+        let Some(last) = self.last_data.replace(arrived) else {
             self.quick = params.quick_start.max(params.quick_acks);
             self.delay = least;
             return;
         };
-        let tick = params.tick.as_nanos().max(1);
-        let gap = Duration::from_nanos((now.as_nanos() / tick - last.as_nanos() / tick) * tick);
+        let gap = Duration::from_nanos((arrived - last) * tick);
         if gap > self.rto(params) {
             self.quick = self.quick.max(params.quick_acks);
         }
@@ -143,14 +144,28 @@ impl AckPolicy {
         if arrival.marked {
             self.be_quick(QUICK_AFTER_MARK, params);
         }
-        let unacknowledged = arrival.rcv_nxt - arrival.acknowledged;
-        let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
         let pushed = arrival.pushed && arrival.in_order;
-        let wanted = enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap || pushed || Self::acks_reduction(arrival, params);
-        if params.delayed_ack.is_none() || wanted {
+        let wanted = arrival.duplicate || arrival.fills_gap || pushed || Self::acks_reduction(arrival, params);
+        if wanted || self.wants(arrival.rcv_nxt - arrival.acknowledged, params) {
             return now;
         }
         if arrival.has_gap { self.compress(now, arrival.rcv_nxt, params) } else { self.delay(now, params) }
+    }
+
+    /// [`AckPolicy::on_segment`] of the next segment in order, where there is no gap and nothing else to tell; `unacknowledged` bytes wait for
+    /// an ACK with it.
+    #[inline]
+    pub fn on_next_segment(&mut self, now: Time, unacknowledged: u64, params: &TcpOptions) -> Time {
+        self.on_handshake(now);
+        self.see_data(now, params);
+        if self.wants(unacknowledged, params) { now } else { self.delay(now, params) }
+    }
+
+    /// Whether so many bytes are to be acknowledged at once.
+    #[inline]
+    fn wants(&self, unacknowledged: u64, params: &TcpOptions) -> bool {
+        let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
+        enough || self.quick > 0 || params.delayed_ack.is_none()
     }
 
     /// Linux `tcp_ecn_accept_cwr`
@@ -237,7 +252,7 @@ mod tests {
         for (quick_acks, reduced, immediate) in [(16, true, true), (16, false, false), (0, true, false)] {
             let params = TcpOptions { delayed_ack, quick_acks, adaptive_delayed_ack: true, ..TcpOptions::default() };
             let mut policy = AckPolicy::new(&params).unwrap();
-            policy.last_data = Some(Time::ZERO);
+            policy.last_data = Some(0);
             let next = first_segment(&params, reduced);
             let now = Time::from_secs_f64(0.001);
             assert_eq!(policy.on_segment(now, &next, &params) == now, immediate, "{quick_acks} {reduced}");

@@ -26,7 +26,8 @@ impl DeliveredBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::sampler::{Delivery, Sampler};
+    use crate::tcp::sampler::Sampler;
+    use crate::tcp::sent_segments::{Delivery, SentSegments};
     use proptest::prelude::*;
     use sojourn_units::Time;
 
@@ -38,9 +39,10 @@ mod tests {
         fn it_counts_what_samples_of_segments_count(
             acks in prop::collection::vec((0..SEGMENTS, prop::collection::vec((0..SEGMENTS, 1..6u64), 0..3)), 1..60),
         ) {
-            let (mut counted, mut sampler, mut una) = (DeliveredBytes::default(), Sampler::default(), 0);
+            let (mut counted, mut una) = (DeliveredBytes::default(), 0);
+            let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
             let size = u64::from(MSS);
-            (0..SEGMENTS + 6).for_each(|n| sampler.on_sent(n * size, (n + 1) * size, Time::ZERO));
+            (0..SEGMENTS + 6).for_each(|n| segments.on_sent(n * size, (n + 1) * size, Time::ZERO, &mut sampler));
             for (ack, reported) in acks {
                 let mut blocks = SackBlocks::default();
                 for (from, length) in reported {
@@ -50,7 +52,7 @@ mod tests {
                 // Now and then an ACK is older than the last one.
                 let ack = if ack % 5 == 0 { ack * size } else { una + ack % 3 * size }.min(SEGMENTS * size);
                 let delivery = Delivery { now: Time::ZERO, ack, sack: Some(&blocks), duplicate: false };
-                let sampled = sampler.on_ack(&delivery, MSS);
+                let sampled = segments.on_ack(&delivery, MSS, &mut sampler);
                 prop_assert_eq!(counted.on_ack(una, ack, Some(&blocks)) as f64 / f64::from(MSS), sampled);
                 una = una.max(ack);
             }

@@ -14,7 +14,9 @@
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `wheel.rs` | when a timer of Linux expires |
 //! | `pacer.rs` | pacing: when the next segment may leave |
-//! | `sampler.rs` | delivery-rate samples: what each ACK delivered of what was sent when |
+//! | `segment.rs` | a segment that was sent, as its sender keeps it |
+//! | `sampler.rs` | delivery-rate samples: what was delivered when a segment left, and what each ACK delivers |
+//! | `sent_segments.rs` | the segments for these, where the recovery strategy keeps none itself |
 //! | `accurate_ecn.rs` | the counts of marked packets in ACKs |
 //! | `mark_feedback.rs` | what ACKs tell of marked packets |
 //! | `sack_blocks.rs` | the SACK blocks of ACKs on their way |
@@ -39,8 +41,10 @@ mod recovery;
 mod rto;
 mod sack_blocks;
 mod sampler;
+mod segment;
 mod sender;
 mod sender_core;
+mod sent_segments;
 mod wheel;
 
 pub use call::{Call, SegmentSink};

@@ -30,13 +30,29 @@ pub struct Pacer {
     quantum_left: f64,
     /// As in Linux: segments that have left, up to the first that is paced.
     linux: Option<u32>,
+    /// What segments of the last size take at the last rate.
+    gap: Gap,
+}
+
+/// The time that so many segments take at a rate.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    segments: f64,
+    rate: f64,
+    time: Duration,
+}
+
+impl Gap {
+    fn new(segments: f64, rate: f64) -> Gap {
+        Gap { segments, rate, time: Duration::from_secs_f64((segments / rate).min(LONGEST_GAP)) }
+    }
 }
 
 impl Pacer {
     /// A pacer that lets the first quantum go at once.
     pub fn new(params: &TcpOptions) -> Pacer {
         let linux = params.linux_pacing.then_some(0);
-        Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0, linux }
+        Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0, linux, gap: Gap::new(1.0, 1.0) }
     }
 
     /// When the next segment may leave: `None` for now, at once or with the next quantum.
@@ -74,7 +90,10 @@ impl Pacer {
         if unpaced {
             return;
         }
-        let gap = Duration::from_secs_f64((segments / pace.rate).min(LONGEST_GAP));
+        if self.gap.segments != segments || self.gap.rate != pace.rate {
+            self.gap = Gap::new(segments, pace.rate);
+        }
+        let gap = self.gap.time;
         let made_up = if self.linux.is_some() { late.min(gap / 2) } else { Duration::ZERO };
         self.next_send_time += gap - made_up;
         self.quantum_left -= segments;

@@ -1,26 +1,4 @@
-//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived. And the segments of a sender, found by
-//! their bytes.
-
-use std::collections::VecDeque;
-use std::ops::Range;
-
-/// A segment of a sender.
-pub trait HasBytes {
-    /// Its bytes.
-    fn bytes(&self) -> Range<u64>;
-}
-
-/// The index of the first of these segments that starts at `seq` or above. They follow each other without a gap, and nearly all have one
-/// length, so that it mostly is where it is looked for first.
-#[inline]
-pub fn first_from<S: HasBytes>(segments: &VecDeque<S>, seq: u64) -> usize {
-    let Some(Range { start, end }) = segments.front().map(HasBytes::bytes).filter(|first| first.start < seq) else { return 0 };
-    let guess = ((seq - start) / (end - start)) as usize;
-    match segments.get(guess) {
-        Some(segment) if segment.bytes().start == seq => guess,
-        _ => segments.partition_point(|segment| segment.bytes().start < seq),
-    }
-}
+//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
 
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]

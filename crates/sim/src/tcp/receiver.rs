@@ -117,7 +117,7 @@ impl Receiver {
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
         let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params.agreed_ecn()));
-        let plain = rules.as_ref().is_none_or(|rules| rules.window.is_none() && rules.policy.is_none()) && !marks.counts();
+        let plain = rules.as_ref().map_or(!marks.counts(), |rules| rules.window.is_none());
         Ok(Receiver { predicts: predicts && plain && is_exact_clock(params), marks, rules, ..Receiver::default() })
     }
 
@@ -179,7 +179,7 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let length = u64::from(segment.size).wrapping_sub(u64::from(params.header));
-        if self.predictable && segment.flags & !flag::ECT == 0 && segment.seq == self.rcv_nxt && length > 0 {
+        if self.predictable && segment.flags & !(flag::ECT | flag::ECT1) == 0 && segment.seq == self.rcv_nxt && length > 0 {
             return self.on_predicted_segment(now, segment, length, params, ack);
         }
         self.on_any_segment(now, segment, params, pool, ack)
@@ -194,6 +194,10 @@ impl Receiver {
             self.ts_recent = segment.stamp;
         }
         if let Some(rules) = &mut self.rules {
+            if rules.policy.is_some() || self.marks.counts() {
+                let acks = self.ask_rules(now, segment, params, ack);
+                return Received { readable: length, acks };
+            }
             if let Some(delay) = params.delayed_ack
                 && self.unacked_segments < params.ack_every
             {
@@ -202,27 +206,60 @@ impl Receiver {
             }
             rules.delayed_ack_due = Time::NEVER;
         }
+        *ack = self.plain_ack(now, segment, 0, params);
+        Received { readable: length, acks: true }
+    }
+
+    /// The ACK of a segment where there is no gap, no clock of its own and no limit on the window; `marks` are the flags that tell of marks.
+    #[inline(always)]
+    fn plain_ack(&mut self, now: Time, segment: &Packet, marks: u16, params: &TcpOptions) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        *ack = Packet {
+        Packet {
             seq: self.rcv_nxt,
             stamp: self.ts_recent,
             peer: now,
             flow: segment.flow,
             extra: 0,
             size: params.header as u16,
-            flags: flag::ACK | flag::BACK,
+            flags: flag::ACK | flag::BACK | marks,
             window: u16::MAX,
             incarnation: segment.incarnation,
-        };
-        Received { readable: length, acks: true }
+        }
+    }
+
+    /// The segment of [`Receiver::on_predicted_segment`] has arrived, where there is a policy or marks are counted: writes its ACK to `ack`
+    /// if that does not wait, and says whether.
+    #[inline(never)]
+    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, ack: &mut Packet) -> bool {
+        let Some(rules) = self.rules.as_deref_mut() else { return false };
+        if self.marks.counts() {
+            self.marks.take(segment);
+        }
+        if let Some(policy) = &mut rules.policy {
+            rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
+            if rules.delayed_ack_due > now {
+                return false;
+            }
+            policy.on_ack_sent(params);
+        } else if let Some(delay) = params.delayed_ack
+            && self.unacked_segments < params.ack_every
+        {
+            rules.delay(now, delay);
+            return false;
+        }
+        rules.delayed_ack_due = Time::NEVER;
+        let marks = self.marks.report();
+        *ack = self.plain_ack(now, segment, marks, params);
+        true
     }
 
     /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
     #[inline(never)]
     fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
-        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes;
+        let reports = self.policy().is_some_and(|policy| policy.duplicate.is_some());
+        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
         received
     }
 

@@ -195,6 +195,7 @@ impl Sender {
         Progress::Going
     }
 
+    #[cold]
     fn on_window_update<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.core.stop_persist_timer(call);
         if !self.core.in_recovery() && !self.recovery.has_dupacks() {

@@ -124,13 +124,14 @@ impl Bbr {
 
     /// `CheckDrainDone` (draft-ietf-ccwg-bbr#5.3.2).
     pub(super) fn check_drain_done(&mut self, sample: &RateSample) {
-        let drained = sample.in_flight <= self.inflight(self.bw, 1.0);
-        if self.state == State::Drain && (drained || self.round_count > self.drain_start_round + DRAIN_ROUNDS) {
+        let drained = || sample.in_flight <= self.inflight(self.bw, 1.0);
+        if self.state == State::Drain && (self.round_count > self.drain_start_round + DRAIN_ROUNDS || drained()) {
             self.start_probe_bw_down(sample.now);
         }
     }
 
     /// `StartProbeBW_DOWN` (draft-ietf-ccwg-bbr#5.3.3.9).
+    #[cold]
     pub(super) fn start_probe_bw_down(&mut self, now: Time) {
         self.reset_congestion_signals();
         self.probe_up_acked_per_inc = f64::INFINITY;
@@ -142,6 +143,7 @@ impl Bbr {
     }
 
     /// `PickProbeWait` (draft-ietf-ccwg-bbr#5.3.3.8.3).
+    #[cold]
     fn pick_probe_wait(&mut self, now: Time) {
         let mut random = Stream::named(now.as_nanos(), "bbr3");
         self.rounds_since_probe_up = random.below(2);
@@ -149,6 +151,7 @@ impl Bbr {
     }
 
     /// `StartProbeBW_REFILL` (draft-ietf-ccwg-bbr#5.3.3.9).
+    #[cold]
     pub(super) fn start_probe_bw_refill(&mut self) {
         self.reset_short_term_model();
         self.bw_probe_up_rounds = 0;
@@ -160,6 +163,7 @@ impl Bbr {
     }
 
     /// `StartProbeBW_UP` (draft-ietf-ccwg-bbr#5.3.3.9).
+    #[cold]
     fn start_probe_bw_up(&mut self, sample: &RateSample) {
         self.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
@@ -229,6 +233,7 @@ impl Bbr {
     }
 
     /// `RaiseInflightLongtermSlope` (draft-ietf-ccwg-bbr#5.3.3.9).
+    #[cold]
     pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1u32 << self.bw_probe_up_rounds);
         self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(MAX_UP_ROUNDS);
@@ -253,6 +258,7 @@ impl Bbr {
     }
 
     /// `HandleProbeRTT` (draft-ietf-ccwg-bbr#5.3.4.3).
+    #[cold]
     fn handle_probe_rtt(&mut self, sample: &RateSample) {
         if self.probe_rtt_done_stamp.is_none() {
             if sample.in_flight <= self.probe_rtt_cwnd() {
@@ -269,6 +275,7 @@ impl Bbr {
     }
 
     /// `CheckProbeRTTDone`, `ExitProbeRTT` (draft-ietf-ccwg-bbr#5.3.4.3, draft-ietf-ccwg-bbr#5.3.4.4).
+    #[cold]
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt_done_stamp.is_none_or(|done| now <= done) {
             return;

@@ -14,6 +14,7 @@ impl Bbr {
     }
 
     /// `AdvanceMaxBwFilter` (draft-ietf-ccwg-bbr#5.5.6); a cycle without a sample does not count.
+    #[cold]
     fn advance_max_bw_filter(&mut self) {
         if self.max_bw_filter[1] > 0.0 {
             self.max_bw_filter = [self.max_bw_filter[1], 0.0];
@@ -71,6 +72,7 @@ impl Bbr {
     }
 
     /// `InitLowerBounds`, `LossLowerBounds` (draft-ietf-ccwg-bbr#5.5.10.3).
+    #[cold]
     fn lower_short_term_model(&mut self) {
         if self.bw_shortterm.is_infinite() {
             self.bw_shortterm = self.max_bw();
@@ -198,6 +200,7 @@ impl Bbr {
     }
 
     /// `HandleInflightTooHigh` (draft-ietf-ccwg-bbr#5.5.10.2).
+    #[cold]
     fn handle_inflight_too_high(&mut self, tx_in_flight: f64, lost: &LostSegment) {
         self.prev_probe_too_high = true;
         self.is_bw_probe_sample = false;
@@ -212,6 +215,7 @@ impl Bbr {
 
     /// `SaveStateUponLoss` (draft-ietf-ccwg-bbr#5.5.11.1): once for the losses of a recovery. Later ones of them, and the beginning of
     /// the recovery, would save what the first has made of the model.
+    #[cold]
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         if core::mem::replace(&mut self.has_saved, true) {
@@ -224,6 +228,7 @@ impl Bbr {
     }
 
     /// `HandleSpuriousLossDetection` (draft-ietf-ccwg-bbr#5.5.11.2).
+    #[cold]
     pub(super) fn handle_spurious_loss_detection(&mut self) {
         self.restore_cwnd();
         self.is_loss_in_round = false;

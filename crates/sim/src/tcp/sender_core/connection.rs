@@ -44,6 +44,7 @@ impl SenderCore {
     }
 
     /// The SYN-ACK arrives; says whether it opened the connection.
+    #[cold]
     pub fn on_syn_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
         if self.state != State::SynSent {
             return false;
@@ -100,6 +101,7 @@ impl SenderCore {
     }
 
     /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1).
+    #[cold]
     fn restart_after_idle<O>(&mut self, call: &Call<O>) {
         let idle = self.idle_time(call.now) > self.rtt.rto();
         if call.params.restart_after_idle && !self.owns_window() && self.snd_una == self.snd_max && idle {
@@ -107,6 +109,7 @@ impl SenderCore {
         }
     }
 
+    #[cold]
     fn send_syn<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.syns_sent = self.syns_sent.saturating_add(1);
         if self.timed.end == 0 && self.syns_sent == 1 {
@@ -116,6 +119,7 @@ impl SenderCore {
         self.send_header(0, flag::SYN, call);
     }
 
+    #[cold]
     fn on_syn_timeout<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.rtt.back_off(call.params);
         if call.params.handshake == Handshake::OneWay {
@@ -126,6 +130,7 @@ impl SenderCore {
     }
 
     /// Everything is acknowledged and the application has closed.
+    #[cold]
     pub fn finish<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.state = State::Finished;
         self.timer = Time::NEVER;
@@ -145,6 +150,7 @@ impl SenderCore {
     }
 
     /// The receive window changed while nothing is in flight: the persist timer stops.
+    #[cold]
     pub fn stop_persist_timer<O>(&mut self, call: &Call<O>) {
         if self.snd_una == self.snd_max && !self.waits_for_rto() {
             self.rtt.end_backoff(call.params);
@@ -153,6 +159,7 @@ impl SenderCore {
     }
 
     /// Sends an empty segment, which the receiver must acknowledge, and doubles the time to the next one (rfc9293#3.8.6.1).
+    #[cold]
     fn send_window_probe<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.rtt.back_off(call.params);
         self.start_timer(call);

@@ -60,10 +60,13 @@ impl SenderCore {
         if seq < self.snd_max {
             self.lose(seq..seq + length, call);
         }
+        if self.path.is_some() {
+            self.track_transmission(seq..seq + length, call);
+        }
         self.transmit_bytes(seq, length, 0, call);
     }
 
-    /// Sends `length` bytes from `seq` on, with these flags and others where they belong.
+    /// Sends `length` bytes from `seq` on, which the pace and the samples know of, with these flags and others where they belong.
     #[inline(always)]
     pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, flags: u16, call: &mut Call<O>) {
         let params = call.params;
@@ -90,9 +93,6 @@ impl SenderCore {
             self.stats.retransmitted += u64::from(counts);
         } else if self.timed.end == 0 {
             self.timed = TimedSegment { end, sent: call.now };
-        }
-        if self.path.is_some() {
-            self.track_transmission(seq..end, call);
         }
         // A retransmission can end above snd_max: a short segment is sent again with data written since.
         self.snd_max = self.snd_max.max(end);

@@ -8,8 +8,10 @@ use crate::tcp::call::Call;
 use crate::tcp::delivered::DeliveredBytes;
 use crate::tcp::pacer::Pacer;
 use crate::tcp::sack_blocks::SackBlocks;
-use crate::tcp::sampler::{Delivery, Sampler, Standing};
-use sojourn_cc::{AnyController, CongestionController, LossState, Pacing, RateSample};
+use crate::tcp::sampler::{Sampler, Standing};
+use crate::tcp::segment::{Segment, Sending};
+use crate::tcp::sent_segments::{Delivery, SentSegments};
+use sojourn_cc::{AnyController, CongestionController, LossState, Pacing};
 use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
@@ -30,6 +32,8 @@ pub struct Path {
     /// When pacing lets the next segment go, if the windows would let it go now.
     pub pace_due: Time,
     sampler: Option<Sampler>,
+    /// The segments that are sampled, where the recovery strategy keeps none itself.
+    segments: SentSegments,
     /// Whether the controller takes the samples; else they serve the counts of marks alone.
     samples: bool,
     /// What serves the counts of marks where there are no samples.
@@ -52,6 +56,7 @@ impl Path {
             pacer: paces.then(|| Pacer::new(params)),
             pace_due: Time::NEVER,
             sampler: samples.then(Sampler::default),
+            segments: SentSegments::default(),
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),
             marks: ecn.is_accurate().then_some(MarkReader::NEW),
@@ -63,7 +68,7 @@ impl Path {
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.delivered.memory()
+        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.segments.memory() + self.delivered.memory()
     }
 }
 
@@ -107,8 +112,8 @@ impl SenderCore {
 
     /// The pace now; `None` without one.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
-        let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
-        self.cc.pacing().or_else(|| pace_of_window(&self.cc, in_flight, self.rtt.srtt()))
+        let in_flight = || (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
+        self.cc.pacing().or_else(|| pace_of_window(&self.cc, in_flight(), self.rtt.srtt()))
     }
 
     /// Whether pacing holds the next segment back; then the timer goes on with it.
@@ -151,20 +156,41 @@ impl SenderCore {
         }
     }
 
-    /// A segment is about to leave.
+    /// These bytes are about to leave, from a recovery strategy that keeps no segments.
     #[inline(never)]
     pub(super) fn track_transmission<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
+        let size = bytes.end - bytes.start;
+        self.track(size, call, |sampler, segments| segments.on_sent(bytes.start, bytes.end, call.now, sampler));
+    }
+
+    /// A new segment of so many bytes is about to leave, and the recovery strategy keeps it: gives what is to be kept with it.
+    #[inline]
+    pub fn track_new<O>(&mut self, size: u64, call: &Call<O>) -> Sending {
+        if self.path.is_none() { Sending::default() } else { self.track(size, call, |sampler, _| sampler.on_sent(size, call.now)) }
+    }
+
+    /// A segment that the recovery strategy keeps is about to leave again.
+    pub fn track_again<O>(&mut self, segment: &mut Segment, call: &Call<O>) {
+        self.track(segment.size(), call, |sampler, _| sampler.on_sent_again(segment, call.now));
+    }
+
+    /// So many bytes are about to leave: `sample` takes them, and the pace counts them.
+    #[inline(always)]
+    fn track<O, T: Default>(&mut self, size: u64, call: &Call<O>, sample: impl FnOnce(&mut Sampler, &mut SentSegments) -> T) -> T {
         let pace = self.pace(call.params);
-        let Some(path) = &mut self.path else { return };
+        let Some(path) = &mut self.path else { return T::default() };
+        let mut sampled = T::default();
         if let Some(sampler) = &mut path.sampler {
             if sampler.in_flight() == 0 && path.samples {
                 self.cc.on_restart(call.now, self.rtt.srtt(), sampler.is_app_limited());
             }
-            sampler.on_sent(bytes.start, bytes.end, call.now);
+            sampled = sample(sampler, &mut path.segments);
         }
         if let Some(pacer) = &mut path.pacer {
-            pacer.on_sent(call.now, (bytes.end - bytes.start) as f64 / f64::from(call.params.mss), pace);
+            let mss = u64::from(call.params.mss);
+            pacer.on_sent(call.now, if size == mss { 1.0 } else { size as f64 / mss as f64 }, pace);
         }
+        sampled
     }
 
     /// How far a recovery strategy without states of its own is with the repair of losses.
@@ -180,7 +206,8 @@ impl SenderCore {
         let told = self.path.as_ref().and_then(|path| path.state);
         let state = told.unwrap_or_else(|| self.loss_state());
         let selective_acks = params.recovery == Recovery::Sack;
-        Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss }
+        let marked = self.path.as_ref().map_or(0.0, |path| path.marked);
+        Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss, marked }
     }
 
     /// A recovery strategy with states of its own is in this one.
@@ -198,7 +225,19 @@ impl SenderCore {
         let standing = self.standing(call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         if let Some(sampler) = &mut path.sampler {
-            sampler.lose(bytes, call.now, standing, |lost| cc.on_lost(lost));
+            path.segments.lose(bytes, call.now, standing, &mut |lost| cc.on_lost(lost), sampler);
+        }
+    }
+
+    /// Takes a segment that the recovery strategy keeps for lost, also if it was sent again.
+    pub fn lose_segment<O>(&mut self, segment: &mut Segment, call: &Call<O>) {
+        if self.path.is_none() {
+            return;
+        }
+        let standing = self.standing(call.params);
+        let SenderCore { path: Some(path), cc, .. } = self else { return };
+        if let Some(sampler) = &mut path.sampler {
+            sampler.lose(segment, call.now, standing, &mut |lost| cc.on_lost(lost));
         }
     }
 
@@ -211,11 +250,11 @@ impl SenderCore {
         let standing = self.standing(call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         if let Some(sampler) = &mut path.sampler {
-            sampler.lose_below(end, call.now, standing, |lost| cc.on_lost(lost));
+            path.segments.lose_below(end, call.now, standing, &mut |lost| cc.on_lost(lost), sampler);
         }
     }
 
-    /// What is taken for lost was late: rate samples count it as in flight again.
+    /// What is taken for lost was late: rate samples count it as in flight again. The recovery strategy keeps the segments.
     pub fn unmark_lost(&mut self) {
         if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) {
             sampler.unmark_lost();
@@ -230,7 +269,10 @@ impl SenderCore {
         let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
         let SenderCore { path: Some(path), snd_una, .. } = self else { return false };
         let newly_acked = match &mut path.sampler {
-            Some(sampler) => sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, call.params.mss),
+            Some(sampler) => {
+                let delivery = Delivery { now: call.now, ack: ack.seq, sack, duplicate };
+                path.segments.on_ack(&delivery, call.params.mss, sampler)
+            }
             None if path.marks.is_some() => path.delivered.on_ack(*snd_una, ack.seq, sack) as f64 / f64::from(call.params.mss),
             None => return false,
         };
@@ -247,7 +289,7 @@ impl SenderCore {
     }
 
     /// An ACK arrives, and the recovery strategy, which keeps the segments, is about to say what it delivers, until
-    /// [`SenderCore::end_delivery`]. Gives what is to be told of each segment that SACK blocks newly report.
+    /// [`SenderCore::end_delivery`]. Gives what is to be told of each segment that it delivers.
     #[inline]
     pub fn begin_delivery(&mut self, ack: &IncomingAck, params: &TcpOptions) -> Option<&mut Sampler> {
         self.path.as_ref()?;
@@ -257,13 +299,13 @@ impl SenderCore {
         Some(sampler)
     }
 
-    /// The ACK has newly delivered so many bytes in all; it moves `snd_una` later. Says whether it tells of marks.
+    /// The ACK has newly delivered so many bytes in all, and `head` is the first segment that is left; it moves `snd_una` later. Says
+    /// whether it tells of marks.
     #[inline]
-    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, call: &Call<O>) -> bool {
+    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, head: Option<&Segment>, call: &Call<O>) -> bool {
         let Some(path) = &mut self.path else { return false };
         if let Some(sampler) = &mut path.sampler {
-            sampler.take_acknowledged(ack.packet.seq, call.now);
-            sampler.end_ack(call.params.mss);
+            sampler.end_ack(head, call.params.mss);
         }
         let newly_acked = bytes as f64 / f64::from(call.params.mss);
         path.marks.is_some() && self.read_marks(ack.packet, ack.sack.is_some(), newly_acked, call.params)
@@ -278,10 +320,9 @@ impl SenderCore {
         }
         let standing = self.standing(call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
-        let marked = path.marked;
         let Some(sampler) = &mut path.sampler else { return };
         let Some(sample) = sampler.sample(call.now, standing) else { return };
-        cc.on_sample(&RateSample { marked, ..sample });
+        cc.on_sample(&sample);
         if cc.limits_samples() {
             sampler.limit();
         }

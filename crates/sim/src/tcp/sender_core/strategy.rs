@@ -42,7 +42,8 @@ impl SenderCore {
         self.snd_nxt..self.snd_nxt + self.segment_length(self.snd_nxt, params)
     }
 
-    /// Sends these bytes as one segment with these flags: the next new one, or one that was sent before.
+    /// Sends these bytes as one segment with these flags: the next new one, or one that was sent before. [`SenderCore::track_new`] or
+    /// [`SenderCore::track_again`] comes before.
     pub fn transmit_segment<O: SegmentSink>(&mut self, bytes: &Range<u64>, flags: u16, call: &mut Call<O>) {
         self.transmit_bytes(bytes.start, bytes.end - bytes.start, flags, call);
         self.snd_nxt = self.snd_nxt.max(bytes.end);

@@ -2,9 +2,9 @@
 
 use super::prr::Prr;
 use super::rack::Arrival;
-use super::sent::Segment;
 use super::{Brought, RackTlp};
 use crate::tcp::call::Call;
+use crate::tcp::segment::Segment;
 use crate::tcp::sender_core::SenderCore;
 use sojourn_cc::{LossState, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
@@ -147,13 +147,14 @@ impl RackTlp {
     pub(super) fn detect<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) -> Option<Duration> {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
-        let report = |segment: &Segment| sender.lose(segment.start..segment.end, call);
+        let report = |segment: &mut Segment| sender.lose_segment(segment, call);
         let (lost, timeout) = self.rack.detect(&mut self.sent, in_recovery, arrival, report);
         self.newly_lost += lost;
         timeout
     }
 
     /// Linux `tcp_process_loss`
+    #[cold]
     fn process_loss(&mut self, sender: &mut SenderCore, brought: &Brought, params: &TcpOptions) -> Resend {
         if brought.advanced && params.undo && self.try_undo_timeout(sender, false) {
             return Resend::Nothing;
@@ -211,6 +212,7 @@ impl RackTlp {
     }
 
     /// A mark is echoed (Linux `tcp_enter_cwr`).
+    #[cold]
     fn enter_cwr<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         self.undo.set_before(None);
         if matches!(self.state, State::Open | State::Disorder) {
@@ -222,6 +224,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_enter_recovery`; without an ACK that brought something, a timer found the loss.
+    #[cold]
     pub(super) fn enter_recovery<O>(&mut self, sender: &mut SenderCore, brought: Option<&mut Brought>, call: &Call<O>) {
         let ece = brought.as_ref().is_some_and(|brought| brought.ece);
         if let Some(brought) = brought {
@@ -250,6 +253,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_init_cwnd_reduction`
+    #[cold]
     pub(super) fn start_reduction<O>(&mut self, sender: &mut SenderCore, signal: Signal, call: &Call<O>) {
         self.high_seq = sender.snd_max();
         self.probe = None;

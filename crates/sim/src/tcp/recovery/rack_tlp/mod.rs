@@ -26,13 +26,15 @@ mod writes;
 
 use super::loss_recovery::LossRecovery;
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::sampler::Sampler;
+use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
 use alert::{Resend, State};
 use output::Usage;
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
-use sent::{Segment, SentQueue, tag};
+use sent::SentQueue;
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -153,16 +155,20 @@ impl RackTlp {
             ..Brought::default()
         };
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
-        let mut delivered = self.take_sacks(ack, arrival, &mut brought, sender.begin_delivery(ack, call.params));
-        self.note_reordering(&mut brought, prior_una, call.params);
+        let mut sampler = sender.begin_delivery(ack, call.params);
+        let mut delivered = 0;
+        if let Some(blocks) = ack.sack {
+            delivered = self.take_sacks(blocks, ack.packet.seq, arrival, &mut brought, sampler.as_deref_mut());
+            self.note_reordering(&mut brought, prior_una, call.params);
+        }
         if brought.advanced {
             self.timeouts = 0;
-            self.take_cumulative(ack, arrival, &mut brought, call.params);
+            self.take_cumulative(ack, arrival, &mut brought, call.params, sampler);
             self.note_reordering(&mut brought, ack.packet.seq, call.params);
             delivered += ack.packet.seq - prior_una - self.sent.forget_below(ack.packet.seq);
             self.writes.forget_below(ack.packet.seq);
         }
-        brought.ece |= sender.end_delivery(ack, delivered, call);
+        brought.ece |= sender.end_delivery(ack, delivered, self.sent.head(), call);
         if brought.advanced {
             sender.accept_partial_ack(ack);
         }
@@ -179,28 +185,35 @@ impl RackTlp {
         }
     }
 
-    /// Takes SACK blocks; gives the bytes that they newly report.
-    fn take_sacks(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought, mut sampler: Option<&mut Sampler>) -> u64 {
-        let Some(blocks) = ack.sack else { return 0 };
+    /// Takes the SACK blocks of an ACK with this number; gives the bytes that they newly report.
+    fn take_sacks(
+        &mut self,
+        blocks: &SackBlocks,
+        number: u64,
+        arrival: Arrival,
+        brought: &mut Brought,
+        mut sampler: Option<&mut Sampler>,
+    ) -> u64 {
         let prior_una = brought.prior_una;
-        if let Some((from, to)) = blocks.duplicate(ack.packet.seq) {
+        if let Some((from, to)) = blocks.duplicate(number) {
             brought.duplicate = true;
             let seen = self.sent.sack_duplicate(from, to);
             self.undo.on_duplicate(from, to, prior_una, seen);
         }
-        let mut sorted: Vec<(u64, u64)> = Vec::new();
-        std::mem::swap(&mut sorted, &mut self.usage.blocks);
-        sorted.clear();
-        sorted.extend(blocks.iter().filter(|&(_, to)| to > prior_una && to <= self.sent.end()));
-        sorted.sort_unstable();
+        let is_new = |&(from, to): &(u64, u64)| to > prior_una && to <= self.sent.end() && !self.sent.has_sacked(from.max(prior_una), to);
+        let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
+        for block in blocks.iter().filter(is_new) {
+            (new[count], count) = (block, count + 1);
+        }
+        new[..count].sort_unstable();
         let mut delivered = 0;
-        for &(from, to) in &sorted {
+        for &(from, to) in &new[..count] {
             let highest = self.sent.highest_sacked(prior_una);
             let (rack, high_seq) = (&mut self.rack, self.high_seq);
-            delivered += self.sent.sack(from.max(prior_una), to, |place, segment| {
+            delivered += self.sent.sack(from.max(prior_una), to, |segment| {
                 rack.advance(segment, arrival);
                 if let Some(sampler) = &mut sampler {
-                    sampler.take(place, arrival.now);
+                    sampler.take(segment, arrival.now);
                 }
                 brought.sacked = true;
                 brought.delivered += 1;
@@ -208,17 +221,26 @@ impl RackTlp {
                     if segment.start < highest {
                         brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
                     }
-                    brought.original |= segment.end <= high_seq;
+                    brought.original |= segment.end() <= high_seq;
                     brought.sacked_sent = Brought::span(brought.sacked_sent, segment);
                 }
             });
         }
-        self.usage.blocks = sorted;
         delivered
     }
 
-    fn take_cumulative(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought, params: &TcpOptions) {
+    fn take_cumulative(
+        &mut self,
+        ack: &IncomingAck,
+        arrival: Arrival,
+        brought: &mut Brought,
+        params: &TcpOptions,
+        mut sampler: Option<&mut Sampler>,
+    ) {
         while let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
+            if let Some(sampler) = &mut sampler {
+                sampler.take(&segment, arrival.now);
+            }
             brought.acked = true;
             brought.covered += 1;
             let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
@@ -226,7 +248,7 @@ impl RackTlp {
                 brought.retransmitted = true;
             } else if !segment.has(tag::SACKED) {
                 brought.acked_sent = Brought::span(brought.acked_sent, &segment);
-                brought.original |= segment.end <= self.high_seq;
+                brought.original |= segment.end() <= self.high_seq;
                 if segment.start < brought.prior_highest {
                     brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
                 }

@@ -17,8 +17,6 @@ pub struct Usage {
     max_packets_out: u32,
     /// It ends when this byte is acknowledged.
     end: u64,
-    /// Room for the SACK blocks of an ACK.
-    pub(super) blocks: Vec<(u64, u64)>,
 }
 
 impl Usage {
@@ -65,7 +63,8 @@ impl RackTlp {
     pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         let first = self.sent.packets_out() == 0;
         let bytes = sender.next_segment(call.params);
-        self.sent.push(bytes.clone(), call.now);
+        let sending = sender.track_new(bytes.end - bytes.start, call);
+        self.sent.push(&bytes, call.now, sending);
         self.transmit(bytes, sender, call);
         first || self.pending == Pending::Probe
     }
@@ -105,14 +104,22 @@ impl RackTlp {
 
     /// Sends one segment again (Linux `tcp_retransmit_skb`).
     pub(super) fn retransmit<O: SegmentSink>(&mut self, number: u64, sender: &mut SenderCore, call: &mut Call<O>) {
-        if let Some(bytes) = self.sent.resend(number, call.now, false) {
-            self.transmit(bytes, sender, call);
+        if self.transmit_again(number, false, sender, call) {
             self.undo.on_retransmission(call.now);
         }
     }
 
+    /// Sends one segment again, as a probe of the tail or else as a retransmission. Says whether there is one with this number.
+    pub(super) fn transmit_again<O: SegmentSink>(&mut self, number: u64, probe: bool, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        let Some(segment) = self.sent.resend(number, call.now, probe) else { return false };
+        sender.track_again(segment, call);
+        let bytes = segment.start..segment.end();
+        self.transmit(bytes, sender, call);
+        true
+    }
+
     /// Sends these bytes as one segment.
-    pub(super) fn transmit<O: SegmentSink>(&self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
+    fn transmit<O: SegmentSink>(&self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
         sender.transmit_segment(&bytes, if self.writes.end_in(&bytes) { flag::PSH } else { 0 }, call);
     }
 

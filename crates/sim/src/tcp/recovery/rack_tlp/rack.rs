@@ -1,6 +1,7 @@
 //! Loss detection by time (rfc8985#6): a segment is lost if one that was sent later has arrived, and enough time has passed.
 
-use super::sent::{Segment, SentQueue, tag};
+use super::sent::SentQueue;
+use crate::tcp::segment::{Segment, tag};
 use sojourn_units::{Duration, Time};
 
 /// Recoveries for which a wider reordering window is kept (rfc8985#6.2 step 4).
@@ -66,8 +67,8 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
-        if (segment.sent, segment.end) > (self.xmit_ts, self.end_seq) {
-            (self.xmit_ts, self.end_seq) = (segment.sent, segment.end);
+        if (segment.sent, segment.end()) > (self.xmit_ts, self.end_seq) {
+            (self.xmit_ts, self.end_seq) = (segment.sent, segment.end());
         }
     }
 
@@ -87,13 +88,13 @@ impl Rack {
         sent: &mut SentQueue,
         in_recovery: bool,
         arrival: Arrival,
-        mut report: impl FnMut(&Segment),
+        mut report: impl FnMut(&mut Segment),
     ) -> (u32, Option<Duration>) {
         self.advanced = false;
         let window = self.rtt + self.reo_wnd(in_recovery, sent.sacked_out, arrival.min_rtt, arrival.srtt);
         let mut timeout = None;
         let lost = sent.mark_lost_by_time(|segment| {
-            if (self.xmit_ts, self.end_seq) <= (segment.sent, segment.end) {
+            if (self.xmit_ts, self.end_seq) <= (segment.sent, segment.end()) {
                 return None;
             }
             let due = segment.sent + window;

@@ -1,47 +1,12 @@
 //! The segments that are outstanding, with what is known of each.
 
-use crate::tcp::ranges::{HasBytes, Ranges, first_from};
+use crate::tcp::ranges::Ranges;
+use crate::tcp::segment::{Segment, Sending, first_from, tag};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What is known of a segment.
-pub mod tag {
-    /// The receiver has it, by a SACK block.
-    pub const SACKED: u8 = 1;
-    /// It was lost; if `RETRANSMITTED` too, its retransmission is in flight.
-    pub const LOST: u8 = 2;
-    /// Its retransmission is in flight.
-    pub const RETRANSMITTED: u8 = 4;
-    /// It was sent more than once.
-    pub const EVER_RETRANSMITTED: u8 = 8;
-}
-
-/// A segment that was sent and is not acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment {
-    /// Its first byte.
-    pub start: u64,
-    /// One past its last byte.
-    pub end: u64,
-    /// When it was sent last.
-    pub sent: Time,
-    tags: u8,
-}
-
-impl HasBytes for Segment {
-    fn bytes(&self) -> Range<u64> {
-        self.start..self.end
-    }
-}
-
 impl Segment {
-    /// Whether it has one of these tags.
-    #[inline]
-    pub fn has(&self, tags: u8) -> bool {
-        self.tags & tags != 0
-    }
-
     /// Whether it was lost and is not sent again.
     fn waits(&self) -> bool {
         self.has(tag::LOST) && !self.has(tag::SACKED | tag::RETRANSMITTED)
@@ -66,8 +31,10 @@ pub struct SentQueue {
     segments: VecDeque<Segment>,
     /// The number of the first of them.
     first: u64,
-    /// Their transmissions in the order of time; some are outdated.
+    /// Their transmissions in the order of time, as far as they were looked at; some are outdated.
     by_time: VecDeque<Transmission>,
+    /// The first transmission of this segment and of those after it is not listed yet.
+    unlisted: u64,
     /// SACKed bytes.
     sacked: Ranges,
     /// Segments that the receiver has above the first gap.
@@ -98,7 +65,7 @@ impl SentQueue {
 
     /// One past the last byte sent; 0 if nothing is outstanding.
     pub fn end(&self) -> u64 {
-        self.segments.back().map_or(0, |last| last.end)
+        self.segments.back().map_or(0, Segment::end)
     }
 
     /// Whether this is the number of the first outstanding segment.
@@ -111,10 +78,10 @@ impl SentQueue {
         (self.first + self.segments.len() as u64).checked_sub(1).filter(|_| !self.segments.is_empty())
     }
 
-    /// A new segment was sent.
-    pub fn push(&mut self, bytes: Range<u64>, now: Time) {
-        self.by_time.push_back(Transmission { number: self.first + self.segments.len() as u64, sent: now });
-        self.segments.push_back(Segment { start: bytes.start, end: bytes.end, sent: now, tags: 0 });
+    /// A new segment is sent.
+    #[inline]
+    pub fn push(&mut self, bytes: &Range<u64>, now: Time, sending: Sending) {
+        self.segments.push_back(Segment::new(bytes.start, bytes.end, now, sending));
     }
 
     fn get(&self, number: u64) -> Option<&Segment> {
@@ -127,9 +94,10 @@ impl SentQueue {
 
     /// Takes out the first segment if everything of it is acknowledged.
     pub fn pop_acknowledged(&mut self, snd_una: u64) -> Option<Segment> {
-        let segment = *self.segments.front().filter(|segment| segment.end <= snd_una)?;
+        let segment = *self.segments.front().filter(|segment| segment.end() <= snd_una)?;
         self.segments.pop_front();
         self.first += 1;
+        self.unlisted = self.unlisted.max(self.first);
         self.hint = self.hint.max(self.first);
         self.sacked_out -= u32::from(segment.has(tag::SACKED));
         self.lost_out -= u32::from(segment.has(tag::LOST));
@@ -151,9 +119,15 @@ impl SentQueue {
         self.sacked.end().max(snd_una)
     }
 
-    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before, with its place. Gives
-    /// the bytes that it newly reports.
-    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(usize, &Segment)) -> u64 {
+    /// Whether all of these bytes are known to have arrived.
+    #[inline]
+    pub fn has_sacked(&self, from: u64, to: u64) -> bool {
+        self.sacked.gap_from(from) >= to
+    }
+
+    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before. Gives the bytes that it
+    /// newly reports.
+    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) -> u64 {
         let mut at = self.sacked.gap_from(from);
         if at >= to {
             return 0;
@@ -161,18 +135,17 @@ impl SentQueue {
         while at < to {
             let end = self.sacked.next_from(at).min(to);
             let mut index = first_from(&self.segments, at);
-            while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end <= end) {
+            while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end() <= end) {
                 if !segment.has(tag::SACKED) {
-                    seen(index, segment);
+                    seen(segment);
                     if segment.has(tag::LOST) {
                         self.lost_out -= 1;
                         if segment.has(tag::RETRANSMITTED) {
                             self.retrans_out -= 1;
-                            segment.tags &= !tag::RETRANSMITTED;
                         }
-                        segment.tags &= !tag::LOST;
+                        segment.clear(tag::LOST | tag::RETRANSMITTED);
                     }
-                    segment.tags |= tag::SACKED;
+                    segment.set(tag::SACKED);
                     self.sacked_out += 1;
                 }
                 index += 1;
@@ -186,10 +159,10 @@ impl SentQueue {
     pub fn sack_duplicate(&mut self, from: u64, to: u64) -> u32 {
         let index = first_from(&self.segments, from);
         let mut found = 0;
-        for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end <= to) {
+        for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end() <= to) {
             found += u32::from(segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED));
             if segment.has(tag::RETRANSMITTED) {
-                segment.tags &= !tag::RETRANSMITTED;
+                segment.clear(tag::RETRANSMITTED);
                 self.retrans_out -= 1;
             }
         }
@@ -200,16 +173,17 @@ impl SentQueue {
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let Some(segment) = self.get_mut(number).filter(|segment| !segment.is_settled()) else { return false };
         let known = segment.has(tag::LOST);
-        segment.tags = segment.tags & !if known { tag::RETRANSMITTED } else { 0 } | tag::LOST;
+        segment.clear(if known { tag::RETRANSMITTED } else { 0 });
+        segment.set(tag::LOST);
         self.lost_out += u32::from(!known);
         self.retrans_out -= u32::from(known);
         self.hint = self.hint.min(number);
         true
     }
 
-    /// Takes back that segments were lost.
+    /// Takes back that segments were lost, for samples too.
     pub fn unmark_lost(&mut self) {
-        self.segments.iter_mut().for_each(|segment| segment.tags &= !tag::LOST);
+        self.segments.iter_mut().for_each(|segment| segment.clear(tag::LOST | tag::SAMPLED_LOST));
         self.lost_out = 0;
     }
 
@@ -230,30 +204,37 @@ impl SentQueue {
     }
 
     /// The segments that were lost and are not sent again.
-    pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
-        self.segments.iter().filter(|segment| segment.waits())
+    pub fn waiting(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.segments.iter_mut().filter(|segment| segment.waits())
     }
 
-    /// A segment is sent again; gives its bytes. A `probe` is not counted as its retransmission.
-    pub fn resend(&mut self, number: u64, now: Time, probe: bool) -> Option<Range<u64>> {
-        let segment = self.get_mut(number)?;
-        segment.sent = now;
-        segment.tags |= tag::EVER_RETRANSMITTED;
-        let (bytes, in_flight) = (segment.start..segment.end, segment.has(tag::RETRANSMITTED));
-        if !probe {
-            segment.tags |= tag::RETRANSMITTED;
-            self.retrans_out += u32::from(!in_flight);
-        }
+    /// A segment is sent again; gives it. A `probe` is not counted as its retransmission.
+    pub fn resend(&mut self, number: u64, now: Time, probe: bool) -> Option<&mut Segment> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok().filter(|&index| index < self.segments.len())?;
+        while self.list_next() {}
         self.by_time.push_back(Transmission { number, sent: now });
-        Some(bytes)
+        let segment = &mut self.segments[index];
+        segment.sent = now;
+        self.retrans_out += u32::from(!probe && !segment.has(tag::RETRANSMITTED));
+        segment.set(if probe { tag::EVER_RETRANSMITTED } else { tag::EVER_RETRANSMITTED | tag::RETRANSMITTED });
+        Some(segment)
+    }
+
+    /// Lists the first transmission of the next segment of which it is not listed, if there is one; says whether. None of them was sent again.
+    fn list_next(&mut self) -> bool {
+        let Some(sent) = self.get(self.unlisted).map(|segment| segment.sent) else { return false };
+        self.by_time.push_back(Transmission { number: self.unlisted, sent });
+        self.unlisted += 1;
+        true
     }
 
     /// Marks segments as lost, in the order of time, of which `test` says that they are; up to the first of which it says nothing.
     /// Gives how many there were.
-    pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&Segment) -> Option<bool>) -> u32 {
+    pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&mut Segment) -> Option<bool>) -> u32 {
         let (mut at, mut lost) = (0, 0);
-        while let Some(&Transmission { number, sent }) = self.by_time.get(at) {
-            let current = self.get(number).filter(|segment| segment.sent == sent && !segment.is_settled());
+        while at < self.by_time.len() || self.list_next() {
+            let Transmission { number, sent } = self.by_time[at];
+            let current = self.get_mut(number).filter(|segment| segment.sent == sent && !segment.is_settled());
             match current.map(&mut test) {
                 Some(None) => break,
                 Some(Some(false)) => at += 1,

@@ -126,12 +126,14 @@ impl RackTlp {
     }
 
     /// Linux `tcp_send_loss_probe`: new data, or else the last segment again.
+    #[cold]
     fn send_probe<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         if self.probe.is_none() {
             let resent = !sender.can_send_next(call.params);
             if resent {
-                let bytes = self.sent.last().and_then(|last| self.sent.resend(last, call.now, true));
-                bytes.into_iter().for_each(|bytes| self.transmit(bytes, sender, call));
+                if let Some(last) = self.sent.last() {
+                    self.transmit_again(last, true, sender, call);
+                }
             } else {
                 self.send_next(sender, call);
                 self.after_sending(1, sender);
@@ -143,6 +145,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_rack_reo_timeout`
+    #[cold]
     fn reordering_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.detect(sender, call);
         if self.newly_lost > 0 {
@@ -158,6 +161,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_retransmit_timer`
+    #[cold]
     fn retransmission_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.enter_loss(sender, call);
         self.timeouts += 1;
@@ -167,13 +171,15 @@ impl RackTlp {
     }
 
     /// Tells a sender that samples its delivery rate of all that is lost now.
-    fn tell_losses<O>(&self, sender: &mut SenderCore, call: &Call<O>) {
+    #[cold]
+    fn tell_losses<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         if sender.tracks() {
-            self.sent.waiting().for_each(|segment| sender.lose(segment.start..segment.end, call));
+            self.sent.waiting().for_each(|segment| sender.lose_segment(segment, call));
         }
     }
 
     /// Linux `tcp_enter_loss`
+    #[cold]
     fn enter_loss<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         let (unusual, recovering) =
             (matches!(self.state, State::Open | State::Disorder), matches!(self.state, State::Recovery | State::Loss));

@@ -91,6 +91,7 @@ impl Undo {
 
 impl RackTlp {
     /// Linux `tcp_undo_cwnd_reduction`
+    #[cold]
     fn take_back(&mut self, sender: &mut SenderCore, unmark_lost: bool) {
         if unmark_lost {
             self.sent.unmark_lost();
@@ -104,6 +105,7 @@ impl RackTlp {
     }
 
     /// Everything up to `high_seq` is acknowledged: recovery ends (Linux `tcp_try_undo_recovery`).
+    #[cold]
     pub(super) fn end_recovery(&mut self, sender: &mut SenderCore) {
         if self.undo.may_undo() {
             self.take_back(sender, false);
@@ -123,6 +125,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_try_undo_loss`: says whether the timeout was spurious.
+    #[cold]
     pub(super) fn try_undo_timeout(&mut self, sender: &mut SenderCore, found_by_frto: bool) -> bool {
         if !found_by_frto && !self.undo.may_undo() {
             return false;
@@ -134,6 +137,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_try_undo_partial`: a hole was filled by a late segment. Says whether nothing is to be sent again now.
+    #[cold]
     pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, brought: &Brought, mss: u32) -> bool {
         if !self.undo.is_possible() || !self.undo.is_delayed() {
             return false;

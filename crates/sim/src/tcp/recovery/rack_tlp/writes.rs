@@ -27,8 +27,8 @@ impl Writes {
 
     /// Whether a write ends within these bytes.
     pub fn end_in(&self, bytes: &Range<u64>) -> bool {
-        let first = self.ends.partition_point(|&end| end <= bytes.start);
-        self.ends.get(first).is_some_and(|&end| end <= bytes.end)
+        // Most segments are new, so that few writes end above them.
+        self.ends.iter().rev().take_while(|&&end| end > bytes.start).any(|&end| end <= bytes.end)
     }
 
     /// What lies below is acknowledged.

@@ -1,0 +1,182 @@
+//! The segments that are outstanding, for delivery-rate samples, where the recovery strategy keeps none itself.
+//!
+//! A segment that is sent again counts as lost, if it did not before, unless it is the probe of a tail (rfc8985#7). Without SACK a duplicate
+//! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time.
+
+use super::ranges::Ranges;
+use super::sack_blocks::SackBlocks;
+use super::sampler::{Sampler, Standing};
+use super::segment::{Segment, first_from, tag};
+use sojourn_cc::LostSegment;
+use sojourn_units::Time;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What an ACK acknowledges, and where the sender stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    pub now: Time,
+    /// The next byte that the receiver expects.
+    pub ack: u64,
+    pub sack: Option<&'a SackBlocks>,
+    /// Without SACK: whether it is a duplicate ACK.
+    pub duplicate: bool,
+}
+
+/// The segments that are not acknowledged cumulatively, in the order of their bytes.
+#[derive(Clone, Default, Debug)]
+pub struct SentSegments {
+    sent: VecDeque<Segment>,
+    /// What is known to have arrived above the cumulative ACK.
+    sacked: Ranges,
+    /// Segments below this were looked at when losses were last marked.
+    marked_below: u64,
+    /// Without SACK: duplicate ACKs have delivered the segments up to this byte.
+    duplicates_to: u64,
+}
+
+impl SentSegments {
+    /// The segment from `start` to `end` leaves at `now`: a new one, or some of those that left before.
+    pub fn on_sent(&mut self, start: u64, end: u64, now: Time, sampler: &mut Sampler) {
+        sampler.begin_flight(now);
+        let known = self.sent.back().map_or(0, Segment::end);
+        if start < known {
+            let from = first_from(&self.sent, start);
+            for sent in self.sent.iter_mut().skip(from).take_while(|sent| sent.start < end) {
+                sampler.on_sent_again(sent, now);
+            }
+        }
+        let start = start.max(known);
+        if start < end {
+            let sending = sampler.on_sent(end - start, now);
+            self.sent.push_back(Segment::new(start, end, now, sending));
+        }
+    }
+
+    /// Segments before `end` that were sent once are lost; tells `report` of each.
+    pub fn lose_below(&mut self, end: u64, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment), sampler: &mut Sampler) {
+        if end <= self.marked_below {
+            return;
+        }
+        let from = first_from(&self.sent, self.marked_below);
+        for sent in self.sent.iter_mut().skip(from).take_while(|sent| sent.end() <= end) {
+            if !sent.has(tag::EVER_RETRANSMITTED) {
+                sampler.lose(sent, now, standing, report);
+            }
+        }
+        self.marked_below = end;
+    }
+
+    /// Segments that start in these bytes are lost, also those that were sent again; tells `report` of each.
+    pub fn lose(&mut self, bytes: Range<u64>, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment), sampler: &mut Sampler) {
+        let from = first_from(&self.sent, bytes.start);
+        for sent in self.sent.iter_mut().skip(from).take_while(|sent| sent.start < bytes.end) {
+            sampler.lose(sent, now, standing, report);
+        }
+        self.duplicates_to = self.duplicates_to.min(bytes.start);
+    }
+
+    /// Takes an ACK (draft-ietf-ccwg-bbr#4.1.2.3); gives the segments that it newly acknowledges.
+    pub fn on_ack(&mut self, delivery: &Delivery, mss: u32, sampler: &mut Sampler) -> f64 {
+        sampler.begin_ack(delivery.ack, delivery.sack.is_none() && delivery.duplicate);
+        while self.sent.front().is_some_and(|sent| sent.end() <= delivery.ack)
+            && let Some(sent) = self.sent.pop_front()
+        {
+            sampler.take(&sent, delivery.now);
+        }
+        if let Some(blocks) = delivery.sack {
+            self.sacked.forget_below(delivery.ack);
+            for (from, to) in blocks.iter().filter(|&(_, to)| to > delivery.ack) {
+                self.deliver_block(from.max(delivery.ack), to, delivery.now, sampler);
+            }
+        } else if delivery.duplicate {
+            self.deliver_duplicate(delivery.now, sampler);
+        }
+        sampler.end_ack(self.sent.front(), mss)
+    }
+
+    /// Takes the oldest segment in flight above the first one.
+    fn deliver_duplicate(&mut self, now: Time, sampler: &mut Sampler) {
+        let from = first_from(&self.sent, self.duplicates_to).max(1);
+        let in_flight = |sent: &&mut Segment| !sent.has(tag::SACKED | tag::SAMPLED_LOST);
+        if let Some(sent) = self.sent.iter_mut().skip(from).find(in_flight) {
+            self.duplicates_to = sent.end();
+            sampler.take(sent, now);
+            sent.set(tag::SACKED);
+        }
+    }
+
+    /// Takes what a SACK block newly says to have arrived.
+    fn deliver_block(&mut self, from: u64, to: u64, now: Time, sampler: &mut Sampler) {
+        let mut at = self.sacked.gap_from(from);
+        if at >= to {
+            return;
+        }
+        while at < to {
+            let stop = self.sacked.next_from(at).min(to);
+            let from = first_from(&self.sent, at);
+            for sent in self.sent.iter_mut().skip(from).take_while(|sent| sent.end() <= stop) {
+                sampler.take(sent, now);
+                sent.set(tag::SACKED);
+            }
+            at = self.sacked.gap_from(stop);
+        }
+        self.sacked.insert(from, to);
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.sent.capacity() * size_of::<Segment>() + self.sacked.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_cc::{LossState, RateSample};
+    use sojourn_units::Duration;
+
+    const MSS: u32 = 1000;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn standing(selective_acks: bool) -> Standing {
+        let (srtt, rtt_min) = (Duration::ZERO, Duration::ZERO);
+        Standing { srtt, rtt_min, state: LossState::Open, selective_acks, mss: MSS, marked: 0.0 }
+    }
+
+    /// Three segments leave at 0, 10 and 20 ms; then an ACK comes. Gives what is sampled of it.
+    fn sampled(delivery: &Delivery) -> RateSample {
+        let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
+        (0..3).for_each(|n| segments.on_sent(n * 1000, (n + 1) * 1000, at(10 * n), &mut sampler));
+        segments.on_ack(delivery, MSS, &mut sampler);
+        sampler.sample(delivery.now, standing(delivery.sack.is_some())).unwrap()
+    }
+
+    #[test]
+    fn a_duplicate_ack_without_sack_tells_of_an_arrival_and_of_no_round_trip_time() {
+        let duplicate = Delivery { now: at(21), ack: 0, sack: None, duplicate: true };
+        let sample = sampled(&duplicate);
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, None));
+        let mut blocks = SackBlocks::default();
+        (blocks.blocks[0], blocks.count) = ((1000, 2000), 1);
+        let sample = sampled(&Delivery { sack: Some(&blocks), ..duplicate });
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, Some(Duration::from_millis(11))));
+        let sample = sampled(&Delivery { now: at(50), ack: 2000, sack: None, duplicate: false });
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (2.0, 1.0, Some(Duration::from_millis(40))));
+    }
+
+    #[test]
+    fn the_probe_of_a_tail_is_no_loss_and_its_ack_gives_no_round_trip_time() {
+        let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
+        (0..3).for_each(|n| segments.on_sent(n * 1000, (n + 1) * 1000, at(10 * n), &mut sampler));
+        segments.on_sent(2000, 3000, at(100), &mut sampler);
+        assert_eq!(sampler.in_flight(), 3000);
+        let ack = Delivery { now: at(140), ack: 3000, sack: None, duplicate: false };
+        assert_eq!(segments.on_ack(&ack, MSS, &mut sampler), 3.0);
+        let sample = sampler.sample(ack.now, standing(true)).unwrap();
+        assert_eq!((sample.newly_lost, sample.in_flight, sample.rtt), (0.0, 0.0, None));
+    }
+}
