@@ -267,3 +267,83 @@ impl SentQueue {
         self.segments.capacity() * size_of::<Segment>() + self.by_time.capacity() * size_of::<Transmission>() + self.sacked.memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sojourn_units::Duration;
+
+    const MSS: u64 = 1000;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Send,
+        /// Of the outstanding segments, by the place among them.
+        Resend(prop::sample::Index, bool),
+        Sack(prop::sample::Index),
+        Acknowledge(prop::sample::Index),
+        /// Segments that left up to this step are looked at, and those that left so many steps before now are lost.
+        Detect(prop::sample::Index, u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => Just(Step::Send),
+            2 => (any::<prop::sample::Index>(), any::<bool>()).prop_map(|(which, probe)| Step::Resend(which, probe)),
+            1 => any::<prop::sample::Index>().prop_map(Step::Sack),
+            1 => any::<prop::sample::Index>().prop_map(Step::Acknowledge),
+            2 => (any::<prop::sample::Index>(), 0..30u64).prop_map(|(newest, window)| Step::Detect(newest, window)),
+        ]
+    }
+
+    /// Does this at this step; gives the segments that were looked at in the order of time, and how many of them were lost.
+    fn take(queue: &mut SentQueue, at: u64, step: &Step) -> (Vec<(u64, Time)>, u32) {
+        let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
+        let mut seen = Vec::new();
+        let lost = match step {
+            Step::Send => {
+                let start = (queue.first + outstanding as u64) * MSS;
+                queue.push(&(start..start + MSS), now, Sending::default());
+                0
+            }
+            Step::Detect(newest, window) => {
+                let newest = Time::from_nanos(newest.index(at as usize) as u64);
+                queue.mark_lost_by_time(|segment| {
+                    seen.push((segment.start, segment.sent));
+                    (segment.sent <= newest).then_some(segment.sent + Duration::from_nanos(*window) <= now)
+                })
+            }
+            _ if outstanding == 0 => 0,
+            Step::Resend(which, probe) => {
+                queue.resend(queue.first + which.index(outstanding) as u64, now, *probe);
+                0
+            }
+            Step::Sack(which) => {
+                let start = (queue.first + which.index(outstanding) as u64) * MSS;
+                queue.sack(start, start + MSS, |_| {});
+                0
+            }
+            Step::Acknowledge(which) => {
+                let below = (queue.first + which.index(outstanding) as u64) * MSS;
+                while queue.pop_acknowledged(below).is_some() {}
+                queue.forget_below(below);
+                0
+            }
+        };
+        (seen, lost)
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_looked_at_in_the_order_in_which_they_left_whenever_they_are_listed(steps in prop::collection::vec(step(), 1..200)) {
+            let (mut lazy, mut eager) = (SentQueue::default(), SentQueue::default());
+            for (at, step) in (1..).zip(&steps) {
+                let seen = take(&mut lazy, at, step);
+                prop_assert_eq!(&seen, &take(&mut eager, at, step));
+                prop_assert!(seen.0.is_sorted_by_key(|&(_, sent)| sent));
+                while eager.list_next() {}
+            }
+        }
+    }
+}
