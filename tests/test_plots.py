@@ -60,6 +60,47 @@ def test_the_threshold_before_the_first_loss_does_not_set_the_scale(record):
     assert record.plot.cwnd().get_ylim()[1] < 2.5 * largest
 
 
+@pytest.fixture(scope="module")
+def controllers():
+    """A run of FLOWER next to BBR, with the traces of both."""
+    from conftest import DUMBBELL
+
+    group = DUMBBELL[DUMBBELL.index("[[flows]]") :]
+    second = group.replace('name = "ftp"', 'name = "back"\ntcp = { control = { cc = "flower" } }')
+    scenario = tomllib.loads(DUMBBELL + second) | {"tcp": {"profile": "linux", "control": {"cc": "bbr"}}}
+    return sj.run(sj.Scenario(scenario).set("trace", {"controller": {"flows": ["ftp/0", "back/0"]}}))
+
+
+def test_controllers_are_drawn_in_a_panel_for_each_of_their_values(controllers):
+    drawn = {axes.get_ylabel(): axes for axes in controllers.plot()}
+    assert {"cwnd (segments)", "bw (segments/s)", "mode", "trend_term"} <= set(drawn)
+    of_bbr, of_flower = (controllers.series[f"controller/{flow}"] for flow in ("ftp/0", "back/0"))
+    assert np.array_equal(drawn["bw (segments/s)"].lines[0].get_ydata(), of_bbr["bw"], equal_nan=True)
+    assert len(drawn["mode"].lines) == len(drawn["trend_term"].lines) == 1
+    assert np.nanmin(of_flower["trend_term"]) < 0
+    assert drawn["trend_term"].get_ylim()[0] <= np.nanmin(of_flower["trend_term"])
+    with pytest.raises(sj.UserError, match=r'column of a controller: expected one of cwnd, .*, got "window"'):
+        controllers.plot.controller("window")
+
+
+def test_drops_marks_and_retransmissions_are_counted_over_time():
+    from conftest import DUMBBELL
+
+    trace = {"signals": {"links": ["bottleneck"]}, "retransmissions": {"flows": ["*"]}}
+    record = sj.run(sj.load(DUMBBELL).set("trace", trace).set("links.bottleneck.queue.limit", "20 packets"))
+    drawn = {axes.get_ylabel(): axes.lines for axes in record.plot()}
+    assert drawn["dropped packets"][0].get_ydata()[-1] == len(record.series["signals/bottleneck"]["t"])
+    flows = [name for name in record.series if name.startswith("retransmissions/")]
+    assert [line.get_ydata()[-1] for line in drawn["retransmitted segments"]] == [
+        len(record.series[name]["t"]) for name in flows
+    ]
+
+
+def test_a_flow_has_one_color_in_all_panels_of_controllers(controllers):
+    windows = {line.get_label(): line.get_color() for line in controllers.plot.controller("cwnd").lines}
+    assert controllers.plot.controller("trend_term").lines[0].get_color() == windows["back/0"] != windows["ftp/0"]
+
+
 def test_a_trace_that_is_missing_or_misspelled_is_refused(record, dumbbell):
     with pytest.raises(sj.UserError, match=r"queue: expected a trace: add queue = "):
         sj.run(dumbbell).plot.queue()

@@ -28,6 +28,7 @@ TO_ADD = {
     "wait": 'wait = { links = ["*"] }',
     "rtt": 'rtt = { flows = ["*"] }',
     "completions": 'completions = { flows = ["*"] }',
+    "controller": 'controller = { flows = ["*"] }',
 }
 
 

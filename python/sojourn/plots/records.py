@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import matplotlib as mpl
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
+from sojourn.measures import series_columns
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
 from sojourn.plots.style import COLUMN, PAGE, RC, drawn_on, legend_beside, shown_figure, style_of
@@ -30,9 +31,43 @@ class Curve:
     column: str
     label: str
     scale: float = 1.0
+    held: bool = False  # a value holds until the next one
+
+    def points(self, table: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Times in seconds and values; NaN where the table lacks the column."""
+        t = table["t"]
+        return t, self.scale * table[self.column] if self.column in table else np.full(len(t), np.nan)
 
 
+@dataclass(frozen=True)
+class Count(Curve):
+    """The rows of a kind of trace, counted from the start: all, or those with some values of the column."""
+
+    values: Sequence[int] | None = None
+
+    def points(self, table: Mapping[str, Array]) -> tuple[Array, Array]:
+        """The times of the rows that count in seconds, and how many there are until then."""
+        t = table["t"] if self.values is None else table["t"][np.isin(table[self.column], self.values)]
+        return t, np.arange(1.0, len(t) + 1)
+
+
+PACKETS = Curve("queue", "packets", "waiting packets")
+DELAY = Curve("queue", "delay_s", "queuing delay (ms)", 1e3)
+PROBABILITY = Curve("queue", "probability", "drop or mark probability (%)", 100.0)
+CWND = Curve("cwnd", "packets", "congestion window (packets)")
+THROUGHPUT = Curve("throughput", "bps", "throughput (Mbit/s)", 1e-6)
+RTT = Curve("rtt", "seconds", "round-trip time (ms)", 1e3)
+DROPS = Count("signals", "cause", "dropped packets", held=True, values=(0, 1, 2, 3, 5))
+MARKS = Count("signals", "cause", "marked packets", held=True, values=(4,))
+RETRANSMISSIONS = Count("retransmissions", "offset", "retransmitted segments", held=True)
+CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]
 Draw: TypeAlias = Callable[..., Axes]
+
+
+def _controller_curve(column: str) -> Curve:
+    """A column of the traces of controllers."""
+    unit = series_columns("controller")[column].unit
+    return Curve("controller", column, f"{column} ({unit})" if unit else column, held=True)
 
 
 def height_of(panels: Sequence[Draw]) -> float:
@@ -89,59 +124,103 @@ class RecordPlots:
 
     def panels(self) -> dict[str, list[Draw]]:
         """What each kind of trace can be drawn as over time, where it has values."""
-        known = {
-            "queue": [("packets", self.queue), ("delay_s", self.delay), ("probability", self.probability)],
-            "cwnd": [("packets", self.cwnd)],
-            "throughput": [("bps", self.throughput)],
-            "rtt": [("seconds", self.rtt)],
-        }
+        known: list[tuple[Curve, Draw]] = [
+            (PACKETS, self.queue),
+            (DELAY, self.delay),
+            (PROBABILITY, self.probability),
+            (CWND, self.cwnd),
+            (THROUGHPUT, self.throughput),
+            (RTT, self.rtt),
+            (DROPS, self.drops),
+            (MARKS, self.marks),
+            (RETRANSMISSIONS, self.retransmissions),
+            *((_controller_curve(column), self._controller_panel(column)) for column in CONTROLLER),
+        ]
         kinds = dict.fromkeys(name.partition("/")[0] for name in self._record.series)
-        found = {kind: [draw for column, draw in known.get(kind, []) if self.traced(kind, column)] for kind in kinds}
+        found = {kind: [draw for curve, draw in known if curve.kind == kind and self._there(curve)] for kind in kinds}
         return {kind: panels for kind, panels in found.items() if panels}
 
     def queue(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, unit: str = "packets") -> Axes:
         """The queue of links over time, in packets or bytes (`unit`)."""
         if unit not in ("packets", "bytes"):
             raise UserError.unknown("unit", unit, ("packets", "bytes"))
-        return self._lines(ax, Curve("queue", unit, f"waiting {unit}"), names)
+        return self._lines(ax, replace(PACKETS, column=unit, label=f"waiting {unit}"), names)
 
     def delay(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The queuing delay of links over time, in ms: the wait of a packet that arrives then."""
-        return self._lines(ax, Curve("queue", "delay_s", "queuing delay (ms)", 1e3), names)
+        return self._lines(ax, DELAY, names)
 
     def probability(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The probability of a drop or mark over time, in percent."""
-        return self._lines(ax, Curve("queue", "probability", "drop or mark probability (%)", 100.0), names)
+        return self._lines(ax, PROBABILITY, names)
 
     def cwnd(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Congestion windows over time, in packets; slow-start thresholds are dashed.
 
         A threshold far above all windows, as before the first loss, is not shown.
         """
-        shown = self._names("cwnd", names)
-        axes = self._lines(ax, Curve("cwnd", "packets", "congestion window (packets)"), names)
-        most = max((float(np.nanmax(self._column("cwnd", name, "packets"))) for name in shown), default=1.0)
-        with drawn_on(axes):
-            for i, name in enumerate(shown):
-                threshold = self._column("cwnd", name, "ssthresh")
-                near = np.where(threshold <= FAR * most, threshold, np.nan)
-                t = self._column("cwnd", name, "t")
-                axes.plot(t, near, color=style_of(i).color, linestyle=":", linewidth=0.9)
-            axes.plot([], [], color="#555555", linestyle=":", linewidth=0.9, label="ssthresh")
-            self._legend(axes, len(shown) + 1, "cwnd", names)
+        axes = self._lines(ax, CWND, names)
+        self._thresholds(axes, CWND, names)
         return axes
+
+    def _thresholds(self, axes: Axes, windows: Curve, names: Sequence[str] | None) -> None:
+        """Adds slow-start thresholds to the windows of flows, but those far above all windows."""
+        shown = self._names(windows.kind, names)
+        most = max((float(np.nanmax(self._points(windows, name)[1])) for name in shown), default=1.0)
+        with drawn_on(axes):
+            for name in shown:
+                t, threshold = self._points(replace(windows, column="ssthresh"), name)
+                near = np.where(threshold <= FAR * most, threshold, np.nan)
+                axes.plot(t, near, color=self._color(windows.kind, name), linestyle=":", linewidth=0.9)
+            axes.plot([], [], color="#555555", linestyle=":", linewidth=0.9, label="ssthresh")
+            self._legend(axes, len(shown) + 1, windows.kind, names)
 
     def throughput(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Throughput of links and goodput of flows over time, in Mbit/s."""
-        return self._lines(ax, Curve("throughput", "bps", "throughput (Mbit/s)", 1e-6), names)
+        return self._lines(ax, THROUGHPUT, names)
 
     def rtt(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Round-trip times of flows over time, in ms: every sample."""
-        axes = self._lines(ax, Curve("rtt", "seconds", "round-trip time (ms)", 1e3), names)
+        axes = self._lines(ax, RTT, names)
         for line in axes.lines:  # lines between the samples of several flows would hide one another
             line.set(linestyle="none", marker=".", markersize=2, rasterized=True)
         self._legend(axes, len(axes.lines), "rtt", names)
         return axes
+
+    def drops(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
+        """How many packets links have dropped, over time (`trace.signals`)."""
+        return self._lines(ax, DROPS, names)
+
+    def marks(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
+        """How many packets links have marked, over time (`trace.signals`)."""
+        return self._lines(ax, MARKS, names)
+
+    def retransmissions(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
+        """How many segments flows have sent again, over time."""
+        return self._lines(ax, RETRANSMISSIONS, names)
+
+    def controller(self, column: str, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
+        """A value of controllers over time, such as `cwnd`, `pacing_rate` or `state`: a column of `controller/<flow>`.
+
+        By default all flows are shown whose controller has it. A value holds until the next one. With `cwnd`,
+        slow-start thresholds are dashed.
+        """
+        if column not in CONTROLLER:
+            raise UserError.unknown("column of a controller", column, CONTROLLER)
+        curve = _controller_curve(column)
+        axes = self._lines(ax, curve, names or self._there(curve) or None)
+        if column == "cwnd":
+            self._thresholds(axes, curve, names)
+        return axes
+
+    def _controller_panel(self, column: str) -> Draw:
+        """Draws a value of controllers; its name is how it is called."""
+
+        def draw(ax: Axes | None = None) -> Axes:
+            return self.controller(column, ax)
+
+        draw.__name__ = f'controller("{column}")'
+        return draw
 
     def cdf(
         self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
@@ -174,10 +253,9 @@ class RecordPlots:
             axes.set_title(self.title(list(drawn)), loc="left")
             return axes
 
-    def traced(self, kind: str, column: str) -> bool:
-        """Whether a trace of this kind has finite values in a column."""
-        tables = [table for name, table in self._record.series.items() if name.partition("/")[0] == kind]
-        return any(column in table and np.isfinite(table[column]).any() for table in tables)
+    def _there(self, curve: Curve) -> list[str]:
+        """The links or flows of which the curve has finite values."""
+        return [name for name in self._traced(curve.kind) if np.isfinite(self._points(curve, name)[1]).any()]
 
     def title(self, names: Sequence[str]) -> str:
         """Scenario, the one link or flow that is shown, and seed."""
@@ -186,7 +264,7 @@ class RecordPlots:
 
     def _names(self, kind: str, names: Sequence[str] | None) -> list[str]:
         """The links or flows to show. Raises `UserError` for those that were not traced."""
-        there = [name.partition("/")[2] for name in self._record.series if name.partition("/")[0] == kind]
+        there = self._traced(kind)
         if not there:
             raise missing(str(self._record.get("scenario")), kind)
         for name in names or []:
@@ -194,20 +272,30 @@ class RecordPlots:
                 raise UserError.unknown(f"traces of {kind}", name, there)
         return list(names or there)[:MANY]
 
-    def _column(self, kind: str, name: str, column: str) -> Array:
-        table = self._record.series[f"{kind}/{name}"]
-        return table[column] if column in table else np.full(len(table["t"]), np.nan)
+    def _traced(self, kind: str) -> list[str]:
+        """The links or flows that have a trace of this kind."""
+        return [name.partition("/")[2] for name in self._record.series if name.partition("/")[0] == kind]
+
+    def _color(self, kind: str, name: str) -> str:
+        """The color of a link or flow, by its place among those traced: the same in all panels."""
+        return style_of(self._traced(kind).index(name)).color
+
+    def _points(self, curve: Curve, name: str) -> tuple[Array, Array]:
+        """The times and values of a link or flow."""
+        return curve.points(self._record.series[f"{curve.kind}/{name}"])
 
     def _lines(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
         """One column of several series against time."""
         shown = self._names(curve.kind, names)
         with drawn_on(ax) as axes:
-            for i, name in enumerate(shown):
-                values = self._column(curve.kind, name, curve.column) * curve.scale
-                axes.plot(self._column(curve.kind, name, "t"), values, color=style_of(i).color, label=name)
+            for name in shown:
+                (line,) = axes.plot(*self._points(curve, name), color=self._color(curve.kind, name), label=name)
+                if curve.held:
+                    line.set(drawstyle="steps-post", rasterized=True)
             axes.set(xlabel="time (s)", ylabel=curve.label)
             axes.set_xlim(0, self._record.get("duration_s"))
-            axes.set_ylim(bottom=0)
+            if not any((np.asarray(line.get_ydata()) < 0).any() for line in axes.lines):
+                axes.set_ylim(bottom=0)
             if warmup := self._record.get("warmup_s"):
                 axes.axvspan(0, warmup, color="#f0f0f0", zorder=0, label="warm-up")
             axes.set_title(self.title(shown), loc="left")
@@ -218,7 +306,7 @@ class RecordPlots:
         """A legend above the axes, where there is more than one thing to tell apart."""
         if lines < 2 and not self._record.get("warmup_s"):
             return
-        traced = [name for name in self._record.series if name.partition("/")[0] == kind]
+        traced = self._traced(kind)
         more = f"first {MANY} of {len(traced)}" if names is None and len(traced) > MANY else None
         axes.legend(
             markerscale=4 if kind == "rtt" else 1,
