@@ -6,7 +6,6 @@
 //! As in Linux (the option `linux_pacing`) segments leave one by one, as where a device takes no larger ones. The first ten of a
 //! connection are not held back, and a segment waits for up to half of its time less where the windows held the one before back.
 
-use sojourn_cc::Pacing;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
@@ -75,8 +74,8 @@ impl Pacer {
         self.quantum_at == now && self.quantum_left > LEAST_REST
     }
 
-    /// Segments of this size leave at `now`; without a pace they hold nothing back.
-    pub fn on_sent(&mut self, now: Time, segments: f64, pace: Option<Pacing>) {
+    /// Segments of this size leave at `now`; without a rate, in segments a second, they hold nothing back.
+    pub fn on_sent(&mut self, now: Time, segments: f64, rate: Option<f64>) {
         let unpaced = match &mut self.linux {
             Some(sent) => {
                 *sent = (*sent + 1).min(FIRST_PACED);
@@ -84,14 +83,14 @@ impl Pacer {
             }
             None => false,
         };
-        let Some(pace) = pace else { return };
+        let Some(rate) = rate else { return };
         let late = now.since(self.next_send_time);
         self.next_send_time = self.next_send_time.max(now);
         if unpaced {
             return;
         }
-        if self.gap.segments != segments || self.gap.rate != pace.rate {
-            self.gap = Gap::new(segments, pace.rate);
+        if self.gap.segments != segments || self.gap.rate != rate {
+            self.gap = Gap::new(segments, rate);
         }
         let gap = self.gap.time;
         let made_up = if self.linux.is_some() { late.min(gap / 2) } else { Duration::ZERO };
@@ -103,6 +102,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_cc::Pacing;
 
     fn pacer(linux_pacing: bool) -> Pacer {
         Pacer::new(&TcpOptions { linux_pacing, ..TcpOptions::default() })
@@ -118,7 +118,7 @@ mod tests {
             if pacer.needs_quantum(now) {
                 pacer.start_quantum(now, pace.quantum());
             }
-            pacer.on_sent(now, 1.0, Some(pace));
+            pacer.on_sent(now, 1.0, Some(pace.rate));
             now.as_secs_f64()
         };
         (0..count).map(|_| next()).collect()
@@ -144,7 +144,7 @@ mod tests {
         let mut pacer = pacer(false);
         let at = Time::from_secs_f64(5.0);
         assert_eq!(pacer.waits_until(at), None);
-        pacer.on_sent(at, 1.0, Some(pace));
+        pacer.on_sent(at, 1.0, Some(pace.rate));
         assert_eq!(pacer.waits_until(at), Some(Time::from_secs_f64(5.1)));
     }
 
@@ -167,11 +167,11 @@ mod tests {
         for (late, gap) in [(0.002, 0.008), (0.005, 0.005), (3.0, 0.005)] {
             let mut pacer = pacer(true);
             for _ in 0..10 {
-                pacer.on_sent(Time::ZERO, 1.0, Some(pace));
+                pacer.on_sent(Time::ZERO, 1.0, Some(pace.rate));
             }
             let at = Time::from_secs_f64(0.01 + late);
             assert_eq!(pacer.waits_until(at), None);
-            pacer.on_sent(at, 1.0, Some(pace));
+            pacer.on_sent(at, 1.0, Some(pace.rate));
             let until = pacer.waits_until(at).unwrap();
             assert!((until.since(at).as_secs_f64() - gap).abs() < 1e-9, "{late}: {until:?}");
         }

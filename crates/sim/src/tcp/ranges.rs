@@ -30,8 +30,23 @@ impl Ranges {
         }
     }
 
-    /// Adds `from..to`; gives how many bytes are new.
+    /// Adds `from..to`; gives how many bytes are new. Most bytes that are added follow the last range.
+    #[inline]
     pub fn insert(&mut self, from: u64, to: u64) -> u64 {
+        match self.ranges.last_mut() {
+            Some((start, end)) if *start <= from && from <= *end => {
+                let new = to.saturating_sub(*end);
+                *end += new;
+                self.held += new;
+                new
+            }
+            _ => self.insert_apart(from, to),
+        }
+    }
+
+    /// The same where they do not.
+    #[inline(never)]
+    fn insert_apart(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
@@ -81,22 +96,29 @@ impl Ranges {
     }
 
     /// The range that holds `point`.
+    #[inline]
     pub fn around(&self, point: u64) -> Option<(u64, u64)> {
         self.ranges.get(self.ending_above(point)).copied().filter(|&(start, _)| start <= point)
     }
 
     /// The first point at or after `point` that is not held.
+    #[inline]
     pub fn gap_from(&self, point: u64) -> u64 {
         self.around(point).map_or(point, |(_, end)| end)
     }
 
     /// The first point above `point` at which a range begins; the largest number if there is none.
+    #[inline]
     pub fn next_from(&self, point: u64) -> u64 {
+        if self.ranges.last().is_none_or(|&(start, _)| start <= point) {
+            return u64::MAX;
+        }
         let mut starts = self.ranges[self.ending_above(point)..].iter().map(|&(start, _)| start);
         starts.find(|&start| start > point).unwrap_or(u64::MAX)
     }
 
     /// The largest point held, 0 if none.
+    #[inline]
     pub fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |&(_, end)| end)
     }

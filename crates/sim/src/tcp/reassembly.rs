@@ -33,10 +33,18 @@ impl Reassembly {
 
     /// Adds the bytes from `seq` to `end`, `reported` by SACK blocks or not; gives how many are new.
     pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
-        if reported {
+        let new = self.ranges.insert(seq, end);
+        if reported && !self.is_of_latest(seq) {
             self.recent_blocks.insert(0, seq);
         }
-        self.ranges.insert(seq, end)
+        new
+    }
+
+    /// Whether this byte, which waits, lies in the block that was reported last.
+    #[inline]
+    fn is_of_latest(&self, byte: u64) -> bool {
+        let latest = self.recent_blocks.first();
+        latest.is_some_and(|latest| self.ranges.around(byte).is_some_and(|(start, end)| (start..end).contains(latest)))
     }
 
     /// Takes out what follows `rcv_nxt` without a gap; gives the next byte expected then.

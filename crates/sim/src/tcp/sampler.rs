@@ -207,14 +207,23 @@ impl Sampler {
         if segment.has(tag::SACKED) {
             return;
         }
-        let out = if segment.has(tag::SAMPLED_LOST) { &mut self.lost_out } else { &mut self.in_flight };
-        *out -= segment.size();
+        if segment.has(tag::SAMPLED_LOST) {
+            self.lost_out -= segment.size();
+            self.in_flight += segment.size();
+        }
+        self.take_run(segment.size(), segment, now);
+    }
+
+    /// Segments of so many bytes in flight have arrived, of which this one was sent last.
+    #[inline]
+    pub fn take_run(&mut self, bytes: u64, last: &Segment, now: Time) {
+        self.in_flight -= bytes;
         self.is_current = false;
-        self.delivered += segment.size();
+        self.delivered += bytes;
         self.delivered_time = now;
-        self.taken.newly_acked += segment.size();
-        if self.taken.newest.is_none_or(|newest| (segment.sent, segment.end()) > (newest.sent, newest.end())) {
-            self.taken.newest = Some(*segment);
+        self.taken.newly_acked += bytes;
+        if self.taken.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end())) {
+            self.taken.newest = Some(*last);
         }
     }
 
@@ -245,12 +254,10 @@ impl Sampler {
         self.has_sample
     }
 
-    /// The sample of the last ACK, if it was not given yet.
+    /// The sample of the last ACK, which is given once.
     #[inline]
-    pub fn sample(&mut self, now: Time, standing: Standing) -> Option<RateSample> {
-        if !std::mem::take(&mut self.has_sample) {
-            return None;
-        }
+    pub fn sample(&mut self, now: Time, standing: Standing) -> RateSample {
+        self.has_sample = false;
         let Taken { newest, then, guessed, newly_acked, prior_in_flight, ack } = &self.taken;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(standing.mss);
         let newly_lost = self.lost - std::mem::replace(&mut self.lost_before, self.lost);
@@ -275,7 +282,7 @@ impl Sampler {
             selective_acks: standing.selective_acks,
             marked: standing.marked,
         };
-        let Some(newest) = newest else { return Some(sample) };
+        let Some(newest) = newest else { return sample };
         sample.prior_delivered = Some(segments(then.delivered));
         sample.delivered = segments(self.delivered - then.delivered);
         sample.lost = segments(self.lost - then.lost);
@@ -289,7 +296,7 @@ impl Sampler {
         if interval >= standing.rtt_min && interval > Duration::ZERO {
             sample.delivery_rate = sample.delivered / interval.as_secs_f64();
         }
-        Some(sample)
+        sample
     }
 
     /// Bytes of memory beyond its own size.

@@ -59,6 +59,12 @@ impl Segment {
         self.start + self.size()
     }
 
+    /// Whether nothing is known of it: it was sent once.
+    #[inline]
+    pub fn is_untagged(&self) -> bool {
+        self.tags == 0
+    }
+
     /// Whether it has one of these tags.
     #[inline]
     pub fn has(&self, tags: u8) -> bool {

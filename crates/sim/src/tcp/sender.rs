@@ -147,7 +147,9 @@ impl Sender {
     /// After anything but the usual ACK: finds out whether the next ACK may be the usual one.
     #[inline]
     fn predict(&mut self) {
-        self.core.predict(self.recovery.is_quiet());
+        if self.core.predicts() {
+            self.core.predict(self.recovery.is_quiet());
+        }
     }
 
     /// An ACK of any kind arrives.

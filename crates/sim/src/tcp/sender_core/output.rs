@@ -151,6 +151,7 @@ impl SenderCore {
     }
 
     /// One past the last byte that the receive window (or the stack's own limit) allows.
+    #[inline]
     pub fn window_end(&self, params: &TcpOptions) -> u64 {
         self.snd_una + u64::from(self.send_limit(params)) * u64::from(params.mss)
     }

@@ -84,6 +84,7 @@ fn pace_of_window(cc: &AnyController, in_flight: f64, srtt: Duration) -> Option<
 
 impl SenderCore {
     /// Whether the controller sets the window while losses are repaired and after an idle time.
+    #[inline]
     pub fn owns_window(&self) -> bool {
         self.path.as_ref().is_some_and(|path| path.samples)
     }
@@ -105,12 +106,8 @@ impl SenderCore {
         self.pace(params).map(|pace| pace.rate)
     }
 
-    /// Whether there is a pace now.
-    fn has_pace(&self) -> bool {
-        self.rtt.srtt() > Duration::ZERO || self.cc.pacing().is_some()
-    }
-
     /// The pace now; `None` without one.
+    #[inline]
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let in_flight = || (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
         self.cc.pacing().or_else(|| pace_of_window(&self.cc, in_flight(), self.rtt.srtt()))
@@ -124,20 +121,20 @@ impl SenderCore {
 
     #[inline(never)]
     fn pacing_waits_here<O>(&mut self, call: &Call<O>) -> bool {
-        if !self.has_pace() {
-            return false;
-        }
         let Some(Path { pacer: Some(pacer), pace_due, .. }) = self.path.as_deref_mut() else { return false };
-        if let Some(until) = pacer.waits_until(call.now) {
-            *pace_due = until;
-            return true;
+        let until = pacer.waits_until(call.now);
+        *pace_due = until.unwrap_or(Time::NEVER);
+        if until.is_none() && pacer.needs_quantum(call.now) {
+            self.start_quantum(call);
         }
-        *pace_due = Time::NEVER;
-        if pacer.needs_quantum(call.now) {
-            let quantum = self.pace(call.params).map_or(0.0, |pace| pace.quantum());
-            self.path.iter_mut().filter_map(|path| path.pacer.as_mut()).for_each(|pacer| pacer.start_quantum(call.now, quantum));
-        }
-        false
+        until.is_some()
+    }
+
+    /// A quantum of segments begins to leave.
+    #[cold]
+    fn start_quantum<O>(&mut self, call: &Call<O>) {
+        let quantum = self.pace(call.params).map_or(0.0, |pace| pace.quantum());
+        self.path.iter_mut().filter_map(|path| path.pacer.as_mut()).for_each(|pacer| pacer.start_quantum(call.now, quantum));
     }
 
     /// Whether pacing lets more segments go at `now`; the caller sends them.
@@ -177,7 +174,7 @@ impl SenderCore {
     /// So many bytes are about to leave: `sample` takes them, and the pace counts them.
     #[inline(always)]
     fn track<O, T: Default>(&mut self, size: u64, call: &Call<O>, sample: impl FnOnce(&mut Sampler, &mut SentSegments) -> T) -> T {
-        let pace = self.pace(call.params);
+        let rate = self.pace(call.params).map(|pace| pace.rate);
         let Some(path) = &mut self.path else { return T::default() };
         let mut sampled = T::default();
         if let Some(sampler) = &mut path.sampler {
@@ -188,7 +185,7 @@ impl SenderCore {
         }
         if let Some(pacer) = &mut path.pacer {
             let mss = u64::from(call.params.mss);
-            pacer.on_sent(call.now, if size == mss { 1.0 } else { size as f64 / mss as f64 }, pace);
+            pacer.on_sent(call.now, if size == mss { 1.0 } else { size as f64 / mss as f64 }, rate);
         }
         sampled
     }
@@ -313,16 +310,20 @@ impl SenderCore {
 
     /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,
     /// where the recovery strategy finds them so early (Linux `tcp_rate_gen`).
+    #[inline]
     pub fn tell_sample<O>(&mut self, call: &Call<O>) {
         let sampler = self.path.as_ref().filter(|path| path.samples).and_then(|path| path.sampler.as_ref());
-        if !sampler.is_some_and(Sampler::has_sample) {
-            return;
+        if sampler.is_some_and(Sampler::has_sample) {
+            self.tell_sample_now(call);
         }
+    }
+
+    #[inline(never)]
+    fn tell_sample_now<O>(&mut self, call: &Call<O>) {
         let standing = self.standing(call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         let Some(sampler) = &mut path.sampler else { return };
-        let Some(sample) = sampler.sample(call.now, standing) else { return };
-        cc.on_sample(&sample);
+        cc.on_sample(&sampler.sample(call.now, standing));
         if cc.limits_samples() {
             sampler.limit();
         }

@@ -10,12 +10,15 @@ use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
 
 impl SenderCore {
+    /// Whether an ACK ever may be a usual one.
+    #[inline]
+    pub fn predicts(&self) -> bool {
+        self.predicts
+    }
+
     /// Finds out whether the next ACK may be a usual one. `quiet`: recovery has nothing to do with it.
     #[inline]
     pub fn predict(&mut self, quiet: bool) {
-        if !self.predicts {
-            return;
-        }
         let pending = self.after_timeout || (self.cwr_pending && self.ecn.is_on()) || self.ecn_at_one_segment || self.wait_for_rto;
         let usual = self.state == State::Established && self.snd_nxt == self.snd_max && self.limited_transmit_bytes == 0;
         self.predictable = quiet && usual && !pending;

@@ -33,13 +33,17 @@ pub struct Delivered {
 
 impl SenderCore {
     /// Whether the connection is open for data.
+    #[inline]
     pub fn may_send(&self) -> bool {
         self.state == State::Established
     }
 
-    /// The bytes of the next new segment, which [`SenderCore::can_send_next`] allows.
-    pub fn next_segment(&self, params: &TcpOptions) -> Range<u64> {
-        self.snd_nxt..self.snd_nxt + self.segment_length(self.snd_nxt, params)
+    /// The bytes of the next new segment, if there is data for one and it ends before `end`, the [end of the
+    /// window](SenderCore::window_end).
+    #[inline]
+    pub fn next_segment(&self, end: u64, params: &TcpOptions) -> Option<Range<u64>> {
+        let next = self.snd_nxt..self.snd_nxt + u64::from(params.mss).min(self.write_end.checked_sub(self.snd_nxt)?);
+        (next.start < next.end && next.end <= end).then_some(next)
     }
 
     /// Sends these bytes as one segment with these flags: the next new one, or one that was sent before. [`SenderCore::track_new`] or

@@ -34,7 +34,7 @@ use alert::{Resend, State};
 use output::Usage;
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
-use sent::SentQueue;
+use sent::{Run, SentQueue};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -229,6 +229,7 @@ impl RackTlp {
         delivered
     }
 
+    /// Takes the segments that an ACK acknowledges cumulatively: nearly all in runs.
     fn take_cumulative(
         &mut self,
         ack: &IncomingAck,
@@ -237,27 +238,56 @@ impl RackTlp {
         params: &TcpOptions,
         mut sampler: Option<&mut Sampler>,
     ) {
-        while let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
-            if let Some(sampler) = &mut sampler {
-                sampler.take(&segment, arrival.now);
-            }
-            brought.acked = true;
-            brought.covered += 1;
-            let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
-            if resent {
-                brought.retransmitted = true;
-            } else if !segment.has(tag::SACKED) {
-                brought.acked_sent = Brought::span(brought.acked_sent, &segment);
-                brought.original |= segment.end() <= self.high_seq;
-                if segment.start < brought.prior_highest {
-                    brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
+        loop {
+            if let Some(run) = self.sent.pop_run(ack.packet.seq) {
+                if let Some(sampler) = &mut sampler {
+                    sampler.take_run(run.last.end() - run.first.start, &run.last, arrival.now);
                 }
-            }
-            if !segment.has(tag::SACKED) {
-                brought.delivered += 1;
-                if !(resent && params.timestamps && undo::millis(ack.packet.stamp) < undo::millis(segment.sent)) {
-                    self.rack.advance(&segment, arrival);
+                self.take_run(&run, arrival, brought);
+            } else if let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
+                if let Some(sampler) = &mut sampler {
+                    sampler.take(&segment, arrival.now);
                 }
+                let echo = params.timestamps.then_some(ack.packet.stamp);
+                self.take_tagged(&segment, echo, arrival, brought);
+            } else {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn take_run(&mut self, run: &Run, arrival: Arrival, brought: &mut Brought) {
+        brought.acked = true;
+        brought.covered += run.count;
+        brought.delivered += run.count;
+        brought.acked_sent = Some((brought.acked_sent.map_or(run.first.sent, |(first, _)| first), run.last.sent));
+        brought.original |= run.first.end() <= self.high_seq;
+        if run.first.start < brought.prior_highest {
+            brought.reordered = brought.reordered.or(Some(run.first.start));
+        }
+        self.rack.advance(&run.last, arrival);
+    }
+
+    /// A segment of which something was known; the ACK echoes this timestamp, if there are some.
+    #[inline(never)]
+    fn take_tagged(&mut self, segment: &Segment, echo: Option<Time>, arrival: Arrival, brought: &mut Brought) {
+        brought.acked = true;
+        brought.covered += 1;
+        let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
+        if resent {
+            brought.retransmitted = true;
+        } else if !segment.has(tag::SACKED) {
+            brought.acked_sent = Brought::span(brought.acked_sent, segment);
+            brought.original |= segment.end() <= self.high_seq;
+            if segment.start < brought.prior_highest {
+                brought.reordered = brought.reordered.or(Some(segment.start));
+            }
+        }
+        if !segment.has(tag::SACKED) {
+            brought.delivered += 1;
+            if !(resent && echo.is_some_and(|echo| undo::millis(echo) < undo::millis(segment.sent))) {
+                self.rack.advance(segment, arrival);
             }
         }
     }
@@ -283,7 +313,7 @@ impl RackTlp {
 
     /// Tells the controller of an ACK; the window may not grow in a reduction (Linux `tcp_cong_control`, `pkts_acked`).
     fn report<O>(&self, sender: &mut SenderCore, brought: &mut Brought, may_grow: bool, call: &Call<O>) {
-        if std::mem::replace(&mut brought.reported, true) {
+        if sender.owns_window() || std::mem::replace(&mut brought.reported, true) {
             return;
         }
         let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };

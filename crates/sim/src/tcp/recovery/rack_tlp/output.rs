@@ -38,31 +38,35 @@ impl RackTlp {
         if !sender.has_data() || !sender.may_send() {
             return;
         }
-        let cwnd = sender.cwnd() as u32;
+        let (cwnd, end) = (sender.cwnd() as u32, sender.window_end(call.params));
         let (mut sent, mut restarts) = (0, false);
-        while self.sent.in_flight() < cwnd && sender.can_send_next(call.params) && !sender.pacing_waits(call) {
-            restarts |= self.send_next(sender, call);
+        while self.sent.in_flight() < cwnd
+            && let Some(next) = sender.next_segment(end, call.params)
+            && !sender.pacing_waits(call)
+        {
+            restarts |= self.send_next(next, sender, call);
             sent += 1;
         }
-        self.after_sending(sent, sender);
+        self.after_sending(sent, cwnd, sender);
         if sent > 0 && !self.schedule_probe(sender, false, call) && restarts {
             self.rearm_timeout(sender, call);
         }
     }
 
-    /// So many new segments were sent.
-    pub(super) fn after_sending(&mut self, sent: u32, sender: &SenderCore) {
-        let limited = self.sent.in_flight() >= sender.cwnd() as u32;
+    /// So many new segments were sent in a window of whole segments.
+    #[inline]
+    pub(super) fn after_sending(&mut self, sent: u32, cwnd: u32, sender: &SenderCore) {
+        let limited = self.sent.in_flight() >= cwnd;
         if sent > 0 || limited {
             self.usage.update(limited, self.sent.packets_out(), sender);
         }
         self.count_in_reduction(sent);
     }
 
-    /// Sends the next new segment; says whether the retransmission timer is to be set, if no probe is.
-    pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+    /// Sends the next new segment, which has these bytes; says whether the retransmission timer is to be set, if no probe is.
+    #[inline(always)]
+    pub(super) fn send_next<O: SegmentSink>(&mut self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         let first = self.sent.packets_out() == 0;
-        let bytes = sender.next_segment(call.params);
         let sending = sender.track_new(bytes.end - bytes.start, call);
         self.sent.push(&bytes, call.now, sending);
         self.transmit(bytes, sender, call);
@@ -86,7 +90,15 @@ impl RackTlp {
     }
 
     /// Sends lost segments again (Linux `tcp_xmit_retransmit_queue`).
+    #[inline]
     pub(super) fn send_lost<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if self.sent.has_waiting() {
+            self.send_waiting(sender, call);
+        }
+    }
+
+    #[cold]
+    fn send_waiting<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         let cwnd = sender.cwnd() as u32;
         while self.sent.in_flight() < cwnd {
             let Some(number) = self.sent.next_lost() else { return };
@@ -119,7 +131,8 @@ impl RackTlp {
     }
 
     /// Sends these bytes as one segment.
-    fn transmit<O: SegmentSink>(&self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
+    #[inline]
+    fn transmit<O: SegmentSink>(&mut self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
         sender.transmit_segment(&bytes, if self.writes.end_in(&bytes) { flag::PSH } else { 0 }, call);
     }
 

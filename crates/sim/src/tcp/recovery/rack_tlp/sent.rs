@@ -25,6 +25,14 @@ struct Transmission {
     sent: Time,
 }
 
+/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub first: Segment,
+    pub last: Segment,
+    pub count: u32,
+}
+
 /// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
 #[derive(Clone, Debug, Default)]
 pub struct SentQueue {
@@ -92,20 +100,40 @@ impl SentQueue {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
+    /// Takes out the first segments if everything of them is acknowledged and nothing else was known of them.
+    #[inline]
+    pub fn pop_run(&mut self, snd_una: u64) -> Option<Run> {
+        let is_next = |segment: &&Segment| segment.end() <= snd_una && segment.is_untagged();
+        let first = *self.segments.front().filter(is_next)?;
+        let mut run = Run { first, last: first, count: 0 };
+        while let Some(&segment) = self.segments.front().filter(is_next) {
+            self.segments.pop_front();
+            (run.last, run.count) = (segment, run.count + 1);
+        }
+        self.begin_at(self.first + u64::from(run.count));
+        Some(run)
+    }
+
     /// Takes out the first segment if everything of it is acknowledged.
     pub fn pop_acknowledged(&mut self, snd_una: u64) -> Option<Segment> {
         let segment = *self.segments.front().filter(|segment| segment.end() <= snd_una)?;
         self.segments.pop_front();
-        self.first += 1;
-        self.unlisted = self.unlisted.max(self.first);
-        self.hint = self.hint.max(self.first);
+        self.begin_at(self.first + 1);
         self.sacked_out -= u32::from(segment.has(tag::SACKED));
         self.lost_out -= u32::from(segment.has(tag::LOST));
         self.retrans_out -= u32::from(segment.has(tag::RETRANSMITTED));
-        while self.by_time.front().is_some_and(|transmission| transmission.number < self.first) {
+        Some(segment)
+    }
+
+    /// The first outstanding segment has this number now.
+    #[inline]
+    fn begin_at(&mut self, first: u64) {
+        self.first = first;
+        self.unlisted = self.unlisted.max(first);
+        self.hint = self.hint.max(first);
+        while self.by_time.front().is_some_and(|transmission| transmission.number < first) {
             self.by_time.pop_front();
         }
-        Some(segment)
     }
 
     /// Forgets SACKed bytes that are acknowledged; gives how many those are.
@@ -192,9 +220,15 @@ impl SentQueue {
         self.retrans_out > 0 || self.head().is_some_and(|head| head.has(tag::EVER_RETRANSMITTED))
     }
 
+    /// Whether a segment may have been lost that is not sent again.
+    #[inline]
+    pub fn has_waiting(&self) -> bool {
+        self.retrans_out < self.lost_out
+    }
+
     /// The lowest segment that was lost and is not sent again.
     pub fn next_lost(&mut self) -> Option<u64> {
-        if self.retrans_out >= self.lost_out {
+        if !self.has_waiting() {
             return None;
         }
         let skipped = (self.hint.max(self.first) - self.first) as usize;

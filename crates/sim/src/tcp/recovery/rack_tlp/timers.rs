@@ -129,14 +129,13 @@ impl RackTlp {
     #[cold]
     fn send_probe<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         if self.probe.is_none() {
-            let resent = !sender.can_send_next(call.params);
-            if resent {
-                if let Some(last) = self.sent.last() {
-                    self.transmit_again(last, true, sender, call);
-                }
-            } else {
-                self.send_next(sender, call);
-                self.after_sending(1, sender);
+            let next = sender.next_segment(sender.window_end(call.params), call.params);
+            let resent = next.is_none();
+            if let Some(next) = next {
+                self.send_next(next, sender, call);
+                self.after_sending(1, sender.cwnd() as u32, sender);
+            } else if let Some(last) = self.sent.last() {
+                self.transmit_again(last, true, sender, call);
             }
             self.probe = Some(Probe { high_seq: sender.snd_max(), resent });
             self.pending = Pending::Retransmission;

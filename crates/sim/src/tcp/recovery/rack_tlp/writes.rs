@@ -9,6 +9,9 @@ use std::ops::Range;
 pub struct Writes {
     /// One past the last byte written.
     written: u64,
+    /// What lies below was looked at last, and this is the first end of a write above: most segments lie between.
+    looked_at: u64,
+    next: u64,
     /// Where the writes end that are not acknowledged yet.
     ends: VecDeque<u64>,
 }
@@ -22,13 +25,25 @@ impl Writes {
         if 2 * unsent < most {
             self.written += (most - unsent).div_ceil(mss) * mss;
             self.ends.push_back(self.written);
+            self.next = self.next.min(self.written);
         }
     }
 
     /// Whether a write ends within these bytes.
-    pub fn end_in(&self, bytes: &Range<u64>) -> bool {
+    #[inline]
+    pub fn end_in(&mut self, bytes: &Range<u64>) -> bool {
+        let none = bytes.start >= self.looked_at && bytes.end < self.next;
+        !none && self.look_for_end(bytes)
+    }
+
+    #[inline(never)]
+    fn look_for_end(&mut self, bytes: &Range<u64>) -> bool {
         // Most segments are new, so that few writes end above them.
-        self.ends.iter().rev().take_while(|&&end| end > bytes.start).any(|&end| end <= bytes.end)
+        let above = |from: u64| self.ends.iter().rev().copied().take_while(move |&end| end > from);
+        let next = above(bytes.end).last().unwrap_or(u64::MAX);
+        let ends = above(bytes.start).any(|end| end <= bytes.end);
+        (self.looked_at, self.next) = (bytes.end, next);
+        ends
     }
 
     /// What lies below is acknowledged.
