@@ -48,6 +48,7 @@ pub struct NetworkBuilder {
     /// The links of all routes, one route after the other.
     steps: Vec<u32>,
     hops: usize,
+    least_packet: u32,
     all_events: bool,
 }
 
@@ -88,6 +89,7 @@ impl NetworkBuilder {
             routes: Vec::new(),
             steps: Vec::new(),
             hops: 0,
+            least_packet: 1,
             all_events: false,
         }
     }
@@ -96,6 +98,12 @@ impl NetworkBuilder {
     #[doc(hidden)]
     pub fn all_events(&mut self, all_events: bool) {
         self.all_events = all_events;
+    }
+
+    /// Says that no packet has less than so many bytes, at least 1, which is the default. Where even the smallest takes a nanosecond,
+    /// packets come out of a link at different times, and fewer need an event.
+    pub fn least_packet(&mut self, bytes: u32) {
+        self.least_packet = bytes.max(1);
     }
 
     /// Adds a link; gives its number.
@@ -228,6 +236,7 @@ impl NetworkBuilder {
         ids.finish();
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         (network.media, network.stations) = (media, stations);
+        network.least_packet = self.least_packet;
         network.ack_listeners = ack_listeners(&network.links, &readers, &targets);
         network.impairments = impairments;
         network.hops = hops(&self.routes, &self.steps, &targets, &Impaired { all: &network.impairments, of_links: &impaired });

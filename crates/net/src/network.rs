@@ -112,6 +112,8 @@ pub struct Network<P> {
     pub(crate) discards: Vec<DiscardRoute>,
     /// For each link those whose routers read what comes over it; empty where no router does.
     pub(crate) ack_listeners: Vec<Vec<u32>>,
+    /// No packet has less bytes.
+    pub(crate) least_packet: u32,
     /// The transit times of each link.
     transit_times: Vec<TransitTimes>,
     ids: LinkIds,
@@ -147,6 +149,7 @@ impl<P: Packet> Network<P> {
             choices: Vec::new(),
             discards: Vec::new(),
             ack_listeners: Vec::new(),
+            least_packet: 1,
             transit_times,
             ids,
             window,
@@ -200,6 +203,7 @@ impl<P: Packet> Network<P> {
     /// which every instruction counts.
     #[inline(always)]
     pub fn send_in_place(&mut self, now: Time, route: RouteId, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        debug_assert!(packet.size() >= self.least_packet, "a packet of {} B is sent, less than {}", packet.size(), self.least_packet);
         self.audit.sent += 1;
         self.travel(now, route.0, false, packet, observer)
     }

@@ -111,6 +111,7 @@ impl<O: Observer> World<O> {
         needs::check(&config)?;
         let mut builder = NetworkBuilder::new(Window { from: config.warmup, until: config.end });
         builder.all_events(config.all_events);
+        builder.least_packet(least_packet(&config));
         for link in std::mem::take(&mut config.links) {
             builder.add_link(link);
         }
@@ -383,6 +384,12 @@ impl<O: Observer> World<O> {
         };
         self.flows.iter().map(flow).sum::<usize>() + self.starts.memory() + self.accounts.drops.memory() + self.network.memory()
     }
+}
+
+/// The least bytes that a packet may have: those of a header where all flows are TCP.
+fn least_packet(config: &WorldConfig<'_>) -> u32 {
+    let of_flow = |flow: &Planned| flow.stack.and_then(|stack| config.stacks.get(stack as usize)).map_or(1, |stack| stack.header);
+    config.flows.iter().map(of_flow).min().unwrap_or(1)
 }
 
 /// Adds the routes of an entry of the configuration.

@@ -251,11 +251,11 @@ impl AccessLinks {
         self.links[link].delay
     }
 
-    /// In which order packets leave this link.
-    pub fn order(&self, link: usize) -> Order {
+    /// In which order packets leave this link, of `least` bytes or more.
+    pub fn order(&self, link: usize, least: u32) -> Order {
         match self.rate_of(link) {
             None => Order::Delayed(self.links[link].delay),
-            Some(rate) => Order::OfArrival { apart: sends_apart(rate) },
+            Some(rate) => Order::OfArrival { apart: sends_apart(rate, least) },
         }
     }
 

@@ -236,13 +236,13 @@ impl<P: Packet> Link<P> {
         self.transmitter.serializer.is_none()
     }
 
-    /// In which order packets leave it.
-    pub(crate) fn order(&self) -> Order {
+    /// In which order packets leave it, of `least` bytes or more.
+    pub(crate) fn order(&self, least: u32) -> Order {
         let transmitter = &self.transmitter;
         match transmitter.first_rate() {
             None if transmitter.is_steady() => Order::Delayed(transmitter.delay),
             None => Order::Changed,
-            Some(rate) => Order::OfArrival { apart: transmitter.is_steady() && sends_apart(rate) },
+            Some(rate) => Order::OfArrival { apart: transmitter.is_steady() && sends_apart(rate, least) },
         }
     }
 

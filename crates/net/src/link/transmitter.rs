@@ -8,9 +8,9 @@ use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Overhead, Rate, Serializer, Time};
 
-/// Whether every packet of a link with this rate takes a nanosecond or more, so that no two arrive at the same time.
-pub(super) fn sends_apart(rate: Rate) -> bool {
-    rate.as_bps() <= NANOBITS_PER_BYTE
+/// Whether every packet, of `least` bytes or more, takes a nanosecond or more at this rate, so that no two arrive at the same time.
+pub(super) fn sends_apart(rate: Rate, least: u32) -> bool {
+    rate.as_bps() / u64::from(least) <= NANOBITS_PER_BYTE
 }
 
 /// Rate and propagation delay, which may change during the run.
@@ -79,8 +79,9 @@ impl Transmitter {
         !self.adjusts && !self.delay_varies
     }
 
-    /// Whether each packet takes at least a nanosecond from one end to the other, whatever changes.
-    pub fn takes_time(&self) -> bool {
+    /// Whether each packet, of `least` bytes or more, takes at least a nanosecond from one end to the other, whatever changes.
+    pub fn takes_time(&self, least: u32) -> bool {
+        let sends_apart = |rate| sends_apart(rate, least);
         (!self.delay_varies && self.delay > Duration::ZERO) || (self.is_steady() && self.first_rate.is_some_and(sends_apart))
     }
 

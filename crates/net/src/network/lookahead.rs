@@ -66,6 +66,22 @@ impl<P: Packet> Lookahead<P> {
         }
     }
 
+    /// Puts an answer behind others and takes the first out in its place; gives whether that is all that there is to do: there are others,
+    /// the answer comes after them, and the first before `horizon`.
+    #[inline]
+    fn take_turns(&mut self, horizon: Time, answer: &mut Waiting<P>) -> bool {
+        let (true, Some(last)) = (self.first.time < horizon, self.others.back_mut()) else { return false };
+        if last.time >= answer.time {
+            return false;
+        }
+        swap(&mut self.first, answer);
+        if let Some(next) = self.others.front_mut() {
+            swap(&mut self.first, next);
+            self.others.rotate_left(1);
+        }
+        true
+    }
+
     /// Takes the first out, if it comes before `time`.
     fn take_before(&mut self, time: Time) -> Option<Waiting<P>> {
         (self.first.time < time).then(|| replace(&mut self.first, self.others.pop_front().unwrap_or(Waiting::none())))
@@ -108,8 +124,13 @@ impl<P: Packet> Network<P> {
     /// The same where the answer is not simply the next.
     #[inline(never)]
     fn wait_behind(&mut self, link: usize, time: &mut Time, at: &mut u32, packet: &mut P) -> bool {
-        self.lookaheads[link].insert(Waiting { time: *time, at: *at, packet: packet.take() });
         let horizon = self.horizon(link);
+        let mut answer = Waiting { time: *time, at: *at, packet: packet.take() };
+        if self.lookaheads[link].take_turns(horizon, &mut answer) {
+            (*time, *at, *packet) = (answer.time, answer.at, answer.packet);
+            return true;
+        }
+        self.lookaheads[link].insert(answer);
         let Some(first) = self.lookaheads[link].take_before(horizon) else {
             self.arm(link);
             return false;

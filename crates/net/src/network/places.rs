@@ -99,8 +99,8 @@ impl<P: Packet> Network<P> {
     /// In which order packets leave a hop.
     pub(crate) fn order(&self, target: HopTarget) -> Order {
         match target {
-            HopTarget::Link(link) => self.links[link].order(),
-            HopTarget::AccessLink(link) => self.access_links.order(link),
+            HopTarget::Link(link) => self.links[link].order(self.least_packet),
+            HopTarget::AccessLink(link) => self.access_links.order(link, self.least_packet),
             HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => Order::Changed,
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => Order::OfArrival { apart: false },
         }
