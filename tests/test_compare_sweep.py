@@ -263,6 +263,15 @@ def test_the_round_trip_time_of_each_group_is_compared_where_it_has_one(dumbbell
     assert found.estimates()["ftp RTT mean"]["red"].mean < found.estimates()["ftp RTT mean"]["droptail"].mean
 
 
+def test_a_group_that_is_idle_in_the_first_case_is_compared_in_the_others(dumbbell):
+    scenario = sj.load(dumbbell)
+    scenario["flows"].append({"name": "late", "from": "R0", "to": "R1", "start": "0 s", "traffic": {"kind": "bulk"}})
+    found = sj.compare(scenario, "droptail", vary={"flows.late.start": ["60 s", "0 s"]}, seeds=1)
+    idle, sending = found.estimates()["late RTT mean"].values()
+    assert np.isnan(idle.mean)
+    assert sending.mean > 0
+
+
 def test_values_are_shown_as_people_write_them():
     assert value_label({"cc": "reno"}) == "reno"
     assert value_label({"aqm": "red", "min": 5, "ecn": True}) == "red(min=5, ecn=true)"

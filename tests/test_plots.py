@@ -215,6 +215,25 @@ def test_a_long_name_of_a_case_is_broken_and_nothing_of_it_is_cut_off(comparison
     assert not recwarn.list
 
 
+def test_many_long_names_stand_below_the_curves_and_leave_them_their_room(comparison, tmp_path, monkeypatch, recwarn):
+    import sojourn.plots.results as results
+
+    drawn = []
+    monkeypatch.setattr(results, "save_figure", lambda made, folder, name: drawn.append(made) or [folder / name])
+    records = {f"{LONG} {number}": comparison.records["red"] for number in range(8)}
+    found = sj.Comparison("x", "bottleneck", comparison.seeds, records, comparison.measures)
+    results.plot_cdf(found, "rtt", tmp_path)
+    (page,) = drawn
+    page.canvas.draw()
+    (legend,) = page.legends
+    assert [text.get_text() for text in legend.get_texts()] == list(records)
+    for axes in page.axes:
+        assert axes.get_window_extent().width > 0.35 * page.bbox.width
+        assert axes.get_window_extent().height > 1.5 * page.dpi
+        assert not axes.get_window_extent().overlaps(legend.get_window_extent())
+    assert not recwarn.list
+
+
 def ends(axes, across):
     """The ends of the error bars on an axis (0: horizontal, 1: vertical)."""
     bars = [bar for container in axes.containers for bar in container.lines[2]]

@@ -291,6 +291,6 @@ def compare(
     )
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
-        list(measures or [*link_measures(name, everything), *flow_measures(everything[0])]),
+        list(measures or [*link_measures(name, everything), *flow_measures(everything)]),
         [case for case in cases if case.label in found], notes, failed,
     )  # fmt: skip

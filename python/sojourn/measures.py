@@ -226,18 +226,20 @@ def within_a_link(link: str, shown: Iterable[str], field: str, name: str) -> lis
     return [replace(each, path=path) for each, path in found]
 
 
-def flow_measures(record: HasPaths) -> list[Measure]:
+def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
     """The measures of flows that are compared by default.
 
-    These are goodput and fairness of all of them, goodput of groups if there are several, the mean round-trip time of
-    each group that has one, and completion times. Of many groups it is the first two alone.
+    These are goodput and fairness of all of them, goodput of groups if there are several, and of each group the mean
+    round-trip time and completion times, where one of the records has some. Of many groups it is the first two alone.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
-    groups = record.get("groups") or []
-    fields = [(group["name"], "goodput_bps") for group in groups if len(groups) > 1]
-    fields += [(group["name"], "rtt_ms.mean") for group in groups if group.get("rtt_ms")]
-    complete = [group["name"] for group in groups if group.get("completion_s")]
-    fields += [(name, f"completion_s.{what}") for name in complete for what in ("mean", "p99")]
+    every = [group for record in records for group in record.get("groups") or []]
+    groups = list(dict.fromkeys(group["name"] for group in every))
+    timed = {group["name"] for group in every if group.get("rtt_ms")}
+    complete = {group["name"] for group in every if group.get("completion_s")}
+    fields = [(name, "goodput_bps") for name in groups if len(groups) > 1]
+    fields += [(name, "rtt_ms.mean") for name in groups if name in timed]
+    fields += [(name, f"completion_s.{what}") for name in groups if name in complete for what in ("mean", "p99")]
     found = [(name, measure("groups", path, name)) for name, path in fields]
     own = [replace(each, label=f"{name} {each.label}") for name, each in found]
     return [*total, *(own if len(groups) <= MANY_GROUPS else [])]

@@ -80,7 +80,7 @@ def show_replications(records: list[Record]) -> None:
     for link in records[0].get("links", []):
         if link.get("arrived"):
             _show_estimates(link["name"], records, _columns_of(link, records))
-    _show_estimates("all flows", records, {"": flow_measures(records[0])})
+    _show_estimates("all flows", records, {"": flow_measures(records)})
     if same(records):
         out.print(NOTHING_RANDOM)
 

@@ -12,7 +12,7 @@ from sojourn.errors import UserError
 from sojourn.plots import distributions, summaries
 from sojourn.plots.comparisons import Compared, ComparisonPlots
 from sojourn.plots.records import RecordPlots, height_of, one_below_the_other
-from sojourn.plots.style import COLUMN, PAGE, figure, save_figure
+from sojourn.plots.style import COLUMN, PAGE, figure, fits_inside, legend_below, save_figure
 from sojourn.record import Record, file_names
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
             plots.cdf(of, left, [place])
             plots.cdf(of, right, [place], complement=True)
             right.get_legend().remove()
+            if not fits_inside(left.get_legend_handles_labels()[1]):
+                left.get_legend().remove()
+        if not any(axes.get_legend() for axes in made.axes):
+            legend_below(made)
         made.axes[0].set_title(comparison.title, loc="left")
         return save_figure(made, folder, f"cdf-{of}")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,18 +119,35 @@ FITS = 6  # lines of a legend that fit into the axes
 def legend_beside(axes: Axes, title: str | None = None) -> None:
     """Adds a small legend: in the axes if it is short and hides no error bars, else to the right of them."""
     handles, labels = axes.get_legend_handles_labels()
-    labels = [wrapped(label) for label in labels]
-    inside = sum(1 + label.count("\n") for label in labels) <= FITS and not axes.containers
+    inside = fits_inside(labels) and not axes.containers
     beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     lines = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in handles]
-    axes.legend(lines, labels, fontsize=6.5, title=title, title_fontsize=6.5, **beside)
+    axes.legend(lines, list(map(wrapped, labels)), fontsize=6.5, title=title, title_fontsize=6.5, **beside)
+
+
+def fits_inside(labels: Sequence[str]) -> bool:
+    """Whether a legend of these labels fits into axes."""
+    return sum(1 + wrapped(label).count("\n") for label in labels) <= FITS
+
+
+def legend_below(made: Figure) -> None:
+    """Adds one legend below all panels, with the series of the first one, and makes the figure higher by it."""
+    handles, labels = made.axes[0].get_legend_handles_labels()
+    columns = _columns(made, labels)
+    made.set_figheight(made.get_figheight() + LINE * math.ceil(len(labels) / columns))
+    made.legend(handles, labels, ncols=columns, loc="outside lower center", fontsize=6.5)
+
+
+def _columns(made: Figure, labels: Sequence[str]) -> int:
+    """In how many columns of a legend these labels fit across a figure."""
+    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
+    return max(1, min(len(labels), int(fit)))
 
 
 def legend_above(made: Figure) -> None:
     """Adds one legend above all panels, with the series of the first one, in as many columns as fit."""
     handles, labels = made.axes[0].get_legend_handles_labels()
-    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
-    made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
+    made.legend(handles, labels, ncols=_columns(made, labels), loc="outside upper center", fontsize=7)
 
 
 PNG_DPI = 200
