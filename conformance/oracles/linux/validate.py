@@ -30,7 +30,7 @@ from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
 from .. import compare
-from . import cake
+from . import settings
 from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
@@ -159,7 +159,7 @@ def cases() -> dict[str, Case]:
             base = Scenario(SCENARIO, "validate").set("flows.f.count", 3).set("flows.f.tcp.control", {"cc": cc})
             base.set("links.bottleneck.rate", "20 Mbit/s").set("links.bottleneck.delay", "45 ms")
             found[f"{name}-{cc}-3"] = _case(base, queue, 3)
-    return found | {name: _case_of(setting) for name, setting in cake.SETTINGS.items()}
+    return found | {name: _case_of(setting) for name, setting in settings.SETTINGS.items()}
 
 
 def drawn(count: int, seed: int) -> dict[str, Case]:
@@ -186,8 +186,8 @@ def _case(base: Scenario, queue: Queue, flows: int) -> Case:
     return Case(_ways(base, queue.ours, queue.linux), MANY_SEEDS if flows in queue.many else SEEDS)
 
 
-def _case_of(setting: cake.Setting) -> Case:
-    return Case(_ways(cake.scenario(setting), setting.ours, setting.linux), SEEDS)
+def _case_of(setting: settings.Setting) -> Case:
+    return Case(_ways(settings.scenario(setting), setting.ours, setting.linux), SEEDS)
 
 
 def _ways(base: Scenario, ours: dict[str, Any], linux: str) -> dict[str, Scenario]:

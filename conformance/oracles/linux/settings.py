@@ -1,7 +1,8 @@
-"""The cases in which `validate` judges CAKE and the mark threshold of FQ-CoDel by the kernel's own.
+"""The cases in which `validate` judges CAKE, DualPI2 and the mark threshold of FQ-CoDel by the kernel's own.
 
-Each has a name, what stands on the bottleneck, ours and the kernel's, and groups of flows: of two hosts, or with other
-DSCPs. The bottleneck has 10 Mbit/s; CAKE's shaper has 8. A host of ours is a group of senders: `dual-srchost`.
+Each has a name, what stands on the bottleneck, ours and the kernel's, and groups of flows: of two hosts, with other
+DSCPs, or with other controllers. The bottleneck has 10 Mbit/s; CAKE's shaper has 8. A host of ours is a group of
+senders: `dual-srchost`.
 """
 
 from __future__ import annotations
@@ -59,6 +60,15 @@ VOICE = (
 UPLOAD = ({**group("f", 4), "from": "b", "to": "a"},)
 ACKS = {"rate": "150 kbit/s", "back": {"rate": "20 Mbit/s", "queue": {"limit": "1000 packets"}}}
 
+L4S = (group("f", 2, "prague"), group("g", 2))
+
+
+def dual(linux: str = "", groups: tuple[Table, ...] = L4S, ecn: bool = True, **options: Any) -> Setting:
+    """DualPI2 with these parameters in both."""
+    ours = {"aqm": "dualpi2", "limit": "1000 packets", "ecn": True}
+    return Setting(ours | options, f"dualpi2 limit 1000 {linux}".rstrip(), groups, ecn=ecn)
+
+
 SETTINGS: dict[str, Setting] = {
     "cake-flows": cake("besteffort flows", MIXED),
     "cake-one": cake("besteffort flows bandwidth 8mbit", (group("f", 1),), **SHAPED),
@@ -82,12 +92,22 @@ SETTINGS: dict[str, Setting] = {
         "fq_codel limit 1000 flows 1024 target 5ms interval 100ms quantum 1514 ce_threshold 2ms ecn",
         (group("f", 5),), ecn=True,
     ),
+    "dualpi2": dual(),
+    "dualpi2-prague": dual(groups=(group("f", 4, "prague"),)),
+    "dualpi2-cubic": dual(groups=(group("f", 4),)),
+    "dualpi2-step-packets": dual("step_packets 5", step_packets=5),
+    "dualpi2-min-qlen-step": dual("min_qlen_step 3", min_qlen_step=3),
+    "dualpi2-any-ect": dual("any_ect", ecn_mask=3),
+    "dualpi2-coupling": dual("coupling_factor 4 classic_protection 30", coupling_factor=4, classic_protection=30),
+    "dualpi2-drop-enqueue": dual("drop_enqueue", (group("f", 4),), ecn=False, drop_early=True),
 }  # fmt: skip
 
 
 def scenario(setting: Setting) -> Scenario:
     """The scenario of a setting, without its queue."""
-    scenario = Scenario({"duration": "75 s", "warmup": "15 s", "links": LINKS, "flows": list(setting.groups)}, "cake")
+    scenario = Scenario(
+        {"duration": "75 s", "warmup": "15 s", "links": LINKS, "flows": list(setting.groups)}, "settings"
+    )
     scenario.set("links.bottleneck.rate", setting.rate).set("tcp.ecn", setting.ecn)
     if setting.back:
         scenario.set("links.bottleneck.back", setting.back)
