@@ -14,7 +14,7 @@ from sojourn import _sojourn, study_rfc7928
 from sojourn.cli import main
 from sojourn.congestion import LEVELS
 from sojourn.errors import ScenarioError, UserError
-from sojourn.plots.tradeoff import tradeoff
+from sojourn.plots.tradeoff import over_time, tradeoff
 from sojourn.running import run
 from sojourn.scenario import Scenario
 from sojourn.study_rfc7928 import SITUATIONS, Measured, Study
@@ -101,6 +101,30 @@ def test_a_discipline_is_counted_where_it_has_half_the_wait_and_keeps_the_goodpu
     }  # fmt: skip
 
 
+def test_a_number_differs_from_that_of_droptail_where_all_seeds_say_so() -> None:
+    titles = [column.title for column in columns(situation("one-reno"))]
+
+    def cell(first: list[float]) -> Measured:
+        rows = np.ones((len(titles), 3))
+        rows[0] = first
+        return Measured(rows, np.zeros((3, 2)))
+
+    cells = {("one-reno", name): cell(values) for name, values in {
+        "droptail": [9.0, 5.0, 7.0], "less": [8.0, 4.1, 5.9], "mixed": [8.0, 6.0, 6.0],
+    }.items()}  # fmt: skip
+    found = Study(["droptail", "less", "mixed"], 3, False, cells, {})
+    assert found.differs(situation("one-reno"), "less") == [True] + [False] * (len(titles) - 1)
+    assert not any(found.differs(situation("one-reno"), "mixed"))
+
+
+def test_delays_over_time_are_means_over_the_seeds() -> None:
+    of_two_seeds = np.array([[10.0, 1.0], [20.0, 1.0], [30.0, 1.0], [60.0, 1.0]])
+    assert Measured(np.zeros((1, 2)), of_two_seeds).delays().tolist() == [20.0, 40.0]
+    axes = over_time({"one": np.array([20.0, 40.0])}, [10.0, 11.0], [10.5]).axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [20.0, 40.0]
+    assert axes.lines[1].get_xdata() == [10.5, 10.5]
+
+
 def test_an_ellipse_spans_a_deviation_each_way() -> None:
     rows = np.array([[10.0, 8.0], [30.0, 8.0], [20.0, 7.0], [20.0, 9.0]])
     (ellipse,) = tradeoff({"one": rows}).axes[0].patches
@@ -127,7 +151,8 @@ def test_a_quick_look_writes_a_page_that_says_so(
     page = (tmp_path / "rfc7928" / "rfc7928-quick.html").read_text()
     assert "A quick look" in page
     assert "not run: expected TCP flows" in page
-    assert page.count("data:image/svg+xml;base64,") == 1  # none for phases
+    assert page.count("data:image/svg+xml;base64,") == 2
+    assert 'alt="Queuing delay over time: Load that grows' in page
     data = json.loads((tmp_path / "rfc7928" / "rfc7928-quick.json").read_text())
     assert [each["queue"] for each in data["refused"]] == ["fuzzy-rtt"]
     assert {each["queue"] for each in data["measured"]} == {"droptail", "fuzzy-rtt", "red(min=5,max=15)"}

@@ -23,7 +23,7 @@ from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import together, write_atomic
 from sojourn.study_l4s import Judged, Study
-from sojourn.study_rfc7928 import situations
+from sojourn.study_rfc7928 import outcome, situations
 from sojourn.study_rfc7928.outcome import columns
 
 OUT = Path("results/study")
@@ -152,6 +152,7 @@ def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
         study=measured,
         columns=columns,
         figures=_figures(measured),
+        reference=study_rfc7928.REFERENCE,
         kept=round(100 * study_rfc7928.KEPT),
         rate=situations.RATE,
         rtt=situations.RTT,
@@ -163,16 +164,27 @@ def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
 
 
 def _figures(measured: study_rfc7928.Study) -> dict[str, str]:
-    """The trade-off of delay and rate as SVG in base64, by situation of one run and one phase."""
+    """Figures as SVG in base64 by situation: the trade-off of delay and rate, or the delay over time with its phases.
+
+    There is none for a situation of several round-trip times.
+    """
     from sojourn.plots.style import render, settled  # here, because matplotlib is an extra
-    from sojourn.plots.tradeoff import tradeoff
+    from sojourn.plots.tradeoff import over_time, tradeoff
 
     found = {}
     for situation in measured.situations:
-        if not (situation.rtts or situation.phases):
-            cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
-            made = settled(tradeoff({queue: cell.samples for queue, cell in cells.items() if cell}))
-            found[situation.id] = base64.b64encode(render(made, "svg")).decode()
+        cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
+        there = {queue: cell for queue, cell in cells.items() if cell}
+        if situation.rtts:
+            continue
+        if situation.phases:
+            delays = {queue: cell.delays() for queue, cell in there.items()}
+            seconds = len(next(iter(delays.values())))
+            times = [situations.WARMUP + second * outcome.STEP for second in range(seconds)]
+            made = over_time(delays, times, [phase.begin for phase in situation.phases[1:]])
+        else:
+            made = tradeoff({queue: cell.samples for queue, cell in there.items()})
+        found[situation.id] = base64.b64encode(render(settled(made), "svg")).decode()
     return found
 
 

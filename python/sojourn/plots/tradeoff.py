@@ -1,9 +1,9 @@
-"""The trade-off of delay and rate, as rfc7928#2.7 suggests: an ellipse for each queue discipline."""
+"""Delay and rate of queue disciplines: their trade-off, as rfc7928#2.7 suggests, and the delay over time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,26 @@ def tradeoff(samples: Mapping[str, Array]) -> Figure:
         axes.set_xlim(left=0)
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, (1 - LEAST_SPAN) * high), high)
+        legend_beside(axes)
+    return made
+
+
+def over_time(delays: Mapping[str, Array], times: Sequence[float], changes: Sequence[float]) -> Figure:
+    """The delay over time: a line for each name, and a dotted line at each change of load or rate.
+
+    `delays` has an array of delays in ms by name, at `times` in s; `changes` are times in s. The axis of delays is
+    logarithmic above 1 ms, since they differ by more than a power of ten.
+    """
+    with figure(PAGE, 2.6) as made:
+        axes = made.add_subplot()
+        for index, (name, values) in enumerate(delays.items()):
+            axes.plot(times, values, color=style_of(index).color, linestyle=style_of(index).line, label=name)
+        for time in changes:
+            axes.axvline(time, color="#555555", linestyle=":", linewidth=0.9)
+        axes.set(xlabel="time (s)", ylabel="queuing delay (ms)")
+        axes.set_yscale("symlog", linthresh=1.0)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter("{x:g}")
         legend_beside(axes)
     return made
 

@@ -20,7 +20,7 @@ from sojourn.cases import Named, queue_tables
 from sojourn.errors import ScenarioError, UserError
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
-from sojourn.stats import Estimate, estimate
+from sojourn.stats import Estimate, estimate, paired
 from sojourn.store import Store
 from sojourn.study_rfc7928.outcome import columns, samples
 from sojourn.study_rfc7928.situations import SITUATIONS, Situation
@@ -44,6 +44,12 @@ class Measured:
 
     values: Array
     samples: Array
+
+    def delays(self) -> Array:
+        """The mean delay over the seeds in ms, second by second."""
+        per_seed = self.samples[:, 0].reshape(self.values.shape[1], -1)
+        mean: Array = per_seed.mean(axis=0)
+        return mean
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,14 @@ class Study:
             estimate(values, within=column.within)
             for column, values in zip(columns(situation), cell.values, strict=True)
         ]
+
+    def differs(self, situation: Situation, queue: str) -> list[bool]:
+        """For each column, whether the interval of the differences from DropTail, seed by seed, is without 0."""
+        own, reference = (self.cells.get((situation.id, name)) for name in (queue, REFERENCE))
+        if own is None or reference is None:
+            return [False for _ in columns(situation)]
+        found = (paired(*rows) for rows in zip(own.values, reference.values, strict=True))
+        return [each.low > 0 or each.high < 0 for each in found]
 
     def counts(self) -> list[Count]:
         """How each discipline compares with DropTail, over the situations that have one wait and one goodput."""
