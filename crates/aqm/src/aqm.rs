@@ -77,6 +77,19 @@ pub trait Aqm {
         DepartureVerdict::Pass
     }
 
+    /// Whether it decides nothing about arrivals, uses nothing but the packet, its wait and the bytes behind it as one leaves, has no timer, and
+    /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never with [`Needs::flow_queues`].
+    fn foresees(&self) -> bool {
+        false
+    }
+
+    /// A packet will leave after a wait of `sojourn`, and `behind` bytes or more will wait behind it: whether it passes for certain. If so, this
+    /// is its departure, and [`Aqm::on_dequeue`] is not called for it. If not, nothing changes. Packets are shown in the order of their departures.
+    fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
+        let _ = (departure, sojourn, behind);
+        false
+    }
+
     /// The waiting packet that [`ArrivalVerdict::Inspect`] asked for, `None` if no packet waits at that position. Another
     /// [`ArrivalVerdict::Inspect`] shows another packet.
     fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {

@@ -156,6 +156,12 @@ impl QueueController {
         self.apply_departure(verdict, departure.size, can_mark)
     }
 
+    /// See [`Aqm::passes_ahead`].
+    #[inline]
+    pub fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
+        self.aqm.passes_ahead(departure, sojourn, behind)
+    }
+
     /// Whether there is no room for a packet of `size` bytes. A packet that finds the link idle goes straight to it.
     #[inline]
     fn is_full(&self, size: u32, backlog: &Backlog) -> bool {

@@ -114,7 +114,8 @@ pub struct PacketView {
 
 impl PacketView {
     /// The view of `packet` at `now`.
-    pub(crate) fn of(now: Time, packet: &impl Packet) -> Self {
+    #[inline]
+    pub fn of(now: Time, packet: &impl Packet) -> Self {
         let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
         PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn() }
     }

@@ -107,6 +107,13 @@ macro_rules! registry {
             fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
+            fn foresees(&self) -> bool {
+                match self { $(AnyAqm::$algorithm(a) => a.foresees(),)* AnyAqm::Custom(a) => a.foresees() }
+            }
+            #[inline]
+            fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
+                match self { $(AnyAqm::$algorithm(a) => a.passes_ahead(departure, sojourn, behind),)* AnyAqm::Custom(a) => a.passes_ahead(departure, sojourn, behind) }
+            }
             fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_inspect(arrival, waiting, backlog, random),)* AnyAqm::Custom(a) => a.on_inspect(arrival, waiting, backlog, random) }
             }

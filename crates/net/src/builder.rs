@@ -94,7 +94,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// Makes every hop an event, so that tests can show that leaving out events changes nothing.
+    /// Makes every hop and every departure of a queue that holds packets an event, so that tests can show that leaving out events changes nothing.
     #[doc(hidden)]
     pub fn all_events(&mut self, all_events: bool) {
         self.all_events = all_events;
@@ -252,6 +252,9 @@ impl NetworkBuilder {
         network.add_discard_routes(begins);
         network.tell_classes(self.routes.iter().map(|route| (route.hops + 1, route.group)));
         mark_last(&mut network.hops);
+        if self.all_events {
+            network.links.iter_mut().for_each(Link::depart_by_events);
+        }
         network
     }
 }

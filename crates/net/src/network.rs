@@ -125,6 +125,8 @@ pub struct Network<P> {
     last_pause: Time,
     events_at_once: u64,
     paused: bool,
+    /// The link whose packets may have been decided about.
+    deciding: Option<usize>,
     audit: Audit,
 }
 
@@ -158,6 +160,7 @@ impl<P: Packet> Network<P> {
             last_pause: Time::ZERO,
             events_at_once: 0,
             paused: false,
+            deciding: None,
             audit: Audit::default(),
         }
     }
@@ -189,7 +192,7 @@ impl<P: Packet> Network<P> {
 
     /// When the next event is due; `None` if nothing is to come.
     pub fn next_event(&mut self) -> Option<Time> {
-        self.calendar.peek()
+        if self.deciding.is_some() { Some(self.now) } else { self.calendar.peek() }
     }
 
     /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
@@ -241,6 +244,13 @@ impl<P: Packet> Network<P> {
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.last);
         loop {
+            if let Some(link) = self.deciding {
+                let Some((hop, arrival)) = self.next_decided(link, packet, observer) else { continue };
+                match self.travel(arrival, hop + 1, false, packet, observer) {
+                    Some(at) => return Some(Event::Delivery(Delivered { at, packet: () })),
+                    None => continue,
+                }
+            }
             let Some(due) = self.calendar.pop(until, packet) else {
                 self.pause();
                 return None;
@@ -257,6 +267,10 @@ impl<P: Packet> Network<P> {
                     let link = due.entity as usize;
                     if due.hop == WAKE {
                         self.wake_link(due.time, link, observer);
+                        continue;
+                    }
+                    if self.links[link].is_to_decide(due.time) {
+                        self.deciding = Some(link);
                         continue;
                     }
                     let departed = self.links[link].depart(due.time, packet);

@@ -29,9 +29,10 @@ fn link(name: &str, aqm: &str, rate: u64, limit: u32) -> LinkConfig {
     )
 }
 
-/// Two flows with access links of their own to a shared link.
-fn network(aqm: &str, until: Time) -> (Network<Datagram>, [RouteId; 2]) {
+/// Two flows with access links of their own to a shared link, with an event for each hop and departure or not.
+fn network(aqm: &str, all_events: bool, until: Time) -> (Network<Datagram>, [RouteId; 2]) {
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
+    builder.all_events(all_events);
     for (name, limit) in [("access/0", 100), ("access/1", 3)] {
         builder.add_link(link(name, "droptail", 10_000_000, limit));
     }
@@ -44,7 +45,7 @@ fn network(aqm: &str, until: Time) -> (Network<Datagram>, [RouteId; 2]) {
 /// Sends bursts of ten packets of each flow every 20 ms for 5 s: twice what the shared link carries.
 fn run(aqm: &str) -> (Told, Audit, u64) {
     let until = Time::ZERO + Duration::from_secs(10);
-    let (mut network, routes) = network(aqm, until);
+    let (mut network, routes) = network(aqm, false, until);
     let mut told = Told::default();
     let mut number = 0;
     for burst in 0..250 {
@@ -83,4 +84,29 @@ fn every_packet_comes_back_and_deliveries_are_in_the_order_of_time() {
         assert_eq!((told.marks.len() as u64, marked > 0), (marked, aqm != "droptail"), "{aqm}");
         assert!(told.marks.iter().all(|&mark| mark == (SHARED, 0)), "{aqm}: only flow 0 can be marked");
     }
+}
+
+#[test]
+fn a_host_has_been_told_of_all_drops_and_marks_by_any_time_though_departures_are_decided_ahead() {
+    let until = Time::ZERO + Duration::from_secs(3);
+    let told_by_steps = |all_events: bool| {
+        let (mut network, routes) = network("codel", all_events, until);
+        let mut steps = Vec::new();
+        for step in 0..3_000 {
+            let (now, mut told) = (Time::ZERO + ms(step), Told::default());
+            network.advance(now, &mut told);
+            for flow in [0, 1].into_iter().filter(|_| step % 4 == 0) {
+                let packet = Datagram { flow, number: step, size: 700, can_mark: flow == 0, marked: false };
+                assert!(network.send(now, routes[flow as usize], packet, &mut told).is_none());
+            }
+            steps.push(told);
+        }
+        network.advance(until, &mut Told::default());
+        (steps, network.finish(until))
+    };
+    let (ahead, by_events) = (told_by_steps(false), told_by_steps(true));
+    let signals = |step: &Told| step.dropped.len() + step.marks.len();
+    assert!(ahead.0.iter().map(signals).sum::<usize>() > 20, "signals");
+    let differs = ahead.0.iter().zip(&by_events.0).position(|(ahead, by_events)| ahead != by_events);
+    assert_eq!((differs, ahead.1), (None, by_events.1), "the step that differs, and the audit");
 }

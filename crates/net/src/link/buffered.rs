@@ -52,7 +52,12 @@ impl<P: Packet> Buffered<P> {
     pub fn new(config: LinkConfig, from: Time) -> Self {
         let takes_turns = config.takes_turns();
         let LinkConfig { controller, classes, .. } = config;
-        let mut qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
+        let qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
+        Buffered { takes_turns, ..Buffered::of(qdisc, from) }
+    }
+
+    /// The same of this queue.
+    pub fn of(mut qdisc: Qdisc<InFlight<P>>, from: Time) -> Self {
         qdisc.count_drops_of_earlier(from);
         Buffered {
             qdisc,
@@ -60,7 +65,7 @@ impl<P: Packet> Buffered<P> {
             last_departure: LastDeparture::default(),
             reports: VecDeque::new(),
             wake: Time::ZERO,
-            takes_turns,
+            takes_turns: false,
         }
     }
 

@@ -89,6 +89,12 @@ impl LinkConfig {
         asked || self.takes_turns() || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 
+    /// Whether its queue may know before packets leave that they do, though it must hold others.
+    pub(crate) fn decides_ahead(&self) -> bool {
+        let plain = self.controller.host.is_none() && self.controller.ack_filter == AckFilter::None;
+        plain && self.controller.aqm.foresees() && self.classes.is_empty() && !self.takes_turns()
+    }
+
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
     pub fn hints(&self) -> Hints {
         self.link.queue.as_ref().map_or(Hints::default(), |queue| queue.options.hints)

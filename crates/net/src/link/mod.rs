@@ -1,14 +1,16 @@
 //! Links: a queue, a transmitter and a propagation delay.
 //!
-//! There are three kinds, each in its file:
+//! There are four kinds, each in its file:
 //!
 //! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted;
+//! - [`ahead`]: the discipline decides at departure, but mostly knows before what it decides, so the link holds few packets;
 //! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so the link holds them;
 //! - [`access`]: nothing is decided or measured but whether a packet finds room.
 //!
-//! [`Link`] is one of the first two. [`tie_break`] says what happens first where an arrival and a departure are simultaneous.
+//! [`Link`] is one of the first three. [`tie_break`] says what happens first where an arrival and a departure are simultaneous.
 
 pub(crate) mod access;
+mod ahead;
 mod buffered;
 mod classes;
 mod config;
@@ -33,13 +35,14 @@ use crate::medium::TurnStats;
 use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
 use crate::window::Window;
+use ahead::Ahead;
 use alloc::format;
 use alloc::string::String;
 pub(crate) use buffered::Report;
 use buffered::{Buffered, Start};
 use config::Volume;
 use meter::Meter;
-use precomputed::{Accepted, Precomputed};
+use precomputed::Precomputed;
 use queue::Queue;
 use router::Router;
 use sojourn_aqm::{Aqm, Backlog, Counters, DropReason};
@@ -88,6 +91,8 @@ pub(crate) enum Offer {
     Dropped(DropReason),
     /// Undecided: another packet leaves the queue at the same time. The link needs the packet's transit time over the link before.
     NeedsTieBreak,
+    /// The queue holds it: what is decided by then is to be asked for ([`Link::next_decided`]).
+    Undecided,
     /// The queue took it, or dropped it ([`Link::next_report`]).
     Buffered,
     /// The same, and the link is to wait for a turn on its medium if it does not.
@@ -117,9 +122,12 @@ impl<P: Packet> Link<P> {
         let takes_turns = config.takes_turns();
         let undecided = has_queue && transmitter.is_steady() && config.has_plain_queue();
         let (name, mut meter) = (config.link.name.clone(), Meter::new(window, config.link.measure, config.link.rate));
-        let queue = match config.holds_packets() {
-            true => Queue::Buffered(Buffered::new(config, window.from)),
-            false => Queue::Precomputed(Precomputed::new(config.controller)),
+        let queue = if has_queue && transmitter.is_steady() && config.decides_ahead() {
+            Queue::Ahead(Ahead::new(config.controller, window.from))
+        } else if config.holds_packets() {
+            Queue::Buffered(Buffered::new(config, window.from))
+        } else {
+            Queue::Precomputed(Precomputed::new(config.controller))
         };
         meter.stats.subqueues = queue.subqueues().map(|queue| SubqueueStats::new(&queue)).collect();
         meter.stats.turns = takes_turns.then(TurnStats::default);
@@ -189,13 +197,17 @@ impl<P: Packet> Link<P> {
 
     /// Whether it buffers packets, has events of its own, and may decide about a packet after its arrival.
     pub fn is_buffered(&self) -> bool {
-        matches!(self.queue, Queue::Buffered(_)) && !self.is_pure_delay()
+        matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()
     }
 
     /// Whether something happened to a buffered packet that has not been reported yet.
     #[inline]
     pub(crate) fn has_reports(&self) -> bool {
-        matches!(&self.queue, Queue::Buffered(queue) if queue.has_reports())
+        match &self.queue {
+            Queue::Precomputed(_) => false,
+            Queue::Ahead(queue) => queue.has_reports(),
+            Queue::Buffered(queue) => queue.has_reports(),
+        }
     }
 
     /// What happened to a buffered packet and has not been reported yet.
@@ -203,6 +215,7 @@ impl<P: Packet> Link<P> {
     pub(crate) fn next_report(&mut self) -> Option<Report<P>> {
         match &mut self.queue {
             Queue::Precomputed(_) => None,
+            Queue::Ahead(queue) => queue.next_report(),
             Queue::Buffered(queue) => queue.next_report(),
         }
     }
@@ -248,10 +261,7 @@ impl<P: Packet> Link<P> {
 
     /// Packets buffered: they wait or are being sent.
     pub(crate) fn buffered_packets(&self) -> u64 {
-        match &self.queue {
-            Queue::Precomputed(_) => 0,
-            Queue::Buffered(queue) => queue.packets(),
-        }
+        self.queue.held()
     }
 
     /// The counters since the start; of a link without a rate those of the window.
@@ -268,10 +278,7 @@ impl<P: Packet> Link<P> {
         if !self.transmitter.allows(stats.nanobits_on_link(), self.meter.window) {
             return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.bits_on_link()));
         }
-        match &self.queue {
-            Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),
-            _ => Ok(()),
-        }
+        if self.queue.balances() { Ok(()) } else { Err(format!("link {}: its queue does not balance", self.name)) }
     }
 
     /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.
@@ -317,7 +324,10 @@ impl<P: Packet> Link<P> {
         self.last_offer = now;
         self.advance(now);
         let last_departure = self.queue.last_departure();
-        if transit_time.is_none() && last_departure.ties_with(now) {
+        if transit_time.is_none()
+            && last_departure.ties_with(now)
+            && self.queue.depends_on_tie(now, last_departure.size, packet.size(), &self.transmitter)
+        {
             return Offer::NeedsTieBreak;
         }
         if self.updates.router.is_some() {
@@ -337,21 +347,18 @@ impl<P: Packet> Link<P> {
                 None => Offer::Buffered,
                 Some(end) => Offer::Transmitting(end),
             },
-            Queue::Precomputed(queue) => {
-                let accepted = queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter);
-                let Accepted { service, marked } = match accepted {
-                    Ok(accepted) => accepted,
-                    Err(reason) => return Offer::Dropped(reason),
-                };
-                if service.start > now {
-                    self.due = self.due.min(service.start);
+            Queue::Precomputed(queue) => match queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter) {
+                Ok(accepted) => self.accept(&accepted, packet),
+                Err(reason) => Offer::Dropped(reason),
+            },
+            Queue::Ahead(queue) => match queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter) {
+                Ok(Some(accepted)) => self.accept(&accepted, packet),
+                Ok(None) => {
+                    queue.hold(InFlight { packet: packet.take(), hop, next: 0 });
+                    Offer::Undecided
                 }
-                if self.measured {
-                    self.meter.account(&service, packet.flow(), &self.transmitter);
-                }
-                let arrival = self.transmitter.arrival(service.end);
-                if marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
-            }
+                Err(reason) => Offer::Dropped(reason),
+            },
         }
     }
 
@@ -371,7 +378,7 @@ impl<P: Packet> Link<P> {
         }
         match &mut self.queue {
             // Mostly only departures are due.
-            Queue::Precomputed(queue) if now < self.due_besides => {
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) if now < self.due_besides => {
                 self.due = queue.release_until(now, &mut self.meter).min(self.due_besides);
             }
             _ => self.advance_all(now),
@@ -381,26 +388,31 @@ impl<P: Packet> Link<P> {
     #[inline(never)]
     fn advance_all(&mut self, now: Time) {
         self.open_window(now);
-        self.due = self.catch_up(now);
+        self.due = self.catch_up(now, now);
     }
 
     /// Opens the window of statistics if that is due by `now`.
     fn open_window(&mut self, now: Time) {
         let opening = self.meter.opening();
         if now >= opening {
-            self.catch_up(opening);
+            // What departs as the window opens counts within it where it may have been decided just then.
+            let is_decided_then = matches!(self.queue, Queue::Ahead(_));
+            self.catch_up(opening, Time::from_nanos(opening.as_nanos() - u64::from(is_decided_then && opening > Time::ZERO)));
             self.meter.open(self.counters());
             self.meter.stats.open_subqueues(opening, self.queue.subqueues());
-            self.meter.stats.drops_of_earlier = self.drops_of_earlier();
+            self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier();
         }
     }
 
-    /// Does in order what is due by `now`: departures first, then the timers, then samples. Gives when something is due next.
-    fn catch_up(&mut self, now: Time) -> Time {
+    /// Does in order what is due by `now`, departures only by `departures`: departures first, then the timers, then samples. Gives when something
+    /// is due next.
+    fn catch_up(&mut self, now: Time, departures: Time) -> Time {
         loop {
             let timer = self.updates.next.min(self.meter.next_sample);
             let departure = match &mut self.queue {
-                Queue::Precomputed(queue) => queue.release_until(now.min(timer), &mut self.meter),
+                Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => {
+                    queue.release_until(departures.min(timer), &mut self.meter)
+                }
                 Queue::Buffered(_) => Time::NEVER,
             };
             if timer > now {
@@ -452,14 +464,6 @@ impl<P: Packet> Link<P> {
         Departed { hop, arrival: self.transmitter.arrival(now), next }
     }
 
-    /// Packets that it dropped since the start after they had waited since before the window.
-    fn drops_of_earlier(&self) -> u64 {
-        match &self.queue {
-            Queue::Precomputed(_) => 0,
-            Queue::Buffered(queue) => queue.qdisc.drops_of_earlier(),
-        }
-    }
-
     /// Brings the statistics to the end of the run. The last sample may be due then: it shows the queue as it was just before.
     pub(crate) fn finish(&mut self, end: Time) {
         self.is_due(Time::ZERO);
@@ -468,7 +472,7 @@ impl<P: Packet> Link<P> {
             self.sample(end);
         }
         let total = self.counters();
-        self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
+        self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier() - self.meter.stats.drops_of_earlier;
         self.meter.stats.finish_subqueues(end, self.queue.subqueues());
         self.meter.finish(end, &total);
     }
@@ -477,6 +481,7 @@ impl<P: Packet> Link<P> {
     pub fn memory(&self) -> usize {
         let queue = match &self.queue {
             Queue::Precomputed(queue) => queue.memory(),
+            Queue::Ahead(queue) => queue.memory(),
             Queue::Buffered(queue) => queue.memory(),
         };
         let router = self.updates.router.as_ref().map_or(0, |router| router.memory());

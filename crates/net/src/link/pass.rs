@@ -1,8 +1,9 @@
 //! The short way of a packet over a link on which nothing is decided but whether there is room.
 
-use super::Link;
 use super::meter::Service;
+use super::precomputed::Accepted;
 use super::queue::Queue;
+use super::{Link, Offer};
 use crate::packet::Packet;
 use sojourn_units::{Duration, Time};
 
@@ -66,5 +67,24 @@ impl<P: Packet> Link<P> {
             self.meter.account(service, flow, &self.transmitter);
         }
         service.end + self.transmitter.delay
+    }
+
+    /// A packet will be sent of which it is known when.
+    #[inline(always)]
+    pub(super) fn accept(&mut self, &Accepted { service, marked }: &Accepted, packet: &P) -> Offer {
+        let arrival = self.plan(&service, packet.flow());
+        if marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
+    }
+
+    /// A packet of `flow` will be sent: when it arrives at the other end.
+    #[inline(always)]
+    pub(super) fn plan(&mut self, service: &Service, flow: u32) -> Time {
+        if service.start > service.arrived {
+            self.due = self.due.min(service.start);
+        }
+        if self.measured {
+            self.meter.account(service, flow, &self.transmitter);
+        }
+        self.transmitter.arrival(service.end)
     }
 }

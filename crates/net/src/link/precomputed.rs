@@ -43,7 +43,12 @@ pub(super) struct Accepted {
 impl Precomputed {
     pub fn new(controller: QueueController) -> Self {
         let sees_departures = controller.aqm.needs().departures;
-        Precomputed { controller, waiting: VecDeque::new(), bytes: 0, sees_departures, last_departure: LastDeparture::default() }
+        Precomputed { sees_departures, ..Precomputed::without_departures(controller) }
+    }
+
+    /// One that shows its discipline no departures.
+    pub fn without_departures(controller: QueueController) -> Self {
+        Precomputed { controller, waiting: VecDeque::new(), bytes: 0, sees_departures: false, last_departure: LastDeparture::default() }
     }
 
     /// The queue at this time. `simultaneous` is the size of a packet that leaves now and still counts.
@@ -75,9 +80,9 @@ impl Precomputed {
         self.next_start()
     }
 
-    /// When the transmission of the first packet starts.
+    /// When the transmission of the first packet starts, as far as that is known.
     #[inline]
-    fn next_start(&self) -> Time {
+    pub fn next_start(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |packet| packet.start)
     }
 
@@ -178,6 +183,38 @@ impl Precomputed {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(packet);
         meter.queue_changes(packet.arrived, self.waiting.len() as u64, self.bytes);
+    }
+
+    /// A packet of `size` bytes that arrives at `now` joins the queue; its transmission starts at `start`.
+    #[inline(always)]
+    pub fn join_at(&mut self, start: Time, now: Time, size: u32, meter: &mut Meter) {
+        self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
+    }
+
+    /// Packets that wait.
+    #[inline]
+    pub fn packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// When the packet arrived that waits at `place`.
+    #[inline]
+    pub fn arrived(&self, place: usize) -> Time {
+        self.waiting[place].arrived
+    }
+
+    /// The transmission of the packet that waits at `place` starts at `start`.
+    #[inline]
+    pub fn starts(&mut self, place: usize, start: Time) {
+        self.waiting[place].start = start;
+    }
+
+    /// The packet that waits at `place` is dropped at `now`.
+    pub fn remove(&mut self, place: usize, now: Time, meter: &mut Meter) {
+        if let Some(packet) = self.waiting.remove(place) {
+            self.bytes -= u64::from(packet.size);
+            meter.queue_shrinks(now, self.waiting.len() as u64, self.bytes);
+        }
     }
 
     pub fn memory(&self) -> usize {

@@ -1,6 +1,7 @@
-//! The queue of a link: one that knows every departure at arrival, or one that holds its packets.
+//! The queue of a link: one that knows every departure at arrival, one that mostly does, or one that holds its packets.
 
 use super::Link;
+use super::ahead::Ahead;
 use super::buffered::Buffered;
 use super::precomputed::Precomputed;
 use super::tie_break::LastDeparture;
@@ -12,6 +13,7 @@ use sojourn_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(super) enum Queue<P> {
     Precomputed(Precomputed),
+    Ahead(Ahead<P>),
     Buffered(Buffered<P>),
 }
 
@@ -19,8 +21,20 @@ impl<P: Packet> Queue<P> {
     #[inline]
     pub fn last_departure(&self) -> LastDeparture {
         match self {
-            Queue::Precomputed(queue) => queue.last_departure,
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.last_departure,
             Queue::Buffered(queue) => queue.last_departure,
+        }
+    }
+
+    /// Whether it makes a difference to a packet of `size` bytes that arrives at `now`, as one of `departing` bytes leaves, whether that one still
+    /// counts as waiting: to one that finds room in either case it does not, where nothing else is decided as it arrives.
+    #[inline]
+    pub fn depends_on_tie(&self, now: Time, departing: u32, size: u32, transmitter: &Transmitter) -> bool {
+        match self {
+            Queue::Precomputed(_) | Queue::Buffered(_) => true,
+            Queue::Ahead(Ahead { queue, .. }) => {
+                !queue.controller.has_room(size, &queue.backlog(Some(departing), transmitter.idle_since(now)))
+            }
         }
     }
 
@@ -30,6 +44,9 @@ impl<P: Packet> Queue<P> {
             (Queue::Precomputed(here), Queue::Precomputed(start), Queue::Precomputed(other)) => {
                 here.controller.go_over(&start.controller, &other.controller)
             }
+            (Queue::Ahead(here), Queue::Ahead(start), Queue::Ahead(other)) => {
+                here.queue.controller.go_over(&start.queue.controller, &other.queue.controller)
+            }
             (Queue::Buffered(here), Queue::Buffered(start), Queue::Buffered(other)) => here.qdisc.go_over(&start.qdisc, &other.qdisc),
             _ => false,
         }
@@ -37,14 +54,14 @@ impl<P: Packet> Queue<P> {
 
     pub fn aqm(&self) -> &AnyAqm {
         match self {
-            Queue::Precomputed(queue) => &queue.controller.aqm,
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => &queue.controller.aqm,
             Queue::Buffered(queue) => queue.qdisc.aqm(),
         }
     }
 
     pub fn counters(&self) -> &Counters {
         match self {
-            Queue::Precomputed(queue) => &queue.controller.counters,
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => &queue.controller.counters,
             Queue::Buffered(queue) => queue.qdisc.counters(),
         }
     }
@@ -58,7 +75,7 @@ impl<P: Packet> Queue<P> {
     /// Packets and bytes that wait.
     pub fn backlog(&self) -> Backlog {
         match self {
-            Queue::Precomputed(queue) => queue.backlog(None, None),
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.backlog(None, None),
             Queue::Buffered(queue) => Backlog { packets: queue.qdisc.packets(), bytes: queue.qdisc.bytes(), idle_since: None },
         }
     }
@@ -68,13 +85,44 @@ impl<P: Packet> Queue<P> {
         let busy = transmitter.free_at.since(now);
         match self {
             Queue::Precomputed(_) => busy, // the transmitter is free when all that wait have been sent
+            Queue::Ahead(Ahead { queue, .. }) => {
+                let Backlog { packets, bytes, .. } = queue.backlog(None, None);
+                transmitter.free_at.min(queue.next_start()).since(now) + transmitter.time_for_more(packets, bytes)
+            }
             Queue::Buffered(queue) => busy + transmitter.time_for_more(queue.qdisc.packets(), queue.qdisc.bytes()),
+        }
+    }
+
+    /// Packets held: they wait or are being sent, and have not gone on.
+    pub fn held(&self) -> u64 {
+        match self {
+            Queue::Precomputed(_) => 0,
+            Queue::Ahead(queue) => queue.undecided() as u64,
+            Queue::Buffered(queue) => queue.packets(),
+        }
+    }
+
+    /// Packets dropped since the start after they had waited since before the window.
+    pub fn drops_of_earlier(&self) -> u64 {
+        match self {
+            Queue::Precomputed(_) => 0,
+            Queue::Ahead(queue) => queue.drops_of_earlier,
+            Queue::Buffered(queue) => queue.qdisc.drops_of_earlier(),
+        }
+    }
+
+    /// Whether packets that arrived have gone on, were dropped or are held.
+    pub fn balances(&self) -> bool {
+        match self {
+            Queue::Precomputed(_) => true,
+            Queue::Ahead(queue) => queue.balances(),
+            Queue::Buffered(queue) => queue.qdisc.balances(),
         }
     }
 
     pub fn set_flows(&mut self, at: Time, active: u32) {
         match self {
-            Queue::Precomputed(queue) => queue.controller.aqm.on_flows(at, active),
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.controller.aqm.on_flows(at, active),
             Queue::Buffered(queue) => queue.qdisc.set_flows(at, active),
         }
     }
@@ -82,7 +130,7 @@ impl<P: Packet> Queue<P> {
     /// Runs the discipline's timer at `due`; gives when it is due next.
     pub fn run_timer(&mut self, due: Time, transmitter: &Transmitter) -> Time {
         match self {
-            Queue::Precomputed(queue) => {
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => {
                 let backlog = queue.backlog(None, transmitter.idle_since(due));
                 let aqm = &mut queue.controller.aqm;
                 aqm.on_update(due, &backlog);

@@ -30,8 +30,13 @@ impl<P: Packet> Link<P> {
     }
 
     /// Shows the observer each packet that arrives ([`LinkObserver::on_arrival`](crate::LinkObserver::on_arrival)). Nothing else changes.
+    ///
+    /// # Panics
+    /// If packets have come to it.
     pub fn watch(&mut self) {
         (self.watched, self.passes) = (true, false);
+        // The observer is told of departures in the order of time.
+        self.depart_by_events();
     }
 
     /// Whether the observer sees each packet that arrives.

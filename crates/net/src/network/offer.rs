@@ -39,6 +39,7 @@ impl<P: Packet> Network<P> {
                 return Some(arrival);
             }
             Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
+            Offer::Undecided => self.deciding = Some(link),
             Offer::Buffered => self.after_buffering(time, link, None, observer),
             Offer::Contends => {
                 self.after_buffering(time, link, None, observer);
@@ -79,6 +80,23 @@ impl<P: Packet> Network<P> {
         if let Some(end) = end {
             self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
         }
+    }
+
+    /// Takes the next packet that is decided about at the link that was asked to decide last, to `packet`: where it stands on its route, and
+    /// when it arrives at the other end of the link; `None` if there is none.
+    #[inline]
+    pub(super) fn next_decided(&mut self, link: usize, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<(u32, Time)> {
+        let decided = self.links[link].next_decided(self.now, packet);
+        if self.links[link].has_reports() {
+            self.report(self.now, link, observer);
+        }
+        if decided.is_none() {
+            self.deciding = None;
+            if let Some(at) = self.links[link].plan_event() {
+                self.calendar.push_number(at, Rank::DEPARTURE, link as u32, 0);
+            }
+        }
+        decided
     }
 
     /// Reports what a buffered link did to packets.

@@ -218,3 +218,77 @@ fn linuxs_root_is_rough_at_first_and_after_a_jump_of_the_count() {
     let resumed = drops(&linux, |ms| if (410..420).contains(&ms) { 1 } else { 6 }, 660).split_off(6);
     assert_eq!(resumed, [521, 566, 606, 644]);
 }
+
+/// A departure: how long after the one before in µs, how long it waited in µs, its size, the bytes behind it and those known of before.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    gap: u64,
+    wait: u64,
+    size: u32,
+    behind: u64,
+    known_behind: u64,
+}
+
+/// What a discipline makes of departures, and its state behind; and of how many it knew before that they pass, where it is asked for that.
+fn decided(params: &Params, departures: &[Departure], asked: bool) -> (Vec<DepartureVerdict>, Codel, usize) {
+    let mut codel = params.build(&test_link()).unwrap();
+    let (mut now, mut known) = (Time::ZERO, 0);
+    let mut decide = |&Departure { gap, wait, size, behind, known_behind }: &Departure| {
+        now += Duration::from_micros(gap);
+        let departure = PacketView { size, ecn: crate::Ecn::Ect0, ..packet(now) };
+        let sojourn = Duration::from_micros(wait).min(now.since(Time::ZERO));
+        if asked && codel.passes_ahead(&departure, sojourn, behind.min(known_behind)) {
+            known += 1;
+            return DepartureVerdict::Pass;
+        }
+        let backlog = Backlog { packets: 1, bytes: behind, idle_since: None };
+        let verdict = codel.on_dequeue(&departure, sojourn, &backlog, &mut Stream::named(0, ""));
+        if verdict == DepartureVerdict::Signal && size.is_multiple_of(2) {
+            codel.on_unmarkable();
+        }
+        verdict
+    };
+    let verdicts = departures.iter().map(&mut decide).collect();
+    (verdicts, codel, known)
+}
+
+fn departure() -> impl Strategy<Value = Departure> {
+    let wait = prop_oneof![0u64..12_000, 4_990u64..5_010];
+    (0u64..4_000, wait, 40u32..1_500, 0u64..6_000, 0u64..6_000).prop_map(|(gap, wait, size, behind, known_behind)| Departure {
+        gap,
+        wait,
+        size,
+        behind,
+        known_behind,
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_it_knows_ahead_is_what_it_decides(
+        departures in prop::collection::vec(departure(), 1..400),
+        rule in prop_oneof![Just(Rule::Rfc8289), Just(Rule::Nichols2012), Just(Rule::Linux)],
+        (interval, max_packet, ce_threshold) in (prop_oneof![Just(2u64), Just(100)], prop_oneof![Just(0u64), Just(1_500)], 0u64..10),
+    ) {
+        let (interval, ce_threshold) = (Duration::from_millis(interval), Duration::from_millis(ce_threshold));
+        let params = Params { rule, interval, max_packet: Bytes(max_packet), ce_threshold, ..Params::default() };
+        let ((asked, state, _), (decided, state_then, _)) = (decided(&params, &departures, true), decided(&params, &departures, false));
+        prop_assert_eq!(asked, decided);
+        prop_assert_eq!(std::format!("{state:?}"), std::format!("{state_then:?}"));
+    }
+}
+
+#[test]
+fn it_knows_ahead_of_short_waits_and_of_others_with_enough_behind_them_until_a_signal_may_be_due() {
+    // A packet leaves every ms.
+    let known = |wait: u64, known_behind: u64| {
+        let departures = [Departure { gap: 1_000, wait, size: 1_000, behind: 15_000, known_behind }; 200];
+        let (verdicts, _, known) = decided(&Params::default(), &departures, true);
+        (known, verdicts.iter().filter(|&&verdict| verdict == DepartureVerdict::Signal).count())
+    };
+    assert_eq!(known(4_000, 0), (200, 0));
+    // All but the drop after an interval and the packet behind it.
+    assert_eq!(known(6_000, 15_000), (198, 1));
+    // The first four: they have not waited for so long yet.
+    assert_eq!(known(6_000, 1_000), (4, 1));
+}

@@ -1,0 +1,225 @@
+//! The queue of a link whose discipline decides as packets leave, but mostly knows before that one passes.
+//!
+//! `CoDel` lets a packet pass that waits for less than its target, whatever comes behind it; and of one that waits longer it knows what becomes
+//! of it once a packet or two wait behind it, unless a signal is due. When a packet leaves is known if it is so of all before it. So such a
+//! packet has its place among precomputed departures ([`Precomputed`]) and travels on. The others, the last of the queue, are undecided: they are
+//! held here, and asked about again when another arrives. At the start of the transmission of the first of them an event decides, as it does in
+//! a queue that holds all its packets. That event is rare: when it comes, the packet that it was made for has mostly gone.
+
+use super::Link;
+use super::buffered::{Buffered, Report};
+use super::meter::{Meter, Service};
+use super::precomputed::{Accepted, Precomputed};
+use super::queue::Queue;
+use super::tie_break::LastDeparture;
+use super::transmitter::Transmitter;
+use crate::packet::{InFlight, Packet};
+use alloc::collections::VecDeque;
+use sojourn_aqm::{Backlog, DepartureDecision, DropReason, Packet as _, PacketView, Qdisc, QueueController};
+use sojourn_units::{Duration, Time};
+
+#[derive(Clone, Debug)]
+pub(super) struct Ahead<P> {
+    /// All packets that wait. When the transmission of an undecided one starts is not known.
+    pub queue: Precomputed,
+    undecided: VecDeque<InFlight<P>>,
+    undecided_bytes: u64,
+    /// Whether an event of the link is to come.
+    has_event: bool,
+    decided: u64,
+    reports: VecDeque<Report<P>>,
+    /// From when on the window of statistics is open, and the dropped packets that had arrived before.
+    from: Time,
+    pub drops_of_earlier: u64,
+}
+
+/// A packet of which it is known when it leaves.
+pub(super) struct Decided<P> {
+    pub packet: InFlight<P>,
+    pub service: Service,
+}
+
+impl<P: Packet> Ahead<P> {
+    /// An empty queue, measured from `from` on.
+    pub fn new(controller: QueueController, from: Time) -> Self {
+        Ahead {
+            queue: Precomputed::without_departures(controller),
+            undecided: VecDeque::new(),
+            undecided_bytes: 0,
+            has_event: false,
+            decided: 0,
+            reports: VecDeque::new(),
+            from,
+            drops_of_earlier: 0,
+        }
+    }
+
+    /// Packets that are held.
+    pub fn undecided(&self) -> usize {
+        self.undecided.len()
+    }
+
+    /// What happened to a packet and has not been reported yet.
+    #[inline]
+    pub fn next_report(&mut self) -> Option<Report<P>> {
+        self.reports.pop_front()
+    }
+
+    #[inline]
+    pub fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    /// Whether every packet that arrived is decided about or held.
+    pub fn balances(&self) -> bool {
+        let counters = &self.queue.controller.counters;
+        counters.arrived == self.decided + counters.dropped() + self.undecided.len() as u64
+    }
+
+    /// Offers a packet that arrives at `now`; `None` if it is to be held.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: Time,
+        packet: &mut P,
+        simultaneous: Option<u32>,
+        transmitter: &mut Transmitter,
+        meter: &mut Meter,
+    ) -> Result<Option<Accepted>, DropReason> {
+        let size = packet.size();
+        if !self.queue.admit(now, size, simultaneous, transmitter) {
+            return Err(DropReason::Tail);
+        }
+        let mut marked = false;
+        let start = if transmitter.free_at <= now {
+            let nothing = Backlog { packets: 0, bytes: 0, idle_since: None };
+            match self.queue.controller.decide_departure(&PacketView::of(now, packet), Duration::ZERO, packet.can_mark(), &nothing) {
+                DepartureDecision::Send => {}
+                DepartureDecision::SendMarked => {
+                    packet.mark();
+                    marked = true;
+                }
+                DepartureDecision::Drop(reason) => return Err(reason),
+            }
+            self.queue.last_departure = LastDeparture { at: now, size: 0 };
+            now
+        } else {
+            let start = transmitter.free_at;
+            let passes =
+                self.undecided.is_empty() && self.queue.controller.passes_ahead(&PacketView::of(start, packet), start.since(now), 0);
+            self.queue.join_at(if passes { start } else { Time::NEVER }, now, size, meter);
+            if !passes {
+                return Ok(None);
+            }
+            start
+        };
+        self.decided += 1;
+        let end = transmitter.send_at_rate(start, size);
+        Ok(Some(Accepted { service: Service { arrived: now, start, end, size }, marked }))
+    }
+
+    /// Holds a packet that was offered last.
+    #[inline]
+    pub fn hold(&mut self, packet: InFlight<P>) {
+        self.undecided_bytes += u64::from(packet.size());
+        self.undecided.push_back(packet);
+    }
+
+    /// The first packet that is held, if its time has come at `now` or it passes for certain.
+    #[inline]
+    pub fn next_decided(&mut self, now: Time, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Decided<P>> {
+        loop {
+            let held = self.undecided.len();
+            let packet = self.undecided.front_mut()?;
+            let (size, start) = (packet.size(), transmitter.free_at);
+            let behind = self.undecided_bytes - u64::from(size);
+            let place = self.queue.packets() - held;
+            let arrived = self.queue.arrived(place);
+            let (departure, wait) = (PacketView::of(start, packet), start.since(arrived));
+            let controller = &mut self.queue.controller;
+            let mut lost = None;
+            if start <= now {
+                let backlog = Backlog { packets: held as u32 - 1, bytes: behind, idle_since: None };
+                match controller.decide_departure(&departure, wait, packet.can_mark(), &backlog) {
+                    DepartureDecision::Send => {}
+                    DepartureDecision::SendMarked => {
+                        packet.mark();
+                        self.reports.push_back(Report::Marked(departure.flow));
+                    }
+                    DepartureDecision::Drop(reason) => lost = Some(reason),
+                }
+            } else if !controller.passes_ahead(&departure, wait, behind) {
+                return None;
+            }
+            let packet = self.undecided.pop_front()?;
+            self.undecided_bytes = behind;
+            if let Some(reason) = lost {
+                self.queue.remove(place, now, meter);
+                self.drops_of_earlier += u64::from(arrived < self.from);
+                self.reports.push_back(Report::Dropped(packet.packet, reason));
+                continue;
+            }
+            self.queue.starts(place, start);
+            self.decided += 1;
+            let end = transmitter.send_at_rate(start, size);
+            return Some(Decided { packet, service: Service { arrived, start, end, size } });
+        }
+    }
+
+    /// When an event is to be planned: none is to come and the first packet that is held needs one.
+    #[inline]
+    pub fn plan_event(&mut self, transmitter: &Transmitter) -> Option<Time> {
+        if self.has_event || self.undecided.is_empty() {
+            return None;
+        }
+        self.has_event = true;
+        Some(transmitter.free_at)
+    }
+
+    /// The event has come.
+    pub fn event_comes(&mut self) {
+        self.has_event = false;
+    }
+
+    pub fn memory(&self) -> usize {
+        self.queue.memory() + self.undecided.capacity() * size_of::<InFlight<P>>()
+    }
+}
+
+impl<P: Packet> Link<P> {
+    /// The next packet of those about which its discipline was not sure, if its time has come at `now` or it is sure by now: where it stands on
+    /// its route, and when it arrives at the other end.
+    #[inline]
+    pub(crate) fn next_decided(&mut self, now: Time, packet: &mut P) -> Option<(u32, Time)> {
+        let Queue::Ahead(queue) = &mut self.queue else { return None };
+        let Decided { packet: decided, service } = queue.next_decided(now, &mut self.transmitter, &mut self.meter)?;
+        *packet = decided.packet;
+        Some((decided.hop, self.plan(&service, packet.flow())))
+    }
+
+    /// The time of an event that it is to have, if it has none and needs one to decide.
+    #[inline]
+    pub(crate) fn plan_event(&mut self) -> Option<Time> {
+        if let Queue::Ahead(queue) = &mut self.queue { queue.plan_event(&self.transmitter) } else { None }
+    }
+
+    /// Its event has come, which is to decide; gives whether it was one of that kind.
+    #[inline]
+    pub(crate) fn is_to_decide(&mut self, now: Time) -> bool {
+        let Queue::Ahead(queue) = &mut self.queue else { return false };
+        queue.event_comes();
+        self.catch_up_before(now);
+        true
+    }
+
+    /// Makes each departure an event.
+    pub(crate) fn depart_by_events(&mut self) {
+        if let Queue::Ahead(queue) = &self.queue {
+            assert_eq!(queue.queue.controller.counters.arrived, 0, "link {}: packets have come before it is watched", self.name);
+            self.queue = Queue::Buffered(Buffered::of(Qdisc::new(queue.queue.controller.clone()), self.meter.window.from));
+        }
+    }
+}
