@@ -16,11 +16,13 @@ pub struct MaxFilter {
 
 impl MaxFilter {
     /// The greatest value.
+    #[inline]
     pub fn max(&self) -> f64 {
         self.best[0].value
     }
 
     /// Takes a value at `time`; the window reaches back by `window`.
+    #[inline]
     pub fn update(&mut self, window: u64, time: u64, value: f64) {
         let new = Sample { time, value };
         if value >= self.best[0].value || time.saturating_sub(self.best[2].time) > window {

@@ -18,7 +18,8 @@ pub struct Needs {
     /// Its own pace of sending, [`CongestionController::pacing`](crate::CongestionController::pacing).
     pub pacing: bool,
     /// Delivery-rate samples, [`CongestionController::on_sample`](crate::CongestionController::on_sample). Its window is then its
-    /// own also while losses are repaired and after an idle time: the endpoint changes it only after a handshake and a timeout.
+    /// own also while losses are repaired and after an idle time: the endpoint changes it only after a handshake and a timeout. It need
+    /// not be told of ACKs in another way.
     pub rate_samples: bool,
     /// ECN feedback.
     pub ecn: EcnNeed,
@@ -40,6 +41,7 @@ const MAX_QUANTUM: f64 = 45.0;
 impl Pacing {
     /// A pace of `rate` segments per second in quanta of `time` seconds, of `least` segments or more (draft-ietf-ccwg-bbr#5.6.3,
     /// Linux `tcp_tso_autosize`).
+    #[inline]
     pub fn with_quantum_of(rate: f64, time: f64, least: f64) -> Pacing {
         Pacing { rate, quantum_time: time, least_quantum: least }
     }
@@ -50,6 +52,7 @@ impl Pacing {
     }
 
     /// Segments that may leave back to back; 1 or more.
+    #[inline]
     pub fn quantum(&self) -> f64 {
         libm::floor(self.rate * self.quantum_time).clamp(self.least_quantum, MAX_QUANTUM)
     }

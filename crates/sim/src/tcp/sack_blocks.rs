@@ -1,5 +1,7 @@
 //! The SACK blocks of ACKs on their way.
 
+use std::collections::VecDeque;
+
 /// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
 pub(super) const MAX_SACK_BLOCKS: usize = 3;
 
@@ -26,16 +28,18 @@ impl SackBlocks {
     }
 }
 
-/// The SACK blocks of ACKs in flight. A packet carries a handle to its blocks; handle 0 is "none".
+/// The SACK blocks of ACKs in flight. A packet carries a handle to its blocks; handle 0 is "none". The handle that was given back first
+/// is given out first: most ACKs arrive in the order in which they left, so that their blocks are written and read in the order of memory,
+/// and the processor reads ahead.
 #[derive(Clone, Debug, Default)]
 pub struct SackPool {
     blocks: Vec<SackBlocks>,
-    free: Vec<u32>,
+    free: VecDeque<u32>,
 }
 
 impl SackPool {
     pub(super) fn store(&mut self, blocks: SackBlocks) -> u32 {
-        match self.free.pop() {
+        match self.free.pop_front() {
             Some(handle) => {
                 self.blocks[handle as usize - 1] = blocks;
                 handle
@@ -73,7 +77,7 @@ impl SackPool {
         if handle == 0 {
             return None;
         }
-        self.free.push(handle);
+        self.free.push_back(handle);
         Some(self.blocks[handle as usize - 1])
     }
 }

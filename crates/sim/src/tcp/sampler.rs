@@ -23,11 +23,13 @@ pub struct Standing {
 /// What was delivered when segments left: the part of the per-packet state P of draft-ietf-ccwg-bbr#4.1.2.1.2 that those share which leave
 /// between two ACKs.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(align(32))]
 struct Snapshot {
     first_send_time: Time,
     delivered_time: Time,
     delivered: u64,
-    lost: u64,
+    /// The last 32 bits of it: less than 4 GiB are lost in a round trip.
+    lost: u32,
     is_app_limited: bool,
 }
 
@@ -150,7 +152,7 @@ impl Sampler {
                 first_send_time: self.first_send_time,
                 delivered_time: self.delivered_time,
                 delivered: self.delivered,
-                lost: self.lost,
+                lost: self.lost as u32,
                 is_app_limited: self.app_limited != 0,
             });
         }
@@ -161,6 +163,11 @@ impl Sampler {
     /// What was delivered when this segment left.
     fn snapshot(&self, segment: &Segment) -> Snapshot {
         self.snapshots.get(segment.sending.snapshot.wrapping_sub(self.first) as usize).copied().unwrap_or_default()
+    }
+
+    /// What was lost since then.
+    fn lost_since(&self, then: &Snapshot) -> u64 {
+        u64::from((self.lost as u32).wrapping_sub(then.lost))
     }
 
     /// This segment is lost, also if it was sent again, unless it has arrived or was taken for lost before; tells `report`.
@@ -179,7 +186,7 @@ impl Sampler {
             now,
             size: segments(segment.size()),
             tx_in_flight: segments(u64::from(segment.sending.in_flight)),
-            lost: segments(self.lost - then.lost),
+            lost: segments(self.lost_since(&then)),
             is_app_limited: then.is_app_limited,
             delivered_total: segments(self.delivered),
             contiguous: segment.start == self.lost_end,
@@ -285,7 +292,7 @@ impl Sampler {
         let Some(newest) = newest else { return sample };
         sample.prior_delivered = Some(segments(then.delivered));
         sample.delivered = segments(self.delivered - then.delivered);
-        sample.lost = segments(self.lost - then.lost);
+        sample.lost = segments(self.lost_since(then));
         sample.tx_in_flight = segments(u64::from(newest.sending.in_flight));
         sample.is_app_limited = then.is_app_limited;
         let resent = newest.has(tag::EVER_RETRANSMITTED);

@@ -29,6 +29,7 @@ pub struct Sending {
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct Segment {
     /// Its first byte.
     pub start: u64,

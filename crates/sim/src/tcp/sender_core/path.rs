@@ -138,6 +138,7 @@ impl SenderCore {
     }
 
     /// Whether pacing lets more segments go at `now`; the caller sends them.
+    #[inline]
     pub fn take_pace_due(&mut self, now: Time) -> bool {
         let due = self.path.as_ref().is_some_and(|path| path.pace_due <= now);
         if due {
@@ -199,6 +200,7 @@ impl SenderCore {
         }
     }
 
+    #[inline]
     fn standing(&self, params: &TcpOptions) -> Standing {
         let told = self.path.as_ref().and_then(|path| path.state);
         let state = told.unwrap_or_else(|| self.loss_state());
@@ -208,6 +210,7 @@ impl SenderCore {
     }
 
     /// A recovery strategy with states of its own is in this one.
+    #[inline]
     pub fn set_loss_state(&mut self, state: LossState) {
         if let Some(path) = &mut self.path {
             path.state = Some(state);
@@ -340,6 +343,7 @@ impl SenderCore {
     }
 
     /// Marks the connection as limited by the application if nothing is left to send (draft-ietf-ccwg-bbr#4.1.2.4).
+    #[inline]
     pub fn check_app_limited(&mut self, params: &TcpOptions) {
         if self.snd_max < self.write_end {
             return;

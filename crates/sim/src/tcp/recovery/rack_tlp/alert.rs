@@ -27,6 +27,7 @@ pub enum State {
 
 impl State {
     /// How far it is with the repair of losses.
+    #[inline]
     pub fn of_losses(self) -> LossState {
         match self {
             State::Recovery => LossState::Recovery,
@@ -98,6 +99,7 @@ impl RackTlp {
     }
 
     /// Tells a sender that samples its delivery rate which state this is.
+    #[inline]
     pub(super) fn tell_state(&self, sender: &mut SenderCore) {
         if sender.tracks() {
             sender.set_loss_state(self.state.of_losses());

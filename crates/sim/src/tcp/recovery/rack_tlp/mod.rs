@@ -26,7 +26,7 @@ mod writes;
 
 use super::loss_recovery::LossRecovery;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks};
+use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
@@ -142,29 +142,24 @@ impl RackTlp {
     }
 
     /// Takes SACK blocks and the cumulative ACK (Linux `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
-    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) -> Brought {
-        let prior_una = sender.snd_una();
-        let mut brought = Brought {
-            prior_una,
-            prior_highest: self.sent.highest_sacked(prior_una),
-            prior_in_flight: self.sent.in_flight(),
-            advanced: ack.packet.seq > prior_una,
-            ece: ack.ece,
-            one_way_delay: (call.params.timestamps && ack.packet.seq > prior_una)
-                .then(|| ack.packet.peer.as_nanos() as i64 - ack.packet.stamp.as_nanos() as i64),
-            ..Brought::default()
-        };
+    #[inline(always)]
+    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
+        let prior_una = brought.prior_una;
+        brought.prior_highest = self.sent.highest_sacked(prior_una);
+        brought.prior_in_flight = self.sent.in_flight();
+        brought.one_way_delay =
+            (call.params.timestamps && brought.advanced).then(|| ack.packet.peer.as_nanos() as i64 - ack.packet.stamp.as_nanos() as i64);
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
         let mut sampler = sender.begin_delivery(ack, call.params);
         let mut delivered = 0;
         if let Some(blocks) = ack.sack {
-            delivered = self.take_sacks(blocks, ack.packet.seq, arrival, &mut brought, sampler.as_deref_mut());
-            self.note_reordering(&mut brought, prior_una, call.params);
+            delivered = self.take_sacks(blocks, ack.packet.seq, arrival, brought, sampler.as_deref_mut());
+            self.note_reordering(brought, prior_una, call.params);
         }
         if brought.advanced {
             self.timeouts = 0;
-            self.take_cumulative(ack, arrival, &mut brought, call.params, sampler);
-            self.note_reordering(&mut brought, ack.packet.seq, call.params);
+            self.take_cumulative(ack, arrival, brought, call.params, sampler);
+            self.note_reordering(brought, ack.packet.seq, call.params);
             delivered += ack.packet.seq - prior_una - self.sent.forget_below(ack.packet.seq);
             self.writes.forget_below(ack.packet.seq);
         }
@@ -172,11 +167,11 @@ impl RackTlp {
         if brought.advanced {
             sender.accept_partial_ack(ack);
         }
-        self.sample_rtt(sender, ack, &mut brought, call);
-        brought
+        self.sample_rtt(sender, ack, brought, call);
     }
 
     /// A hole was filled by a segment that was sent once (Linux `tcp_check_sack_reordering`).
+    #[inline]
     fn note_reordering(&mut self, brought: &mut Brought, snd_una: u64, params: &TcpOptions) {
         if let Some(from) = brought.reordered.take()
             && (self.state != State::Loss || self.undo.is_possible())
@@ -200,14 +195,9 @@ impl RackTlp {
             let seen = self.sent.sack_duplicate(from, to);
             self.undo.on_duplicate(from, to, prior_una, seen);
         }
-        let is_new = |&(from, to): &(u64, u64)| to > prior_una && to <= self.sent.end() && !self.sent.has_sacked(from.max(prior_una), to);
-        let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
-        for block in blocks.iter().filter(is_new) {
-            (new[count], count) = (block, count + 1);
-        }
-        new[..count].sort_unstable();
-        let mut delivered = 0;
-        for &(from, to) in &new[..count] {
+        let (mut delivered, mut last) = (0, (0, 0));
+        while let Some((from, to)) = blocks.iter().filter(|&block| block > last && self.sent.is_new(block, prior_una)).min() {
+            last = (from, to);
             let highest = self.sent.highest_sacked(prior_una);
             let (rack, high_seq) = (&mut self.rack, self.high_seq);
             delivered += self.sent.sack(from.max(prior_una), to, |segment| {
@@ -313,7 +303,7 @@ impl RackTlp {
 
     /// Tells the controller of an ACK; the window may not grow in a reduction (Linux `tcp_cong_control`, `pkts_acked`).
     fn report<O>(&self, sender: &mut SenderCore, brought: &mut Brought, may_grow: bool, call: &Call<O>) {
-        if sender.owns_window() || std::mem::replace(&mut brought.reported, true) {
+        if std::mem::replace(&mut brought.reported, true) {
             return;
         }
         let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };
@@ -343,6 +333,9 @@ impl RackTlp {
     fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         self.tell_state(sender);
         sender.tell_sample(call);
+        if sender.owns_window() {
+            return;
+        }
         if !self.is_reducing(sender) {
             self.report(sender, brought, true, call);
             return;
@@ -371,7 +364,9 @@ impl LossRecovery for RackTlp {
         let outstanding = sender.snd_una() < sender.snd_max();
         self.newly_lost = 0;
         self.undo.see(ack, call.params.timestamps);
-        let mut brought = self.take(sender, ack, call);
+        let prior_una = sender.snd_una();
+        let mut brought = Brought { prior_una, advanced: ack.packet.seq > prior_una, ece: ack.ece, ..Brought::default() };
+        self.take(sender, ack, &mut brought, call);
         self.rack.update_reo_wnd(brought.duplicate && call.params.undo, sender.snd_una(), sender.snd_max());
         self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
         let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;

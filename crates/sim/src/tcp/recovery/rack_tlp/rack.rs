@@ -60,6 +60,7 @@ impl Rack {
     }
 
     /// A segment arrived (rfc8985#6.2 steps 1 and 2). One that was sent again and came back too early says nothing.
+    #[inline]
     pub fn advance(&mut self, segment: &Segment, arrival: Arrival) {
         let rtt = arrival.now.since(segment.sent);
         if rtt < arrival.min_rtt && segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
@@ -74,6 +75,7 @@ impl Rack {
 
     /// The reordering window (rfc8985#6.2 step 4): nothing in recovery, or with duplicates of the threshold, until segments have
     /// arrived out of order.
+    #[inline]
     fn reo_wnd(&self, in_recovery: bool, sacked_out: u32, min_rtt: Duration, srtt: Duration) -> Duration {
         if !self.reordering_seen && (in_recovery || sacked_out >= self.reordering) {
             return Duration::ZERO;
@@ -123,6 +125,7 @@ impl Rack {
     }
 
     /// An ACK arrives, with a duplicate reported or not (rfc8985#6.2 step 4): the window widens once a round trip.
+    #[inline]
     pub fn update_reo_wnd(&mut self, duplicate: bool, snd_una: u64, snd_nxt: u64) {
         self.dsack_round = self.dsack_round.filter(|&end| snd_una < end);
         if duplicate && self.dsack_round.is_none() {

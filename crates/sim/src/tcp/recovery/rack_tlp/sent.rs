@@ -143,23 +143,22 @@ impl SentQueue {
     }
 
     /// One past the last byte of the highest SACKed segment; `snd_una` if there is none.
+    #[inline]
     pub fn highest_sacked(&self, snd_una: u64) -> u64 {
         self.sacked.end().max(snd_una)
     }
 
-    /// Whether all of these bytes are known to have arrived.
+    /// Whether a SACK block reports bytes above `snd_una` that were sent and of which it is not known that they have arrived.
     #[inline]
-    pub fn has_sacked(&self, from: u64, to: u64) -> bool {
-        self.sacked.gap_from(from) >= to
+    pub fn is_new(&self, (from, to): (u64, u64), snd_una: u64) -> bool {
+        to > snd_una && to <= self.end() && self.sacked.gap_from(from.max(snd_una)) < to
     }
 
     /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before. Gives the bytes that it
     /// newly reports.
+    #[inline]
     pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) -> u64 {
         let mut at = self.sacked.gap_from(from);
-        if at >= to {
-            return 0;
-        }
         while at < to {
             let end = self.sacked.next_from(at).min(to);
             let mut index = first_from(&self.segments, at);
@@ -266,11 +265,10 @@ impl SentQueue {
     /// Gives how many there were.
     pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&mut Segment) -> Option<bool>) -> u32 {
         let (mut at, mut lost) = (0, 0);
-        while at < self.by_time.len() || self.list_next() {
-            let Transmission { number, sent } = self.by_time[at];
+        while let Some(&Transmission { number, sent }) = self.by_time.get(at) {
             let current = self.get_mut(number).filter(|segment| segment.sent == sent && !segment.is_settled());
             match current.map(&mut test) {
-                Some(None) => break,
+                Some(None) => return lost,
                 Some(Some(false)) => at += 1,
                 is_lost => {
                     lost += u32::from(is_lost.is_some() && self.mark_lost(number));
@@ -283,7 +281,20 @@ impl SentQueue {
                 }
             }
         }
-        lost
+        // Those that are not listed left later, and most need not be.
+        loop {
+            let number = self.unlisted;
+            let Some(segment) = self.get_mut(number) else { return lost };
+            let sent = segment.sent;
+            let is_lost = if segment.is_settled() { None } else { Some(test(segment)) };
+            match is_lost {
+                Some(None) => return lost,
+                Some(Some(false)) => self.by_time.push_back(Transmission { number, sent }),
+                Some(Some(true)) => lost += u32::from(self.mark_lost(number)),
+                None => {}
+            }
+            self.unlisted += 1;
+        }
     }
 
     /// The numbers and segments from the first on.

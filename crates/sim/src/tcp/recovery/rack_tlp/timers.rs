@@ -30,6 +30,7 @@ pub struct Probe {
 }
 
 impl RackTlp {
+    #[inline]
     fn set<O>(&mut self, pending: Pending, after: Duration, sender: &mut SenderCore, call: &Call<O>) {
         self.pending = pending;
         sender.set_timer(wheel::due(call.now, after, call.params));
@@ -54,6 +55,7 @@ impl RackTlp {
     }
 
     /// The time until the first segment times out (Linux `tcp_rto_delta_us`).
+    #[inline]
     fn timeout_of_head(&self, sender: &SenderCore, now: Time) -> Duration {
         self.sent.head().map_or(Duration::ZERO, |head| (head.sent + sender.rto()).since(now))
     }

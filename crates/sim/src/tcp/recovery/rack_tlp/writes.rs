@@ -18,6 +18,7 @@ pub struct Writes {
 
 impl Writes {
     /// The application writes whole segments until `most` bytes wait unsent, if less than half of that do; 0 is never.
+    #[inline]
     pub fn fill(&mut self, snd_max: u64, most: u32, mss: u32) {
         let (most, mss) = (u64::from(most), u64::from(mss));
         self.written = self.written.max(snd_max);
@@ -47,6 +48,7 @@ impl Writes {
     }
 
     /// What lies below is acknowledged.
+    #[inline]
     pub fn forget_below(&mut self, snd_una: u64) {
         while self.ends.front().is_some_and(|&end| end <= snd_una) {
             self.ends.pop_front();
