@@ -340,13 +340,16 @@ fn ack_listeners<P: Packet>(links: &[Link<P>], readers: &[Reader], targets: &[Ho
 
 /// Where all packets wait for an event, because those of a route with one before each hop do.
 fn by_events(hops: &[Hop], routes: &[Route]) -> BTreeSet<HopTarget> {
+    if routes.iter().all(|route| !route.each_hop) {
+        return BTreeSet::new();
+    }
     let each_hop = routes.iter().flat_map(|route| core::iter::repeat_n(route.each_hop, route.hops as usize + 1));
     hops.iter().zip(each_hop).filter_map(|(hop, each_hop)| each_hop.then_some(hop.target())).collect()
 }
 
 /// Decides which hops a packet waits before.
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
-    let mut contention = ContentionMap::default();
+    let mut contention = ContentionMap::with_room(network.access_links.len());
     let mut begin = 0;
     let mut before: Option<Outflow> = None;
     let mut reordered = Vec::with_capacity(routes.len());
@@ -359,12 +362,13 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         begin += route.hops as usize + 1;
     }
     let by_events = by_events(&network.hops, routes);
+    let has_readers = network.links.iter().any(Link::reads_headers);
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
         // A link that gets the number of active flows at given times must get packets in the order of time too.
         let in_order = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered() || network.links[link].counts_flows());
         let meets = !target.ends_route() && (contention.has_contention(target) || in_order);
-        if meets || network.is_read(at) {
+        if meets || (has_readers && network.is_read(at)) {
             network.hops[at] = network.hops[at].deferred();
         } else if !target.ends_route() && (all_events || by_events.contains(&target)) {
             network.hops[at] = network.hops[at].passing().deferred();

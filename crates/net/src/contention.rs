@@ -70,6 +70,11 @@ impl Outflow {
 }
 
 impl ContentionMap {
+    /// No routes yet, with room for so many access links.
+    pub fn with_room(access_links: usize) -> Self {
+        ContentionMap { access_links: Vec::with_capacity(access_links), ..ContentionMap::default() }
+    }
+
     /// Adds the route whose hops start at `begin`, with what comes there; gives what comes out of it.
     pub fn add_route(&mut self, hops: &[Hop], begin: usize, start: Outflow, order: impl Fn(HopTarget) -> Order) -> Outflow {
         let mut outflow = start;

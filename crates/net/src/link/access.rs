@@ -233,6 +233,11 @@ impl AccessLinks {
         }) as u32)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
     /// The rate of a link; `None` where it only delays.
     pub fn rate_of(&self, link: usize) -> Option<Rate> {
         let kind = self.kinds[link];

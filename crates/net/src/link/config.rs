@@ -73,7 +73,7 @@ impl LinkConfig {
     /// Which of its impairments belong to its hop ([`of_link_hop`]). A link without a rate need not get packets in the order of time;
     /// one that holds them knows only later when they leave.
     pub(crate) fn impairments_of_hop(&self) -> [Option<usize>; 2] {
-        let keeps_order = self.link.rate.is_some() && self.link.trace.is_none();
+        let keeps_order = !self.impairments.0.is_empty() && self.link.rate.is_some() && self.link.trace.is_none();
         if keeps_order { of_link_hop(&self.impairments, !self.holds_packets()) } else { [None; 2] }
     }
 

@@ -306,7 +306,10 @@ impl<P: Packet> Link<P> {
         self.advance(now);
         let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
         let simultaneous = match transit_time {
-            None if queue.last_departure.ties_with(now) => return Offer::NeedsTieBreak,
+            // Without room where the leaving packet does not count there is none where it does.
+            None if queue.last_departure.ties_with(now) && queue.has_room(now, size, None, &self.transmitter) => {
+                return Offer::NeedsTieBreak;
+            }
             None => None,
             Some(transit_time) => queue.last_departure.still_counted(transit_time, self.transmitter.time_for(size)),
         };

@@ -44,12 +44,14 @@ impl<P: Packet> Link<P> {
         Some(end + self.transmitter.delay)
     }
 
-    /// The same where the link is busy or has something to catch up with: a packet that finds room and ties with nothing.
+    /// The same where the link is busy or has something to catch up with: a packet that finds room, also if a packet that leaves at the same time
+    /// still counts.
     #[inline(never)]
     fn pass_queue(&mut self, now: Time, size: u32, flow: u32) -> Option<Time> {
         self.advance(now);
         let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
-        if queue.last_departure.ties_with(now) || !queue.has_room(now, size, &self.transmitter) {
+        let leaving = queue.last_departure.ties_with(now).then_some(queue.last_departure.size);
+        if !queue.has_room(now, size, leaving, &self.transmitter) {
             return None;
         }
         self.passed.add(size);

@@ -161,10 +161,11 @@ impl Precomputed {
         self.controller.admit_if_room(size, &backlog)
     }
 
-    /// Whether there is room for a packet of `size` bytes that arrives at `now` and ties with nothing. Nothing is counted.
+    /// Whether there is room for a packet of `size` bytes that arrives at `now`. `simultaneous` is as for [`Precomputed::backlog`]. Nothing
+    /// is counted.
     #[inline]
-    pub fn has_room(&self, now: Time, size: u32, transmitter: &Transmitter) -> bool {
-        self.controller.has_room(size, &self.backlog(None, transmitter.idle_since(now)))
+    pub fn has_room(&self, now: Time, size: u32, simultaneous: Option<u32>, transmitter: &Transmitter) -> bool {
+        self.controller.has_room(size, &self.backlog(simultaneous, transmitter.idle_since(now)))
     }
 
     /// Sends a packet of `size` bytes at the present rate after those that wait.

@@ -10,7 +10,7 @@ use sojourn_units::{Duration, NANOBITS_PER_BYTE, Overhead, Rate, Serializer, Tim
 
 /// Whether every packet, of `least` bytes or more, takes a nanosecond or more at this rate, so that no two arrive at the same time.
 pub(super) fn sends_apart(rate: Rate, least: u32) -> bool {
-    rate.as_bps() / u64::from(least) <= NANOBITS_PER_BYTE
+    rate.as_bps() <= NANOBITS_PER_BYTE.saturating_mul(u64::from(least))
 }
 
 /// Rate and propagation delay, which may change during the run.

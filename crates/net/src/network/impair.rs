@@ -2,6 +2,7 @@
 
 use super::Network;
 use crate::hop::{Hop, HopTarget};
+use crate::impaired::LinkImpairment;
 use crate::link::Link;
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
@@ -26,6 +27,9 @@ pub(super) struct Next {
 impl<P: Packet> Network<P> {
     /// Adds the way of packets with bit errors to each route that they may take. Routes are given by their first hops.
     pub(crate) fn add_discard_routes(&mut self, routes: impl Iterator<Item = u32>) {
+        if !self.impairments.iter().any(LinkImpairment::corrupts) {
+            return;
+        }
         for begin in routes {
             let hops = &self.hops[begin as usize..];
             if matches!(hops[0].target(), HopTarget::Choice(_)) {
