@@ -76,8 +76,19 @@ pub struct Tcp<'a> {
     pub sack_permitted: bool,
     /// The timestamp and the one that is echoed.
     pub timestamps: Option<(u32, u32)>,
+    /// `AccECN`'s option.
+    pub accecn: Option<AccEcn<'a>>,
     /// SACK blocks: the first byte of each, and one past its last. At most 3 with timestamps, else 4.
     pub sack: &'a [(u32, u32)],
+}
+
+/// `AccECN`'s option (rfc9768#3.2.3).
+#[derive(Clone, Copy, Debug)]
+pub struct AccEcn<'a> {
+    /// 172 or 174, by the order of its fields.
+    pub kind: u8,
+    /// Its fields of 24 bits, three at most.
+    pub fields: &'a [u32],
 }
 
 /// The headers of a packet.
@@ -211,10 +222,19 @@ impl Options {
         if let Some(scale) = tcp.window_scale {
             self.put(&[Self::NOP, 3, 3, scale]);
         }
-        let room = (Self::ROOM - self.used).saturating_sub(4) / 8;
+        if let Some(AccEcn { kind, fields }) = tcp.accecn {
+            self.put(&[kind, 2 + 3 * fields.len() as u8]);
+            fields.iter().for_each(|field| self.put(&field.to_be_bytes()[1..]));
+        }
+        // The option before may take the place of padding.
+        let used = if self.used % 4 > 2 { self.used.next_multiple_of(4) } else { self.used / 4 * 4 };
+        let room = (Self::ROOM - used).saturating_sub(4) / 8;
         let blocks = &tcp.sack[..tcp.sack.len().min(room)];
+        while self.used % 4 != if blocks.is_empty() { 0 } else { 2 } {
+            self.put(&[Self::NOP]);
+        }
         if !blocks.is_empty() {
-            self.put(&[Self::NOP, Self::NOP, 5, 2 + 8 * blocks.len() as u8]);
+            self.put(&[5, 2 + 8 * blocks.len() as u8]);
         }
         for (from, to) in blocks {
             self.put(&from.to_be_bytes());
@@ -245,6 +265,10 @@ mod tests {
     const PEER: Endpoint = Endpoint { address: [10, 1, 0, 1], port: 50_000 };
     const PACKET: Ip = Ip { source: HOST, destination: PEER, dscp: 46, ecn: 2, id: 7 };
 
+    fn accecn(fields: &[u32]) -> Option<AccEcn<'_>> {
+        Some(AccEcn { kind: 174, fields })
+    }
+
     /// What a receiver computes over a header with its checksum: 0 (rfc1071#1).
     fn verified(headers: &Headers, protocol: u8) -> bool {
         let bytes = headers.bytes();
@@ -260,13 +284,28 @@ mod tests {
             Tcp { mss: Some(1460), window_scale: Some(7), sack_permitted: true, timestamps: Some((9, 0)), ..Tcp::default() },
             Tcp { timestamps: Some((u32::MAX, 3)), sack: &blocks, flags: flag::ACK | flag::AE, ..Tcp::default() },
             Tcp { sack: &blocks, ..Tcp::default() },
+            Tcp { accecn: accecn(&[1, 0, 0xff_ffff]), ..Tcp::default() },
+            Tcp { accecn: accecn(&[1, 0]), sack: &blocks[..2], timestamps: Some((9, 0)), ..Tcp::default() },
+            Tcp { accecn: accecn(&[]), sack: &blocks, timestamps: Some((9, 0)), ..Tcp::default() },
         ];
-        for (case, room) in cases.iter().zip([40, 60, 80, 76]) {
+        for (case, room) in cases.iter().zip([40, 60, 80, 76, 52, 80, 80]) {
             let headers = tcp(&PACKET, case, 1448);
             assert!(verified(&headers, PROTOCOL_TCP) && headers.bytes().len() == room, "{case:?}: {headers:?}");
             assert_eq!(headers.length as usize, room + 1448);
         }
         assert!([0, 28, 29, 1000].iter().all(|&size| verified(&udp(&PACKET, size), PROTOCOL_UDP)));
+    }
+
+    #[test]
+    fn the_option_of_accurate_ecn_takes_the_place_of_the_padding_of_a_sack_option() {
+        let options = |fields: &[u32], sack: &[(u32, u32)]| {
+            let headers = tcp(&PACKET, &Tcp { accecn: accecn(fields), sack, ..Tcp::default() }, 0);
+            headers.bytes()[40..].to_vec()
+        };
+        assert_eq!(options(&[1, 2, 3], &[]), [174, 11, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1]);
+        assert_eq!(options(&[0x01_0203], &[(4, 5)])[..8], [174, 5, 1, 2, 3, 1, 5, 10]);
+        assert_eq!(options(&[], &[(4, 5)])[..4], [174, 2, 5, 10]);
+        assert_eq!(options(&[1, 2, 3], &[(4, 5)])[11..16], [1, 1, 1, 5, 10]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::capture::{Capture, Hosts, Simulated};
 use crate::controllers::Controllers;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::tcp::{SackBlocks, Sender, TcpOptions};
+use sojourn_sim::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_sim::{Completion, DropCause, HostDoes, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
@@ -154,28 +154,28 @@ impl Observer for Recorder {
         self.capture.as_ref().is_some_and(|capture| capture.watches_hosts())
     }
 
-    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
+    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
         if let Some(capture) = &mut self.capture {
-            capture.on_host(now, Simulated { packet: *packet, sack: sack.copied() }, does);
+            capture.on_host(now, Simulated { packet: *packet, options: *options }, does);
         }
     }
 
-    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, options: &AckOptions) {
         if let Some(capture) = &mut self.capture {
-            capture.on_arrival(now, link, Simulated { packet: *packet, sack: sack.copied() });
+            capture.on_arrival(now, link, Simulated { packet: *packet, options: *options });
         }
     }
 
     fn on_departure(&mut self, _: Time, link: u32, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.on_departure(link, &Simulated { packet: *packet, sack: None });
+            capture.on_departure(link, &Simulated { packet: *packet, options: AckOptions::default() });
         }
     }
 
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: &Packet) {
         self.signal(link, Signal { at: now, flow: packet.flow, cause: cause.into() });
         if let (Some(capture), DropCause::Queue(reason)) = (&mut self.capture, cause) {
-            capture.on_drop(link, reason, &Simulated { packet: *packet, sack: None });
+            capture.on_drop(link, reason, &Simulated { packet: *packet, options: AckOptions::default() });
         }
     }
 

@@ -136,7 +136,7 @@ impl Checked {
             plan.flows.reserve_exact(group.count as usize);
             plan.access_links.reserve_exact(2 * sides * group.count as usize);
             let stack = group.tcp.as_ref().map(|tcp| {
-                plan.stacks.push(tcp.clone());
+                plan.stacks.push(tcp.with_accecn_room());
                 plan.stacks.len() as u32 - 1
             });
             let is_drawn = group.paths == PathChoice::Flow && !group.all_paths.forward.is_empty();

@@ -1,5 +1,5 @@
 //! Times a dumbbell:
-//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [l4s] [tcp=PROFILE] [router] [loss] [loss-after] [direct] [AQM] [CONTROLLER]`.
+//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [l4s] [accecn] [tcp=PROFILE] [router] [loss] [loss-after] [direct] [AQM] [CONTROLLER]`.
 //! AQM and controller are names of the registries, and the profile is `linux`, `ns2-linux` or else that of ns-2. With `router` the router
 //! reads headers for the hints that an AQM needs, and with `direct` the receivers stand at the end of the bottleneck, without access links.
 
@@ -124,7 +124,8 @@ fn stack(asked: &Asked) -> TcpOptions {
     let stack = TcpOptions { window, initial_ssthresh, ecn, ..profile };
     let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
     let control = named.map_or(stack.control.clone(), |entry| (entry.default)());
-    TcpOptions { control, ..stack }
+    let accecn_option = if asked.has("accecn") { AccEcnOption::Full } else { stack.accecn_option };
+    TcpOptions { control, accecn_option, ..stack }.with_accecn_room()
 }
 
 /// The seconds that a call takes, and what it gives.

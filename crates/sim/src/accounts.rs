@@ -3,7 +3,7 @@
 use crate::flow::Drops;
 use crate::observer::{HostDoes, Observer};
 use crate::packet::{Packet, flag};
-use crate::tcp::{SackBlocks, SackPool};
+use crate::tcp::{AckOptions, AckOptionsPool};
 use sojourn_net::{DropCause, LinkObserver};
 use sojourn_units::Time;
 
@@ -11,8 +11,8 @@ use sojourn_units::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct PacketAccounts<O> {
     pub observer: O,
-    /// SACK blocks of ACKs in the network.
-    pub pool: SackPool,
+    /// Options of ACKs in the network.
+    pub pool: AckOptionsPool,
     pub drops: Drops,
     pub warmup: Time,
 }
@@ -23,17 +23,22 @@ impl<O: Observer> PacketAccounts<O> {
     pub fn sends(&mut self, now: Time, packet: &Packet) {
         self.observer.on_send(now, packet);
         if self.observer.watches_hosts() {
-            let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
-            self.observer.on_host(now, packet, HostDoes::Sends, sack);
+            self.observer.on_host(now, packet, HostDoes::Sends, &self.options(packet));
         }
     }
 
-    /// A packet reaches its host, where `bytes` become readable; `sack` has its SACK blocks, if it has some.
+    /// What an ACK carries beside its header, which it keeps.
+    fn options(&self, packet: &Packet) -> AckOptions {
+        let stored = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
+        stored.copied().unwrap_or_default()
+    }
+
+    /// A packet reaches its host, where `bytes` become readable; `options` are those of an ACK.
     #[inline(always)]
-    pub fn gets(&mut self, now: Time, packet: &Packet, bytes: u64, sack: Option<&SackBlocks>) {
+    pub fn gets(&mut self, now: Time, packet: &Packet, bytes: u64, options: &AckOptions) {
         self.observer.on_deliver(now, packet, bytes);
         if self.observer.watches_hosts() {
-            self.observer.on_host(now, packet, HostDoes::Gets, sack);
+            self.observer.on_host(now, packet, HostDoes::Gets, options);
         }
     }
 }
@@ -49,20 +54,24 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
 
     fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
         self.drops.add_copy(packet.flow);
-        // An ACK owns its SACK blocks, and so does its copy.
+        // An ACK owns its options, and so does its copy.
         let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
         Some(Packet { extra, ..*packet })
     }
 
     fn ack_header(&self, packet: &Packet) -> Option<sojourn_net::AckHeader> {
         let mut header = packet.ack_header()?;
-        (header.sack, header.blocks) = self.pool.blocks(packet.extra);
+        let options = self.options(packet);
+        // What a filter does not know may tell news (Linux `cake_tcph_may_drop`).
+        header.is_pure &= options.byte_counts.is_none();
+        if let Some(sack) = options.sack {
+            (header.sack, header.blocks) = sack.headers();
+        }
         Some(header)
     }
 
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
-        let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
-        self.observer.on_arrival(now, link, packet, sack);
+        self.observer.on_arrival(now, link, packet, &self.options(packet));
     }
 
     fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {

@@ -4,7 +4,7 @@ use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Flow, Transfer};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
-use crate::tcp::{Call, Progress, Received, SegmentSink};
+use crate::tcp::{AckOptions, Call, Progress, Received, SegmentSink};
 use crate::world::{RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
@@ -98,7 +98,7 @@ impl<O: Observer> World<O> {
         let Received { readable, acks } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool, &mut ack);
         flow.totals.delivered += readable;
         let has_timer = flow.receiver.deadline() != Time::NEVER;
-        self.accounts.gets(now, packet, readable, None);
+        self.accounts.gets(now, packet, readable, &AckOptions::default());
         if acks {
             if let Some(transfer) = &mut flow.transfer {
                 transfer.travels.sent += 1;
@@ -119,7 +119,7 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[packet.flow as usize];
         let comes_back = matches!(&flow.endpoint, Endpoint::Udp(datagrams) if datagrams.echo.is_some());
         flow.totals.delivered += u64::from(packet.size);
-        self.accounts.gets(now, packet, u64::from(packet.size), None);
+        self.accounts.gets(now, packet, u64::from(packet.size), &AckOptions::default());
         if comes_back {
             self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
         }
@@ -159,20 +159,20 @@ impl<O: Observer> World<O> {
 
     #[inline(never)]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
-        let blocks = self.accounts.pool.take(ack.extra);
+        let options = self.accounts.pool.take(ack.extra);
         let mut flow = &mut self.flows[ack.flow as usize];
         if flow.sender_due() < now {
             self.sender_until(now, ack.flow, false);
             flow = &mut self.flows[ack.flow as usize];
         }
-        self.accounts.gets(now, ack, 0, blocks.as_ref());
+        self.accounts.gets(now, ack, 0, &options);
         if let Some(transfer) = &mut flow.transfer {
             transfer.travels.ack_arrives(now);
         }
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return self.datagram_comes_back(now, ack) };
         debug_assert_eq!(ack.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         let mut call = call!(self, flow, now);
-        let progress = sender.on_ack(ack, blocks, &mut call);
+        let progress = sender.on_ack(ack, &options, &mut call);
         let rtt_sample = call.rtt_sample;
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         self.accounts.observer.on_controller(now, ack.flow, sender, &self.stacks[flow.stack as usize]);

@@ -2,7 +2,7 @@
 
 use crate::flow::Completion;
 use crate::packet::Packet;
-use crate::tcp::{SackBlocks, Sender, TcpOptions};
+use crate::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_net::DropCause;
 use sojourn_units::Time;
 
@@ -23,9 +23,9 @@ pub trait Observer {
     fn on_flow(&mut self, flow: u32, entry: u32, reversed: bool) {
         let _ = (flow, entry, reversed);
     }
-    /// A packet arrives at a watched link ([`Link::watch`](crate::Link::watch)), with its SACK blocks if it is an ACK that has some.
-    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
-        let _ = (now, link, packet, sack);
+    /// A packet arrives at a watched link ([`Link::watch`](crate::Link::watch)), with its options if it is an ACK.
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, options: &AckOptions) {
+        let _ = (now, link, packet, options);
     }
     /// A watched link that buffers packets has sent one, which may have a mark now.
     fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
@@ -36,10 +36,10 @@ pub trait Observer {
     fn watches_hosts(&self) -> bool {
         false
     }
-    /// A host sends a packet, or gets one, with its SACK blocks if it is an ACK that has some: what a capture there shows. Only called
-    /// if [`Observer::watches_hosts`].
-    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
-        let _ = (now, packet, does, sack);
+    /// A host sends a packet, or gets one, with its options if it is an ACK: what a capture there shows. Only called if
+    /// [`Observer::watches_hosts`].
+    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
+        let _ = (now, packet, does, options);
     }
     /// A host sends a packet.
     fn on_send(&mut self, now: Time, packet: &Packet) {

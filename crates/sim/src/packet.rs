@@ -30,6 +30,8 @@ pub mod flag {
     pub const ECT1: u16 = 1024;
     /// The ACE field of an ACK (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
     pub const ACE: u16 = 7 << 13;
+    /// The highest bit of that field, which has a place of its own in the header (AE, rfc9768#3.1).
+    pub const AE: u16 = 4 << 13;
 }
 
 /// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.
@@ -43,7 +45,7 @@ pub struct Packet {
     pub peer: Time,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown). ACK: handle of its SACK blocks (0 none).
+    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown). ACK: handle of its options (0 none).
     pub extra: u32,
     /// Size on the wire in bytes.
     pub size: u16,
@@ -60,14 +62,15 @@ impl Packet {
     pub const EMPTY: Packet =
         Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0 };
 
-    /// What an ACK filter reads of it besides its SACK blocks; `None` if it is no ACK of data.
+    /// What an ACK filter reads of it besides its options; `None` if it is no ACK of data.
     pub(crate) fn ack_header(&self) -> Option<net::AckHeader> {
         if !self.has(flag::ACK | flag::BACK) || self.has(flag::SYN) {
             return None;
         }
         let echo = self.flags & (flag::ECE | flag::CWR | flag::ACE);
         let timestamps = Some(net::Timestamps { value: self.peer.as_nanos(), echo: self.stamp.as_nanos() });
-        let is_pure = self.flags & !(flag::ACK | flag::BACK | flag::ECT | flag::ECT1 | flag::CE | echo) == 0;
+        // AE is unknown to filters (Linux `cake_tcph_may_drop`).
+        let is_pure = self.flags & !(flag::ACK | flag::BACK | flag::ECT | flag::ECT1 | flag::CE | (echo & !flag::AE)) == 0;
         Some(net::AckHeader {
             connection: self.connection(),
             number: self.seq as u32,

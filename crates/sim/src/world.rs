@@ -14,7 +14,7 @@ use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes, Tran
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::Packet;
-use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
+use crate::tcp::{AckOptionsPool, Origin, Receiver, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,
@@ -131,7 +131,12 @@ impl<O: Observer> World<O> {
             stacks: std::mem::take(&mut config.stacks),
             sessions: Vec::new(),
             starts: Starts::default(),
-            accounts: PacketAccounts { observer, pool: SackPool::default(), drops: Drops::with_room(entries.len()), warmup: config.warmup },
+            accounts: PacketAccounts {
+                observer,
+                pool: AckOptionsPool::default(),
+                drops: Drops::with_room(entries.len()),
+                warmup: config.warmup,
+            },
             warmup: config.warmup,
             end: config.end,
             seed: config.seed,

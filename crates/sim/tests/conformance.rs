@@ -11,6 +11,7 @@
 //! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
 //! show receiver                     lines of the receiver too
 //! show rtt                          samples of the round-trip time, in ms
+//! show feedback                     with the receiver's lines: size and ACE field of ACKs, kind and fields of AccECN's option
 //! end 3 s
 //! ---
 //!   100.0  ack 4 sack 6-8       cwnd  4.00  ssthresh  4   sends 4r 9(lost)
@@ -22,8 +23,8 @@
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
-use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::tcp::{AccEcnOption, AckOptions, Ecn, Handshake, Recovery, TcpOptions};
+use sojourn_sim::{HostDoes, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::tcp::PROFILES;
@@ -66,6 +67,7 @@ struct Timeline {
     header: u64,
     show_receiver: bool,
     show_rtt: bool,
+    show_feedback: bool,
     /// The lines of the sender and of the receiver.
     lines: [Vec<Line>; 2],
 }
@@ -118,6 +120,21 @@ impl Observer for Timeline {
         }
     }
 
+    fn watches_hosts(&self) -> bool {
+        self.show_feedback
+    }
+
+    fn on_host(&mut self, _: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
+        let text = self.lines[1].last_mut().and_then(|line| line.sends.last_mut());
+        let Some(text) = text.filter(|_| does == HostDoes::Sends && packet.has(flag::BACK)) else { return };
+        *text += &format!(" [{} B, ace {}", packet.size, packet.flags >> 13);
+        if let Some(counts) = options.byte_counts {
+            *text += &format!(", {}:", counts.kind());
+            counts.fields().for_each(|field| *text += &format!(" {field}"));
+        }
+        *text += "]";
+    }
+
     fn on_deliver(&mut self, now: Time, packet: &Packet, _: u64) {
         let mut event = self.name(packet);
         if packet.has(flag::BACK) {
@@ -155,6 +172,7 @@ struct Script {
     end: Time,
     show_receiver: bool,
     show_rtt: bool,
+    show_feedback: bool,
     fate: Fate,
 }
 
@@ -189,7 +207,22 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
             "delack" => tcp.delayed_ack = (value != "off").then(time),
             "limited" => tcp.limited_transmit = value == "on",
             "timestamps" => tcp.timestamps = value == "on",
-            "ecn" => tcp.ecn = if value == "on" { Ecn::Classic } else { Ecn::Off },
+            "ecn" => {
+                tcp.ecn = match value {
+                    "on" => Ecn::Classic,
+                    "accurate" => Ecn::Accurate,
+                    "l4s" => Ecn::L4s,
+                    _ => Ecn::Off,
+                }
+            }
+            "accecn" => {
+                tcp.accecn_option = match value {
+                    "recommended" => AccEcnOption::Recommended,
+                    "minimum" => AccEcnOption::Minimum,
+                    "full" => AccEcnOption::Full,
+                    _ => AccEcnOption::Off,
+                }
+            }
             "reader" => tcp.reader = Some(parse_rate(&spaced(value)).unwrap()),
             _ => panic!("{word}: not an option"),
         }
@@ -211,6 +244,7 @@ fn read(head: &str) -> Script {
         end: Time::ZERO + Duration::from_secs(1),
         show_receiver: false,
         show_rtt: false,
+        show_feedback: false,
         fate: Fate::default(),
     };
     for line in head.lines() {
@@ -224,12 +258,13 @@ fn read(head: &str) -> Script {
             ["mark", what @ ..] => script.fate.mark.push(what.join(" ")),
             ["show", "receiver"] => script.show_receiver = true,
             ["show", "rtt"] => script.show_rtt = true,
+            ["show", "feedback"] => (script.show_receiver, script.show_feedback) = (true, true),
             ["writes", count, "segments"] => {
-                let size = Bytes((count.parse::<f64>().unwrap() * f64::from(script.tcp.mss)) as u64);
+                let size = Bytes((count.parse::<f64>().unwrap() * f64::from(script.tcp.with_accecn_room().mss)) as u64);
                 script.traffic = bulk::Params { size: Some(size) }.into();
             }
             ["writes", count, "segments", "every", gap @ ..] => {
-                let size = count.parse::<u32>().unwrap() * script.tcp.mss;
+                let size = count.parse::<u32>().unwrap() * script.tcp.with_accecn_room().mss;
                 let gap = parse_duration(&gap.join(" ")).unwrap().as_nanos();
                 let rate = Rate::from_bps((u128::from(size) * 8_000_000_000 / u128::from(gap)) as u64).unwrap();
                 script.traffic = cbr::Params { rate, size: Bytes(size.into()), jitter: 0.0 }.into();
@@ -237,6 +272,7 @@ fn read(head: &str) -> Script {
             _ => panic!("{line}: not a setting"),
         }
     }
+    script.tcp = script.tcp.with_accecn_room();
     script
 }
 
@@ -263,6 +299,7 @@ fn play(script: Script) -> String {
         header: u64::from(script.tcp.header),
         show_receiver: script.show_receiver,
         show_rtt: script.show_rtt,
+        show_feedback: script.show_feedback,
         lines: Default::default(),
     };
     let config = WorldConfig {

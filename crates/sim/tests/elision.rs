@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sojourn_aqm::algorithms::{codel, pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
-use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
+use sojourn_sim::tcp::{AccEcnOption, Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{AccessLink, DelayChange, Link as PlannedLink, Measure};
@@ -106,15 +106,17 @@ pub fn stack(stack_choice: u8) -> TcpOptions {
         2 => TcpOptions::linux(),
         _ => TcpOptions { window: 64, ..TcpOptions::rfc() },
     };
-    TcpOptions {
+    let options = TcpOptions {
         mss: 1000,
         recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(stack_choice) % 3],
         handshake: if stack_choice == 5 { Handshake::None } else { base.handshake },
         reader: (stack_choice == 4).then(|| Rate::from_bps(800_000).unwrap()),
-        ecn: if stack_choice.is_multiple_of(2) { Ecn::Classic } else { Ecn::Off },
+        ecn: [Ecn::Classic, Ecn::Off, Ecn::Accurate, Ecn::Off, Ecn::Classic, Ecn::Off][usize::from(stack_choice)],
+        accecn_option: if stack_choice == 2 { AccEcnOption::Full } else { AccEcnOption::Recommended },
         control: if stack_choice == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
-    }
+    };
+    options.with_accecn_room()
 }
 
 /// Takes its receiver's timers from a stack.

@@ -1,7 +1,7 @@
 //! One kind of observer for all tests, since the simulator is compiled for each kind: it passes on what it is told.
 
 use sojourn_net::DropCause;
-use sojourn_sim::tcp::{SackBlocks, Sender, TcpOptions};
+use sojourn_sim::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_sim::{Completion, HostDoes, Observer, Packet};
 use sojourn_units::Time;
 use std::cell::RefCell;
@@ -31,9 +31,9 @@ impl Observer for Watch {
 
     pass_on! {
         on_flow(flow: u32, entry: u32, reversed: bool);
-        on_arrival(now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>);
+        on_arrival(now: Time, link: u32, packet: &Packet, options: &AckOptions);
         on_departure(now: Time, link: u32, packet: &Packet);
-        on_host(now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>);
+        on_host(now: Time, packet: &Packet, does: HostDoes, options: &AckOptions);
         on_send(now: Time, packet: &Packet);
         on_drop(now: Time, link: u32, cause: DropCause, packet: &Packet);
         on_deliver(now: Time, packet: &Packet, bytes: u64);

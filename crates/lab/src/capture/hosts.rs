@@ -5,7 +5,7 @@ use super::{Segment, Wire};
 use crate::Error;
 use sojourn_capture::wire::{Endpoint, Headers, Ip, udp};
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::tcp::SackBlocks;
+use sojourn_sim::tcp::AckOptions;
 use sojourn_sim::{HostDoes, Packet, flag};
 use std::ops::Range;
 
@@ -98,11 +98,11 @@ struct Flow {
     connection: Connection,
 }
 
-/// A packet of the simulator with its SACK blocks.
+/// A packet of the simulator with the options of an ACK.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     pub packet: Packet,
-    pub sack: Option<SackBlocks>,
+    pub options: AckOptions,
 }
 
 impl Segment for Simulated {
@@ -165,7 +165,7 @@ impl Wire for Hosts {
     }
 
     fn headers(&mut self, plan: &Plan, segment: &Simulated) -> Option<Headers> {
-        let Simulated { packet, sack } = segment;
+        let Simulated { packet, options: carried } = segment;
         let flow = &self.flows[packet.flow as usize];
         if flow.connection.incarnation < packet.incarnation {
             let port = self.next_port(flow.entry);
@@ -186,7 +186,7 @@ impl Wire for Hosts {
         let (source, destination) = if back { (other, opener) } else { (opener, other) };
         let ip = Ip { source, destination, dscp: group.dscp.0, ecn: segment::ecn(packet), id: segment::id(packet) };
         Some(match plan.tcp(planned) {
-            Some(options) => flow.connection.segment(&ip, options, packet, sack.as_ref()),
+            Some(options) => flow.connection.segment(&ip, options, packet, carried),
             None => udp(&ip, u32::from(packet.size)),
         })
     }

@@ -4,8 +4,8 @@
 //! those of its SYN and FIN.
 
 use sojourn_aqm::{Ecn, Packet as _};
-use sojourn_capture::wire::{Headers, Ip, Tcp, flag as bit, tcp};
-use sojourn_sim::tcp::{Handshake, Recovery, SackBlocks, TcpOptions};
+use sojourn_capture::wire::{AccEcn, Headers, Ip, Tcp, flag as bit, tcp};
+use sojourn_sim::tcp::{AckOptions, ByteCounts, Handshake, Recovery, SackBlocks, TcpOptions};
 use sojourn_sim::{Packet, flag};
 use sojourn_units::Time;
 
@@ -53,13 +53,13 @@ impl Connection {
     }
 
     /// The headers of a segment.
-    pub fn segment(&mut self, ip: &Ip, options: &TcpOptions, packet: &Packet, sack: Option<&SackBlocks>) -> Headers {
+    pub fn segment(&mut self, ip: &Ip, options: &TcpOptions, packet: &Packet, carried: &AckOptions) -> Headers {
         let back = packet.has(flag::BACK);
         let payload =
             if packet.has(flag::ACK) || packet.has(flag::SYN) { 0 } else { u32::from(packet.size).saturating_sub(options.header) };
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        for (place, block) in blocks.iter_mut().zip(sack.into_iter().flat_map(SackBlocks::iter)) {
+        for (place, block) in blocks.iter_mut().zip(carried.sack.iter().flat_map(SackBlocks::iter)) {
             *place = (number(block.0), number(block.1));
             count += 1;
         }
@@ -69,6 +69,10 @@ impl Connection {
         self.receiver_closed |= back && packet.has(flag::FIN);
         let (seq, ack) = if back { self.numbers_back(packet) } else { self.numbers_forward(packet) };
         let opens = packet.has(flag::SYN);
+        // A sender of data gets none, and says so where each segment has the option; the first segment has no room for it.
+        let sender_has = !back && !opens && options.accecn_room() > 0;
+        let counts = if sender_has { Some(ByteCounts::START) } else { carried.byte_counts };
+        let fields: Vec<u32> = counts.iter().flat_map(ByteCounts::fields).collect();
         let header = Tcp {
             seq,
             ack,
@@ -78,6 +82,7 @@ impl Connection {
             window_scale: opens.then(|| shift(options)),
             sack_permitted: opens && options.recovery == Recovery::Sack,
             timestamps: options.timestamps.then(|| stamps(packet)),
+            accecn: counts.map(|counts| AccEcn { kind: counts.kind(), fields: &fields }),
             sack: &blocks[..count],
         };
         tcp(ip, &header, payload)

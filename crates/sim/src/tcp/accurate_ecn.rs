@@ -1,6 +1,9 @@
-//! The count of marked packets in ACKs: `AccECN`'s ACE field (rfc9768#3.2). The option with counts of bytes is not modeled.
+//! The count of marked packets in ACKs: `AccECN`'s ACE field (rfc9768#3.2), and what its option says of it (`accecn_option.rs`).
 
+use super::accecn_option::{ByteCounts, ByteReader};
 use crate::packet::Packet;
+use sojourn_aqm::Ecn;
+use sojourn_spec::tcp::{AccEcnOption, TcpOptions};
 
 /// The ACE field in [`Packet::flags`](crate::packet::Packet): three bits.
 const SHIFT: u32 = 13;
@@ -9,8 +12,16 @@ const MODULUS: u32 = 8;
 /// Where the counts begin, so that a field of zeros is none (rfc9768#3.2.1).
 const START: u32 = 5;
 
-/// Marks without an ACK after which the next is sent at once (rfc9768#3.2.2.5.1).
+/// Marks without an ACK after which the next is sent at once (rfc9768#3.2.2.5.1, Linux `TCP_ACCECN_ACE_MAX_DELTA`).
 const MARKS_PER_ACK: u8 = 2;
+const MARKS_PER_ACK_LINUX: u8 = 6;
+
+/// By this factor the mean size of marked segments may lie below the MSS (rfc9768#A.2.2, Linux `TCP_ACCECN_SAFETY_SHIFT`).
+const SAFETY_FACTOR: u64 = 2;
+/// If ACKs deliver more packets in the mean, a gap between two says little (rfc9768#A.2.1, Linux `ACK_COMP_THRESH`), and the weight of an
+/// ACK in that mean (Linux `PKTS_ACKED_WEIGHT`).
+const THINNED_OUT: f64 = 4.0;
+const WEIGHT: f64 = 1.0 / 64.0;
 
 /// `r.cep` of a receiver: the packets that arrived with a mark.
 #[derive(Clone, Copy, Debug)]
@@ -19,21 +30,29 @@ pub struct MarkCounter {
     count: u8,
     /// Marks since the last ACK.
     unreported: u8,
-    last_was_marked: bool,
+    last: Ecn,
+    /// Whether each change of the ECN field asks for an ACK, as in Linux (`tcp_ecn_received_counters`).
+    asks_on_change: bool,
 }
 
 impl MarkCounter {
-    /// A counter at the start of a connection.
-    pub const NEW: MarkCounter = MarkCounter { count: START as u8, unreported: 0, last_was_marked: false };
+    /// A counter at the start of a connection, whose segments have the option so.
+    pub fn new(option: AccEcnOption) -> Self {
+        let asks_on_change = matches!(option, AccEcnOption::Minimum | AccEcnOption::Full);
+        MarkCounter { count: START as u8, unreported: 0, last: Ecn::NotEct, asks_on_change }
+    }
 
     /// A packet arrives; says whether an ACK must be sent at once: the first mark after a packet without, or the second since the
-    /// last ACK (rfc9768#3.2.2.5.1).
-    pub fn on_packet(&mut self, marked: bool) -> bool {
+    /// last ACK (rfc9768#3.2.2.5.1); in Linux each change, or the sixth mark.
+    pub fn on_packet(&mut self, ecn: Ecn) -> bool {
+        let marked = ecn == Ecn::Ce;
         self.count = self.count.wrapping_add(u8::from(marked));
         self.unreported = self.unreported.saturating_add(u8::from(marked));
-        let first = marked && !self.last_was_marked;
-        self.last_was_marked = marked;
-        first || self.unreported >= MARKS_PER_ACK
+        let changes = std::mem::replace(&mut self.last, ecn) != ecn;
+        match self.asks_on_change {
+            true => changes || self.unreported >= MARKS_PER_ACK_LINUX,
+            false => (changes && marked) || self.unreported >= MARKS_PER_ACK,
+        }
     }
 
     /// The flags of an ACK that is sent now.
@@ -43,54 +62,143 @@ impl MarkCounter {
     }
 }
 
+/// What an ACK newly delivers.
+#[derive(Clone, Copy, Debug)]
+pub struct NewlyAcked {
+    /// Segments, in units of full ones.
+    pub segments: f64,
+    /// Whether their number is known: by SACK blocks, or where no losses are repaired.
+    pub is_known: bool,
+}
+
 /// `s.cep` of a sender: the marks that ACKs have told of.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkReader {
     count: u32,
+    /// The counts of bytes, where ACKs have the option.
+    bytes: Option<ByteReader>,
+    /// Packets that an ACK delivers, in the mean; 0 before the first.
+    mean: f64,
+    mss: u32,
 }
 
 impl MarkReader {
     /// A reader at the start of a connection.
-    pub const NEW: MarkReader = MarkReader { count: START };
+    pub fn new(params: &TcpOptions) -> Self {
+        let bytes = (params.accecn_option != AccEcnOption::Off).then_some(ByteReader::NEW);
+        MarkReader { count: START, bytes, mean: 0.0, mss: params.mss }
+    }
 
-    /// The marks that an ACK tells of for the first time, which delivers `delivered` packets. If there are so many that the field
-    /// may have gone round while ACKs were lost, it is the most that fits (rfc9768#A.2.1, Linux `__tcp_accecn_process`).
-    pub fn read(&mut self, ack: &Packet, delivered: u32) -> u32 {
+    /// The marks that an ACK tells of for the first time. If it delivers so many packets that the field may have gone round while ACKs
+    /// were lost, the option tells whether it has; without one it is taken to have, unless all ACKs deliver many (rfc9768#A.2, Linux
+    /// `__tcp_accecn_process`).
+    pub fn read(&mut self, ack: &Packet, option: Option<&ByteCounts>, newly: NewlyAcked) -> u32 {
+        let delivered = newly.segments.ceil() as u32;
+        let bytes = (newly.segments * f64::from(self.mss)) as u32;
+        let marked = self.bytes.as_mut().and_then(|reader| reader.read(option, bytes));
+        if delivered > 0 {
+            let size = f64::from(delivered);
+            self.mean = if self.mean > 0.0 { self.mean + WEIGHT * (size - self.mean) } else { size };
+        }
         let field = u32::from(ack.flags >> SHIFT) % MODULUS;
         let least = (field + MODULUS - self.count % MODULUS) % MODULUS;
-        let marks = if delivered < MODULUS { least } else { delivered - (delivered - least) % MODULUS };
+        let marks = match marked {
+            _ if delivered < MODULUS => least,
+            Some(0) => least,
+            Some(marked) if delivered >= 2 * MODULUS && newly.is_known => at_rate(marked, bytes, least, delivered),
+            Some(marked) => self.reconcile(marked, least, delivered),
+            None if self.mean > THINNED_OUT => least,
+            None => most(least, delivered),
+        };
         self.count = self.count.wrapping_add(marks);
         marks
     }
+
+    /// `least` marks, or the most that fit if the marked bytes were too many for those (rfc9768#A.2.2).
+    fn reconcile(&self, marked: u32, least: u32, delivered: u32) -> u32 {
+        let most = most(least, delivered);
+        let bytes = |marks: u32| u64::from(marks) * u64::from(self.mss);
+        let is_enough = u64::from(marked) <= bytes(least) && u64::from(marked) < bytes(most) / SAFETY_FACTOR;
+        if is_enough { least } else { most }
+    }
+}
+
+/// The most marks that fit the field where there are `least` in it (rfc9768#A.2.1).
+fn most(least: u32, delivered: u32) -> u32 {
+    delivered - (delivered - least) % MODULUS
+}
+
+/// The marks that fit the field, and of all packets the part that the marked bytes are of all.
+fn at_rate(marked: u32, bytes: u32, least: u32, delivered: u32) -> u32 {
+    if bytes <= marked {
+        return most(least, delivered);
+    }
+    let estimate = (u64::from(marked) * u64::from(delivered)).div_ceil(u64::from(bytes)) as u32;
+    most(least, delivered).min(least + estimate / MODULUS * MODULUS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::accecn_option::ByteCounter;
     use proptest::prelude::*;
+    use sojourn_units::Time;
+
+    fn counter() -> MarkCounter {
+        MarkCounter::new(AccEcnOption::Off)
+    }
+
+    fn reader(accecn_option: AccEcnOption) -> MarkReader {
+        MarkReader::new(&TcpOptions { accecn_option, ..TcpOptions::rfc() })
+    }
 
     fn ack(counter: &mut MarkCounter) -> Packet {
         Packet { flags: counter.report(), ..Packet::EMPTY }
     }
 
-    #[test]
-    fn the_first_mark_and_every_second_one_ask_for_an_ack() {
-        let mut counter = MarkCounter::NEW;
-        assert_eq!([false, true, false, true].map(|marked| counter.on_packet(marked)), [false, true, false, true]);
-        counter.report();
-        assert_eq!([true, true, true].map(|marked| counter.on_packet(marked)), [false, true, true]);
+    fn newly(segments: u32) -> NewlyAcked {
+        NewlyAcked { segments: f64::from(segments), is_known: true }
     }
 
     #[test]
-    fn a_lost_ack_hides_no_mark_and_a_long_gap_is_read_as_marked() {
-        let (mut counter, mut reader) = (MarkCounter::NEW, MarkReader::NEW);
-        (0..5).for_each(|_| _ = counter.on_packet(true));
-        assert_eq!(reader.read(&ack(&mut counter), 5), 5);
+    fn the_first_mark_and_every_second_one_ask_for_an_ack_and_in_linux_each_change() {
+        let mut counter = counter();
+        let arrive = |counter: &mut MarkCounter, ecns: [Ecn; 5]| ecns.map(|ecn| counter.on_packet(ecn));
+        let ecns = [Ecn::Ect1, Ecn::Ce, Ecn::Ect1, Ecn::Ce, Ecn::Ce];
+        assert_eq!(arrive(&mut counter, ecns), [false, true, false, true, true]);
+        counter.report();
+        assert_eq!([Ecn::Ce, Ecn::Ce].map(|ecn| counter.on_packet(ecn)), [false, true]);
+        let mut linux = MarkCounter::new(AccEcnOption::Full);
+        assert_eq!(arrive(&mut linux, ecns), [true, true, true, true, false]);
+        assert_eq!(arrive(&mut linux, [Ecn::Ce; 5]), [false, false, true, true, true], "three marks were there before");
+    }
+
+    #[test]
+    fn a_lost_ack_hides_no_mark_and_a_long_gap_is_read_as_marked_unless_all_are_long() {
+        let (mut counter, mut reader) = (counter(), reader(AccEcnOption::Off));
+        (0..3).for_each(|_| _ = counter.on_packet(Ecn::Ce));
+        assert_eq!(reader.read(&ack(&mut counter), None, newly(3)), 3);
         // 12 packets, 10 of them marked: the field says 2, and 10 fits.
-        (0..10).for_each(|_| _ = counter.on_packet(true));
-        assert_eq!(reader.read(&ack(&mut counter), 12), 10);
+        (0..10).for_each(|_| _ = counter.on_packet(Ecn::Ce));
+        assert_eq!(reader.read(&ack(&mut counter), None, newly(12)), 10);
         // 9 packets without a mark: 8 fit as well as 0, so they are taken for marked.
-        assert_eq!(reader.read(&ack(&mut counter), 9), 8);
+        assert_eq!(reader.read(&ack(&mut counter), None, newly(9)), 8);
+        // The examples of rfc9768#A.2.1.
+        assert_eq!([9, 10].map(|delivered| most(2, delivered)), [2, 10]);
+        (0..100).for_each(|_| _ = reader.read(&ack(&mut counter), None, newly(7)));
+        assert_eq!(reader.read(&ack(&mut counter), None, newly(9)), 0);
+    }
+
+    /// The examples of rfc9768#A.2.2: marks by the field, packets, marked bytes, and the marks that these mean.
+    #[test]
+    fn marked_bytes_tell_whether_the_field_has_gone_round() {
+        for (least, delivered, marked, marks) in [(0, 8, 1460, 8), (2, 10, 1460, 2), (7, 15, 10_200, 7)] {
+            assert_eq!(reader(AccEcnOption::Full).reconcile(marked, least, delivered), marks);
+        }
+        // Of 24 segments so many are marked.
+        for marks in [0, 8, 12, 24] {
+            assert_eq!(at_rate(marks * 1460, 24 * 1460, marks % MODULUS, 24), marks);
+        }
     }
 
     proptest! {
@@ -98,11 +206,34 @@ mod tests {
         fn where_acks_are_seven_packets_apart_at_most_each_mark_is_told_once(
             gaps in prop::collection::vec(prop::collection::vec(any::<bool>(), 0..8), 0..200),
         ) {
-            let (mut counter, mut reader) = (MarkCounter::NEW, MarkReader::NEW);
+            let (mut counter, mut reader) = (counter(), reader(AccEcnOption::Off));
             for packets in gaps {
-                packets.iter().for_each(|&marked| _ = counter.on_packet(marked));
+                packets.iter().for_each(|&marked| _ = counter.on_packet(if marked { Ecn::Ce } else { Ecn::Ect1 }));
                 let marked = packets.iter().filter(|&&marked| marked).count();
-                prop_assert_eq!(reader.read(&ack(&mut counter), packets.len() as u32), marked as u32);
+                prop_assert_eq!(reader.read(&ack(&mut counter), None, newly(packets.len() as u32)), marked as u32);
+            }
+        }
+
+        #[test]
+        fn with_the_option_each_mark_of_full_segments_is_told_once_however_many_acks_are_lost(
+            gaps in prop::collection::vec(prop::collection::vec(any::<bool>(), 1..100), 1..100),
+        ) {
+            let params = TcpOptions { ecn: sojourn_spec::tcp::Ecn::L4s, accecn_option: AccEcnOption::Full, ..TcpOptions::rfc() };
+            let (mut counter, mut reader) = (MarkCounter::new(AccEcnOption::Full), MarkReader::new(&params));
+            let mut bytes = ByteCounter::new(&params).unwrap();
+            let mut arrive = |counter: &mut MarkCounter, reader: &mut MarkReader, packets: &[bool]| {
+                for ecn in packets.iter().map(|&marked| if marked { Ecn::Ce } else { Ecn::Ect1 }) {
+                    counter.on_packet(ecn);
+                    bytes.on_packet(ecn, params.mss);
+                }
+                let option = bytes.on_ack(Time::ZERO, false, 0).option;
+                reader.read(&ack(counter), option.as_ref(), newly(packets.len() as u32))
+            };
+            // From the first option on it is known which counters change.
+            arrive(&mut counter, &mut reader, &[false]);
+            for packets in gaps {
+                let marked = packets.iter().filter(|&&marked| marked).count() as u32;
+                prop_assert_eq!(arrive(&mut counter, &mut reader, &packets), marked);
             }
         }
     }

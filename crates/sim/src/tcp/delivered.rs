@@ -1,7 +1,7 @@
 //! How much ACKs with SACK newly deliver, where nobody takes samples of segments.
 
+use super::ack_options::SackBlocks;
 use super::ranges::Ranges;
-use super::sack_blocks::SackBlocks;
 
 /// What is known to have arrived above the cumulative ACK.
 #[derive(Clone, Default, Debug)]

@@ -3,7 +3,8 @@
 
 use super::accurate_ecn::MarkCounter;
 use crate::packet::{Packet, flag};
-use sojourn_spec::tcp::Ecn;
+use sojourn_aqm::Packet as _;
+use sojourn_spec::tcp::{AccEcnOption, Ecn};
 
 /// What a receiver tells of marks.
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ pub struct MarkFeedback {
 
 impl MarkFeedback {
     /// At the start of a connection whose hosts agreed on this.
-    pub fn new(ecn: Ecn) -> Self {
-        MarkFeedback { ecn, echoes: false, counter: MarkCounter::NEW, asks_for_ack: false }
+    pub fn new(ecn: Ecn, option: AccEcnOption) -> Self {
+        MarkFeedback { ecn, echoes: false, counter: MarkCounter::new(option), asks_for_ack: false }
     }
 
     /// Whether each mark is told.
@@ -37,7 +38,7 @@ impl MarkFeedback {
     #[inline]
     pub fn take(&mut self, segment: &Packet) -> bool {
         if self.ecn.counts() {
-            return self.count(segment.has(flag::CE));
+            return self.count(segment);
         }
         if segment.has(flag::CWR) {
             self.echoes = false;
@@ -48,11 +49,12 @@ impl MarkFeedback {
     }
 
     #[inline(never)]
-    fn count(&mut self, marked: bool) -> bool {
+    fn count(&mut self, segment: &Packet) -> bool {
         if self.ecn.is_accurate() {
-            self.asks_for_ack = self.counter.on_packet(marked);
+            self.asks_for_ack = self.counter.on_packet(segment.ecn());
             self.asks_for_ack
         } else {
+            let marked = segment.has(flag::CE);
             std::mem::replace(&mut self.echoes, marked) != marked
         }
     }

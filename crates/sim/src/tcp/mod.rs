@@ -18,14 +18,17 @@
 //! | `sampler.rs` | delivery-rate samples: what was delivered when a segment left, and what each ACK delivers |
 //! | `sent_segments.rs` | the segments for these, where the recovery strategy keeps none itself |
 //! | `accurate_ecn.rs` | the counts of marked packets in ACKs |
+//! | `accecn_option.rs` | the counts of bytes in their option |
 //! | `mark_feedback.rs` | what ACKs tell of marked packets |
-//! | `sack_blocks.rs` | the SACK blocks of ACKs on their way |
+//! | `ack_options.rs` | the options of ACKs on their way: SACK blocks, and `AccECN`'s |
 //! | `ranges.rs` | sets of byte ranges |
 //!
 //! The options of a stack and the profiles are defined in `sojourn-spec`.
 //! How wide the congestion window may be is the controller's (`sojourn-cc`).
 
+mod accecn_option;
 mod accurate_ecn;
+mod ack_options;
 mod ack_policy;
 mod call;
 mod delivered;
@@ -39,7 +42,6 @@ mod receive_window;
 mod receiver;
 mod recovery;
 mod rto;
-mod sack_blocks;
 mod sampler;
 mod segment;
 mod sender;
@@ -47,9 +49,10 @@ mod sender_core;
 mod sent_segments;
 mod wheel;
 
+pub use accecn_option::ByteCounts;
+pub use ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 pub use call::{Call, SegmentSink};
 pub use receiver::{Received, Receiver};
-pub use sack_blocks::{SackBlocks, SackPool};
 pub use sender::{Progress, Sender};
 pub use sender_core::{Origin, SenderStats};
-pub use sojourn_spec::tcp::{Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};
+pub use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

@@ -1,7 +1,7 @@
 //! What a receiver holds above a gap, and the blocks of it that ACKs report.
 
+use super::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use super::ranges::Ranges;
-use super::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks};
 
 /// What arrived above the next byte expected.
 #[derive(Clone, Default, Debug)]

@@ -1,28 +1,17 @@
 //! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
+use super::accecn_option::{ByteCounter, Told};
+use super::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 use super::ack_policy::{AckPolicy, Arrival};
 use super::mark_feedback::MarkFeedback;
 use super::reassembly::Reassembly;
 use super::receive_window::ReceiveWindow;
-use super::sack_blocks::SackPool;
 use crate::packet::{Packet, flag};
+use sojourn_aqm::Packet as _;
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
-use sojourn_spec::tcp::{Ecn, Handshake, Recovery, TcpOptions};
+use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
-
-/// The SACK option of an ACK.
-#[derive(Clone, Copy, Debug)]
-struct SackOption {
-    /// The handle of its blocks.
-    handle: u32,
-    /// How many blocks it has.
-    count: u32,
-}
-
-impl SackOption {
-    const NONE: SackOption = SackOption { handle: 0, count: 0 };
-}
 
 /// What a receiver does with a segment.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +55,8 @@ struct AckRules {
     window: Option<Box<ReceiveWindow>>,
     /// When to acknowledge, where that is more than the plain rules.
     policy: Option<Box<AckPolicy>>,
+    /// The counts of bytes, where segments have `AccECN`'s option.
+    bytes: Option<Box<ByteCounter>>,
 }
 
 impl AckRules {
@@ -74,9 +65,9 @@ impl AckRules {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     fn new(params: &TcpOptions) -> Result<Option<Box<Self>>, ParamError> {
-        let (window, policy) = (ReceiveWindow::new(params)?, AckPolicy::new(params));
-        let asked = params.delayed_ack.is_some() || window.is_some() || policy.is_some();
-        Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy })))
+        let (window, policy, bytes) = (ReceiveWindow::new(params)?, AckPolicy::new(params), ByteCounter::new(params));
+        let asked = params.delayed_ack.is_some() || window.is_some() || policy.is_some() || bytes.is_some();
+        Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy, bytes })))
     }
 
     /// An ACK may wait for so long, or for one that waits already.
@@ -88,7 +79,8 @@ impl AckRules {
 
     fn memory(&self) -> usize {
         let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
-        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy
+        let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());
+        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy + bytes
     }
 }
 
@@ -100,7 +92,7 @@ impl Default for Receiver {
             reassembly: None,
             predictable: false,
             predicts: false,
-            marks: MarkFeedback::new(Ecn::Classic),
+            marks: MarkFeedback::new(Ecn::Classic, AccEcnOption::Off),
             unacked_segments: 0,
             ts_recent: Time::ZERO,
             last_ack_sent: 0,
@@ -116,7 +108,7 @@ impl Receiver {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
-        let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params.agreed_ecn()));
+        let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params.agreed_ecn(), params.accecn_option));
         let plain = rules.as_ref().map_or(!marks.counts(), |rules| rules.window.is_none());
         Ok(Receiver { predicts: predicts && plain && is_exact_clock(params), marks, rules, ..Receiver::default() })
     }
@@ -177,17 +169,32 @@ impl Receiver {
     /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before
     /// `now` must have been run.
     #[inline(always)]
-    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
+    pub fn on_segment(
+        &mut self,
+        now: Time,
+        segment: &Packet,
+        params: &TcpOptions,
+        pool: &mut AckOptionsPool,
+        ack: &mut Packet,
+    ) -> Received {
         let length = u64::from(segment.size).wrapping_sub(u64::from(params.header));
         if self.predictable && segment.flags & !(flag::ECT | flag::ECT1) == 0 && segment.seq == self.rcv_nxt && length > 0 {
-            return self.on_predicted_segment(now, segment, length, params, ack);
+            return self.on_predicted_segment(now, segment, params, pool, ack);
         }
         self.on_any_segment(now, segment, params, pool, ack)
     }
 
-    /// Takes the next segment in order of `length` bytes, which says nothing else, where nothing waits for reassembly or for an echo.
+    /// Takes the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
-    fn on_predicted_segment(&mut self, now: Time, segment: &Packet, length: u64, params: &TcpOptions, ack: &mut Packet) -> Received {
+    fn on_predicted_segment(
+        &mut self,
+        now: Time,
+        segment: &Packet,
+        params: &TcpOptions,
+        pool: &mut AckOptionsPool,
+        ack: &mut Packet,
+    ) -> Received {
+        let length = u64::from(segment.size) - u64::from(params.header);
         self.rcv_nxt += length;
         self.unacked_segments += 1;
         if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
@@ -195,7 +202,7 @@ impl Receiver {
         }
         if let Some(rules) = &mut self.rules {
             if rules.policy.is_some() || self.marks.counts() {
-                let acks = self.ask_rules(now, segment, params, ack);
+                let acks = self.ask_rules(now, segment, params, pool, ack);
                 return Received { readable: length, acks };
             }
             if let Some(delay) = params.delayed_ack
@@ -231,32 +238,47 @@ impl Receiver {
     /// The segment of [`Receiver::on_predicted_segment`] has arrived, where there is a policy or marks are counted: writes its ACK to `ack`
     /// if that does not wait, and says whether.
     #[inline(never)]
-    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, ack: &mut Packet) -> bool {
+    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
         let Some(rules) = self.rules.as_deref_mut() else { return false };
-        if self.marks.counts() {
-            self.marks.take(segment);
+        // A mark that is new, or one that was the last.
+        let changes = self.marks.counts() && self.marks.take(segment);
+        if let Some(bytes) = &mut rules.bytes {
+            bytes.on_packet(segment.ecn(), u32::from(segment.size) - params.header);
         }
         if let Some(policy) = &mut rules.policy {
             rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
-            if rules.delayed_ack_due > now {
+            if rules.delayed_ack_due > now && !changes {
                 return false;
             }
             policy.on_ack_sent(params);
         } else if let Some(delay) = params.delayed_ack
             && self.unacked_segments < params.ack_every
+            && !changes
         {
             rules.delay(now, delay);
             return false;
         }
         rules.delayed_ack_due = Time::NEVER;
+        let told = rules.bytes.as_mut().map(|bytes| bytes.on_ack(now, false, 0));
         let marks = self.marks.report();
         *ack = self.plain_ack(now, segment, marks, params);
+        if let Some(Told { option, size, .. }) = told {
+            ack.size = size as u16;
+            ack.extra = if option.is_some() { pool.store(AckOptions { sack: None, byte_counts: option }) } else { 0 };
+        }
         true
     }
 
     /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
     #[inline(never)]
-    fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
+    fn on_any_segment(
+        &mut self,
+        now: Time,
+        segment: &Packet,
+        params: &TcpOptions,
+        pool: &mut AckOptionsPool,
+        ack: &mut Packet,
+    ) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
         let reports = self.policy().is_some_and(|policy| policy.duplicate.is_some());
         self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
@@ -264,8 +286,12 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
+    fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> Received {
         let marked = self.marks.take(segment);
+        if let Some(bytes) = self.rules.as_mut().and_then(|rules| rules.bytes.as_mut()) {
+            bytes.on_packet(segment.ecn(), u32::from(segment.size) - params.header);
+            bytes.on_handshake(now, segment.has(flag::SYN));
+        }
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
             self.policy().into_iter().for_each(|policy| policy.on_syn(now));
@@ -367,7 +393,7 @@ impl Receiver {
     }
 
     /// The timer expires at `now`: gives the delayed ACK or the window update.
-    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpOptions, pool: &mut SackPool) -> Option<Packet> {
+    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpOptions, pool: &mut AckOptionsPool) -> Option<Packet> {
         if self.deadline() == Time::NEVER {
             return None;
         }
@@ -402,34 +428,52 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut SackPool) -> Packet {
+    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut AckOptionsPool) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.rules.iter_mut().for_each(|rules| rules.delayed_ack_due = Time::NEVER);
         let duplicate = self.policy().and_then(|policy| policy.on_ack_sent(params));
         let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
-        let sack = if plain { SackOption::NONE } else { self.sack_option(duplicate, pool) };
-        let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };
+        let has_bytes = self.rules.as_ref().is_some_and(|rules| rules.bytes.is_some());
+        // The most recently reported first, after that of a duplicate (rfc2883#4).
+        let sack = if plain { None } else { Some(self.reassembly.get_or_insert_default().sack_blocks(duplicate)) };
+        let (size, extra) = match sack {
+            None if !has_bytes => (params.header, 0),
+            sack => self.ack_options(now, segment.has(flag::SYN), sack, params, pool),
+        };
         let ece = self.marks.report();
         Packet {
             seq: self.rcv_nxt,
             stamp: self.ts_recent,
             peer: clock(now, params),
             flow: segment.flow,
-            extra: sack.handle,
-            size: (params.header + option) as u16,
+            extra,
+            size: size as u16,
             flags: flag::ACK | flag::BACK | flags | ece,
             window: self.advertise(now, params),
             incarnation: segment.incarnation,
         }
     }
 
-    /// The blocks of what arrived out of order, the most recently reported first, after that of a duplicate (rfc2883#4).
+    /// The size of an ACK with options, and the handle of these.
     #[inline(never)]
-    fn sack_option(&mut self, duplicate: Option<(u64, u64)>, pool: &mut SackPool) -> SackOption {
-        let sack = self.reassembly.get_or_insert_default().sack_blocks(duplicate);
-        let count = u32::from(sack.count);
-        SackOption { handle: pool.store(sack), count }
+    fn ack_options(
+        &mut self,
+        now: Time,
+        syn: bool,
+        sack: Option<SackBlocks>,
+        params: &TcpOptions,
+        pool: &mut AckOptionsPool,
+    ) -> (u32, u32) {
+        let mut sack = sack.filter(|sack| sack.count > 0);
+        let blocks = sack.map_or(0, |sack| sack.count.into());
+        let plain = Told { option: None, blocks, size: params.header };
+        let bytes = self.rules.as_mut().and_then(|rules| rules.bytes.as_mut());
+        let told = bytes.map_or(plain, |bytes| bytes.on_ack(now, syn, blocks));
+        sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
+        let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
+        let is_none = sack.is_none() && told.option.is_none();
+        (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
     }
 }
 

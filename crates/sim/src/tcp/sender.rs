@@ -1,9 +1,9 @@
 //! The sending endpoint of a connection, as the host sees it: it takes ACKs, data from the application and the expiry of the
 //! timer. [`SenderCore`] holds its state; the recovery strategy ([`AnyRecovery`]) finds losses and repairs them.
 
+use super::ack_options::AckOptions;
 use super::call::{Call, SegmentSink};
 use super::recovery::{AnyRecovery, LossRecovery};
-use super::sack_blocks::SackBlocks;
 use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, LossState, ParamError, Source};
@@ -130,16 +130,16 @@ impl Sender {
         self.core.predict_nothing();
     }
 
-    /// An ACK arrives, with its SACK blocks.
+    /// An ACK arrives, with its options.
     #[inline]
-    pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, sack: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+    pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         if self.core.is_predicted(ack) {
             if self.core.on_predicted_ack(ack, call) {
                 self.recovery.go_on_sending(&mut self.core, call);
             }
             return Progress::Going;
         }
-        let progress = self.on_any_ack(ack, sack, call);
+        let progress = self.on_any_ack(ack, options, call);
         self.predict();
         progress
     }
@@ -154,7 +154,7 @@ impl Sender {
 
     /// An ACK of any kind arrives.
     #[inline(never)]
-    fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, sack: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+    fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let core = &mut self.core;
         core.read_timestamp(ack, call.params);
         if ack.has(flag::SYN) {
@@ -167,7 +167,7 @@ impl Sender {
             return Progress::Going;
         }
         let reports_itself = self.recovery.reports_itself();
-        let counted = core.tracks() && !reports_itself && core.track_ack(ack, sack.as_ref(), call);
+        let counted = core.tracks() && !reports_itself && core.track_ack(ack, options, call);
         let (ece, full) = (counted || (ack.has(flag::ECE) && core.ecn().is_on()), ack.seq >= core.recover());
         if !reports_itself {
             core.tell_sample(call);
@@ -175,16 +175,20 @@ impl Sender {
                 core.on_ece(ack.seq, self.recovery.inflation(), call);
             }
         }
-        if core.read_window(ack) && ack.seq == core.snd_una() && sack.is_none() {
+        if core.read_window(ack) && ack.seq == core.snd_una() && options.sack.is_none() {
             // Changes the receive window alone, so it is no duplicate ACK (rfc5681#2).
             if reports_itself && core.tracks() {
-                core.track_ack(ack, None, call);
+                core.track_ack(ack, options, call);
             }
             core.tell_sample(call);
             self.on_window_update(call);
             return Progress::Going;
         }
-        self.recovery.on_ack(core, &IncomingAck { packet: ack, sack: sack.as_ref(), ece, full }, call);
+        self.recovery.on_ack(
+            core,
+            &IncomingAck { packet: ack, sack: options.sack.as_ref(), byte_counts: options.byte_counts.as_ref(), ece, full },
+            call,
+        );
         if core.is_complete() {
             core.finish(call);
             return Progress::Complete;

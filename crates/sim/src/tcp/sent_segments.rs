@@ -3,8 +3,8 @@
 //! A segment that is sent again counts as lost, if it did not before, unless it is the probe of a tail (rfc8985#7). Without SACK a duplicate
 //! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time.
 
+use super::ack_options::SackBlocks;
 use super::ranges::Ranges;
-use super::sack_blocks::SackBlocks;
 use super::sampler::{Sampler, Standing};
 use super::segment::{Segment, first_from, tag};
 use sojourn_cc::LostSegment;

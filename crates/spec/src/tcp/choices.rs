@@ -80,6 +80,20 @@ choice! {
     }
 }
 
+choice! {
+    /// When segments have AccECN's option, the counts of bytes that arrived with each mark (rfc9768#3.2.3).
+    AccEcnOption {
+        /// Never.
+        Off "off",
+        /// ACKs of data have it, with the counters that have ever changed: the recommended simple scheme (rfc9768#3.2.3.3).
+        Recommended "recommended",
+        /// ACKs have it after a change of the mark, and three times a round trip (rfc9768#3.2.3.3, Linux `TCP_ACCECN_OPTION_MINIMUM`).
+        Minimum "minimum",
+        /// Every segment has it, data too, whose payload is shorter by it (Linux `TCP_ACCECN_OPTION_FULL`).
+        Full "full",
+    }
+}
+
 /// What a sender writes into its data packets about its round-trip time, for queues that use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RttHint {

@@ -13,7 +13,7 @@ mod ranges;
 mod stored;
 mod table;
 
-pub use choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+pub use choices::{AccEcnOption, Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
 pub use ecn::{Ecn, EcnChoice};
 pub use listing::markdown;
 pub use options::{OPTIONS, TcpOptions, TcpOverrides};

@@ -1,6 +1,6 @@
 //! The table of TCP options: one entry each.
 
-use super::choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+use super::choices::{AccEcnOption, Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
 use super::ecn::{self, Ecn, EcnChoice};
 use super::stored::{Kind, Stored};
 use super::table::{OptionEntry, tcp_options};
@@ -115,6 +115,9 @@ tcp_options! {
     peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
         "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN. none stands for no value: leave the option out, and the receiver knows the same",
         None, "rfc9768#3.1.2";
+    accecn_option: AccEcnOption as AccEcnOption, ranges::any,
+        "With ecn \"accurate\" or \"l4s\": which segments have AccECN's option, the counts of bytes that arrived with each mark: \"off\", \"recommended\" (ACKs of data), \"minimum\" (ACKs after a change, and three a round trip), \"full\" (all, data too, of which it takes 12 B of payload); with \"minimum\" and \"full\" a receiver acknowledges at once where the mark changes, else at the first mark and every second",
+        AccEcnOption::Off, "rfc9768#3.2.3: recommended";
     ecn_on_retransmit: bool as bool, ranges::any,
         "Whether retransmissions can carry congestion marks too; with ecn \"dctcp\" or \"l4s\" all packets of the sender can",
         false, "rfc3168#6.1.5 forbids it";
@@ -219,6 +222,9 @@ impl TcpOverrides {
 /// The three blocks that an ACK has at most (rfc2018#3).
 const LARGEST_SACK_BLOCKS: u32 = 3 * 8;
 
+/// AccECN's option with three fields, in whole words (rfc9768#3.2.3).
+const LARGEST_ACCECN_OPTION: u32 = 12;
+
 impl TcpOptions {
     /// Whether the options fit together. Each of them by itself is in its range.
     ///
@@ -234,6 +240,9 @@ impl TcpOptions {
         ParamError::unless(self.max_rto >= self.min_rto, "max_rto", &self.max_rto, least)?;
         let stamps = self.timestamps || !matches!(self.control, CcConfig::RLedbat(_));
         ParamError::unless(stamps, "timestamps", &false, "true, because rledbat's receiver measures by timestamps")?;
+        let room = self.accecn_room();
+        let least = alloc::format!("more than the {room} B of its AccECN option");
+        ParamError::unless(self.mss > room, "mss", &Bytes(self.mss.into()), least)?;
         self.check_ecn()
     }
 
@@ -251,6 +260,20 @@ impl TcpOptions {
     /// Whether it matters where in its tick a sender's clock stands at time 0: where it counts its RTTs in ticks by itself.
     pub fn uses_clock_phase(&self) -> bool {
         self.tick_arithmetic && !self.timestamps && !self.windowed_variation
+    }
+
+    /// Bytes that AccECN's option takes in every segment of a connection with these options.
+    pub fn accecn_room(&self) -> u32 {
+        let has_option = self.accecn_option == AccEcnOption::Full && self.agreed_ecn().is_accurate();
+        if has_option { LARGEST_ACCECN_OPTION } else { 0 }
+    }
+
+    /// The options that a connection runs with: the header of its segments includes [`TcpOptions::accecn_room`], which their payload lacks
+    /// (Linux `tcp_current_mss`).
+    #[must_use]
+    pub fn with_accecn_room(&self) -> TcpOptions {
+        let room = self.accecn_room();
+        TcpOptions { mss: self.mss - room, header: self.header + room, ..self.clone() }
     }
 
     /// The ECN that both hosts of a connection agree on.

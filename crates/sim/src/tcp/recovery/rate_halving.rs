@@ -4,8 +4,8 @@
 use super::loss_recovery::LossRecovery;
 use super::retransmissions::Retransmissions;
 use super::scoreboard::Scoreboard;
+use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The scoreboard: which bytes above `snd_una` the receiver has, by its SACK blocks (rfc6675#3).
 
+use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::ranges::Ranges;
-use crate::tcp::sack_blocks::SackBlocks;
 
 /// What is known to have arrived above the cumulative ACK.
 #[derive(Clone, Debug, Default)]

@@ -14,11 +14,12 @@ mod prediction;
 mod strategy;
 mod timing;
 
+use super::accecn_option::ByteCounts;
+use super::ack_options::SackBlocks;
 use super::call::{Call, SegmentSink};
 use super::increase_limit::IncreaseLimit;
 use super::inflight::InflightLimit;
 use super::rto::RttEstimator;
-use super::sack_blocks::SackBlocks;
 use crate::packet::Packet;
 use path::Path;
 use sojourn_cc::{AnyController, CongestionController, EcnNeed, ParamError, Source, Start};
@@ -38,6 +39,8 @@ pub struct IncomingAck<'a> {
     pub packet: &'a Packet,
     /// Its SACK blocks.
     pub sack: Option<&'a SackBlocks>,
+    /// `AccECN`'s option.
+    pub byte_counts: Option<&'a ByteCounts>,
     /// Whether it echoes a congestion mark, and the sender uses ECN.
     pub ece: bool,
     /// Whether it acknowledges everything up to `recover`, as that was before an ECN echo in this ACK moved it: ends recovery.

@@ -3,11 +3,11 @@
 
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::packet::Packet;
-use crate::tcp::accurate_ecn::MarkReader;
+use crate::tcp::accurate_ecn::{MarkReader, NewlyAcked};
+use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::Call;
 use crate::tcp::delivered::DeliveredBytes;
 use crate::tcp::pacer::Pacer;
-use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::{Sampler, Standing};
 use crate::tcp::segment::{Segment, Sending};
 use crate::tcp::sent_segments::{Delivery, SentSegments};
@@ -59,7 +59,7 @@ impl Path {
             segments: SentSegments::default(),
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),
-            marks: ecn.is_accurate().then_some(MarkReader::NEW),
+            marks: ecn.is_accurate().then(|| MarkReader::new(params)),
             marked: 0.0,
             state: None,
         };
@@ -263,7 +263,8 @@ impl SenderCore {
 
     /// An ACK arrives: measures what it delivers and reads the count of marks. Says whether it tells of marks.
     #[inline(never)]
-    pub fn track_ack<O>(&mut self, ack: &Packet, sack: Option<&SackBlocks>, call: &Call<O>) -> bool {
+    pub fn track_ack<O>(&mut self, ack: &Packet, options: &AckOptions, call: &Call<O>) -> bool {
+        let sack = options.sack.as_ref();
         self.check_app_limited(call.params);
         let selective_acks = call.params.recovery == Recovery::Sack;
         let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
@@ -276,15 +277,19 @@ impl SenderCore {
             None if path.marks.is_some() => path.delivered.on_ack(*snd_una, ack.seq, sack) as f64 / f64::from(call.params.mss),
             None => return false,
         };
-        self.read_marks(ack, sack.is_some(), newly_acked, call.params)
+        let incoming = IncomingAck { packet: ack, sack, byte_counts: options.byte_counts.as_ref(), ece: false, full: false };
+        self.read_marks(&incoming, newly_acked, call.params)
     }
 
     /// Reads the count of marks in an ACK of so many new segments, which moves `snd_una` later. Says whether it tells of marks.
-    fn read_marks(&mut self, ack: &Packet, has_sack: bool, newly_acked: f64, params: &TcpOptions) -> bool {
-        let in_order = if params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || has_sack };
+    fn read_marks(&mut self, ack: &IncomingAck, newly_acked: f64, params: &TcpOptions) -> bool {
+        let packet = ack.packet;
+        let in_order = if params.timestamps { packet.peer >= self.ts_recent } else { packet.seq > self.snd_una || ack.sack.is_some() };
+        let is_known = params.recovery == Recovery::Sack || self.loss_state() == LossState::Open;
         let Some(path) = &mut self.path else { return false };
         let marks = path.marks.as_mut().filter(|_| in_order);
-        path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(ack, newly_acked.ceil() as u32)));
+        let newly = NewlyAcked { segments: newly_acked, is_known };
+        path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(packet, ack.byte_counts, newly)));
         path.marked > 0.0
     }
 
@@ -308,7 +313,7 @@ impl SenderCore {
             sampler.end_ack(head, call.params.mss);
         }
         let newly_acked = bytes as f64 / f64::from(call.params.mss);
-        path.marks.is_some() && self.read_marks(ack.packet, ack.sack.is_some(), newly_acked, call.params)
+        path.marks.is_some() && self.read_marks(ack, newly_acked, call.params)
     }
 
     /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,

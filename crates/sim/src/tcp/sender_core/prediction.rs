@@ -41,7 +41,7 @@ impl SenderCore {
     #[inline]
     pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
         let snd_una_before = self.snd_una;
-        let incoming = IncomingAck { packet: ack, sack: None, ece: false, full: false };
+        let incoming = IncomingAck { packet: ack, sack: None, byte_counts: None, ece: false, full: false };
         self.read_timestamp(ack, call.params);
         self.rwnd = ack.window;
         self.snd_una = ack.seq;

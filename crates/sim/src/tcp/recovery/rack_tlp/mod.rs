@@ -25,8 +25,8 @@ mod undo;
 mod writes;
 
 use super::loss_recovery::LossRecovery;
+use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
