@@ -133,7 +133,7 @@ proptest! {
         let (flows, shared) = faster(&flows, &shared, times);
         let made = |all_events: bool| {
             let mut config = world(&flows, &shared, seed, all_events);
-            config.stacks.iter_mut().for_each(|stack| stack.header = header);
+            config.stacks.iter_mut().for_each(|stack| stack.header = header + stack.accecn_room());
             measured(World::new(config).unwrap()).unwrap()
         };
         let (elided, evented) = (made(false), made(true));

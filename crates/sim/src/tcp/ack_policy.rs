@@ -29,7 +29,7 @@ pub struct Arrival {
     pub pushed: bool,
     /// There is a gap now.
     pub has_gap: bool,
-    /// It is the first with a congestion mark since the sender reacted to the last.
+    /// It is the first with a congestion mark since the sender reacted to the last; none is where marks are counted.
     pub marked: bool,
     /// Its sender has reduced the window for a mark, perhaps to a segment or two (CWR).
     pub reduced: bool,

@@ -354,7 +354,7 @@ impl Receiver {
             pushed: segment.has(flag::PSH),
             fills_gap: self.rcv_nxt > bytes.1 && in_order && !has_gap,
             has_gap,
-            marked,
+            marked: marked && !self.marks.is_accurate(),
             reduced: segment.has(flag::CWR) && !self.marks.is_accurate(),
             rcv_nxt: self.rcv_nxt,
             acknowledged: self.last_ack_sent,
@@ -492,3 +492,7 @@ fn clock(now: Time, params: &TcpOptions) -> Time {
     let skew = now.as_nanos() as f64 * params.clock_skew_ppm * 1e-6;
     Time::from_nanos(now.as_nanos().saturating_add_signed(params.clock_offset + skew as i64))
 }
+
+#[cfg(test)]
+#[path = "receiver_tests.rs"]
+mod tests;

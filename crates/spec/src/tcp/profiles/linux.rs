@@ -1,6 +1,6 @@
 //! Linux (`net/tcp.h`).
 
-use crate::tcp::{Recovery, SackAlgorithm, WindowBasis};
+use crate::tcp::{AccEcnOption, Recovery, SackAlgorithm, WindowBasis};
 use sojourn_units::Duration;
 
 super::profile! {
@@ -20,6 +20,7 @@ super::profile! {
     sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`";
     timer_wheel = true, "Linux `calc_wheel_index`";
     windowed_variation = true, "Linux `tcp_rtt_estimator`";
+    accecn_option = AccEcnOption::Full, "Linux `tcp_ecn_option`";
     linux_pacing = true, "Linux `tcp_update_skb_after_send`; a network card that splits large segments (TSO) makes bursts";
     linux_growth = true, "Linux `tcp_cong_avoid_ai`, tcp_cubic.c";
     basis = WindowBasis::Cwnd, "Linux `tcp_reno_ssthresh`";
