@@ -260,17 +260,20 @@ impl Aqm for Codel {
     #[inline]
     fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
         // A tick is what Linux's clock may make of a wait.
-        let is_short = sojourn + TICK <= self.params.target;
-        let is_behind = behind > self.max_packet.max(u64::from(departure.size));
-        let may_signal =
-            self.first_above_time.is_some_and(|time| departure.now >= time) && !(self.dropping && departure.now < self.drop_next);
-        let is_marked = self.ce_threshold.apply(DepartureVerdict::Pass, sojourn, departure.ecn) != DepartureVerdict::Pass;
-        let passes = self.next == Next::First && !is_marked && (is_short || (is_behind && !may_signal));
-        if passes {
-            let verdict = self.on_departure(departure, sojourn, behind);
-            debug_assert_eq!(verdict, DepartureVerdict::Pass, "a packet that was sure to pass");
+        if sojourn + TICK > self.params.target {
+            let is_last = behind <= self.max_packet.max(u64::from(departure.size));
+            let is_above = self.first_above_time.is_some_and(|time| departure.now >= time);
+            if is_last || (is_above && !(self.dropping && departure.now < self.drop_next)) {
+                return false;
+            }
         }
-        passes
+        let is_marked = self.ce_threshold.apply(DepartureVerdict::Pass, sojourn, departure.ecn) != DepartureVerdict::Pass;
+        if is_marked || self.next != Next::First {
+            return false;
+        }
+        let verdict = self.on_departure(departure, sojourn, behind);
+        debug_assert_eq!(verdict, DepartureVerdict::Pass, "a packet that was sure to pass");
+        true
     }
 
     fn on_unmarkable(&mut self) {
