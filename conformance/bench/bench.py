@@ -242,6 +242,7 @@ def instructions() -> dict[str, float]:
         "newreno-droptail": "10 10 20 100 84",
         "direct": "10 10 20 100 84 direct",
         "sack-red-full": "20 50 5 60 200 sack red full",
+        "codel": "10 10 20 100 84 codel",
         "linux-cubic": "10 100 6 22 344 tcp=linux cubic",
         "linux-bbr": "10 100 6 22 344 tcp=linux bbr",
         "linux-bbr3": "10 100 6 22 344 tcp=linux bbr3",
