@@ -108,7 +108,7 @@ impl AckPolicy {
     fn see_data(&mut self, now: Time, params: &TcpOptions) {
         let least = params.delayed_ack.unwrap_or_default();
         let tick = params.tick.as_nanos().max(1);
-        let arrived = now.as_nanos() / tick;
+        let arrived = wheel::whole(now.as_nanos(), tick);
         let Some(last) = self.last_data.replace(arrived) else {
             self.quick = params.quick_start.max(params.quick_acks);
             self.delay = least;

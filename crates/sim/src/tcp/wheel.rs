@@ -10,17 +10,24 @@ const FINEST: u64 = 63;
 /// The coarsest level (Linux `LVL_DEPTH` less one).
 const COARSEST: u32 = 8;
 
+/// How many whole ticks there are in so many nanoseconds. Nearly all clocks count milliseconds, and to divide by a constant is to multiply.
+#[inline]
+pub fn whole(nanos: u64, tick: u64) -> u64 {
+    const MILLISECOND: u64 = 1_000_000;
+    if tick == MILLISECOND { nanos / MILLISECOND } else { nanos / tick }
+}
+
 /// When a timer that is set at `now` expires `after` that.
 pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
     let tick = params.tick.as_nanos();
     if !params.timer_wheel || tick == 0 {
         return now + after;
     }
-    let ticks = after.as_nanos().div_ceil(tick);
+    let ticks = whole(after.as_nanos().saturating_add(tick - 1), tick);
     let level = (0..COARSEST).find(|level| ticks < FINEST << (LEVEL_SHIFT * level)).unwrap_or(COARSEST);
     let shift = LEVEL_SHIFT * level;
     // Rounded down and one more, so that no timer expires early (Linux `calc_index`).
-    let expires = (((now.as_nanos() / tick + ticks) >> shift) + 1) << shift;
+    let expires = (((whole(now.as_nanos(), tick) + ticks) >> shift) + 1) << shift;
     Time::from_nanos(expires * tick)
 }
 

@@ -342,7 +342,7 @@ impl SenderCore {
     pub fn track_window(&mut self, params: &TcpOptions) {
         let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) else { return };
         let mss = u64::from(params.mss);
-        if sampler.in_flight() + mss > self.cc.cwnd() as u64 * mss {
+        if sampler.in_flight() + mss > u64::from(self.cc.cwnd() as u32) * mss {
             sampler.on_window_full(self.snd_max);
         }
     }

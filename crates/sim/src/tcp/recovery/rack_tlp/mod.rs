@@ -25,7 +25,7 @@ mod undo;
 mod writes;
 
 use super::loss_recovery::LossRecovery;
-use crate::tcp::ack_options::SackBlocks;
+use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
@@ -195,9 +195,15 @@ impl RackTlp {
             let seen = self.sent.sack_duplicate(from, to);
             self.undo.on_duplicate(from, to, prior_una, seen);
         }
-        let (mut delivered, mut last) = (0, (0, 0));
-        while let Some((from, to)) = blocks.iter().filter(|&block| block > last && self.sent.is_new(block, prior_una)).min() {
-            last = (from, to);
+        let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
+        for block in blocks.iter().filter(|&block| self.sent.is_new(block, prior_una)) {
+            (new[count], count) = (block, count + 1);
+        }
+        if count > 1 {
+            new[..count].sort_unstable();
+        }
+        let mut delivered = 0;
+        for &(from, to) in &new[..count] {
             let highest = self.sent.highest_sacked(prior_una);
             let (rack, high_seq) = (&mut self.rack, self.high_seq);
             delivered += self.sent.sack(from.max(prior_una), to, |segment| {

@@ -23,8 +23,8 @@ pub struct Undo {
     before: Option<Window>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     first_stamp: Option<u64>,
-    /// The timestamp that the present ACK echoes, where there are timestamps.
-    echo: Option<u64>,
+    /// The time that the present ACK echoes, where there are timestamps.
+    echo: Option<Time>,
 }
 
 impl Undo {
@@ -35,7 +35,7 @@ impl Undo {
 
     /// Takes the timestamp that an ACK echoes.
     pub fn see(&mut self, ack: &IncomingAck, timestamps: bool) {
-        self.echo = timestamps.then(|| millis(ack.packet.stamp));
+        self.echo = timestamps.then_some(ack.packet.stamp);
     }
 
     /// A reduction begins, with so many retransmissions in flight (Linux `tcp_init_undo`).
@@ -76,7 +76,7 @@ impl Undo {
 
     /// Whether what was taken for lost was late: the ACK echoes a time before the first retransmission (Linux `tcp_packet_delayed`).
     fn is_delayed(&self) -> bool {
-        self.first_stamp.is_none_or(|first| self.echo.is_some_and(|echo| echo < first))
+        self.first_stamp.is_none_or(|first| self.echo.is_some_and(|echo| millis(echo) < first))
     }
 
     fn all_duplicates(&self) -> bool {

@@ -64,6 +64,23 @@ impl Writes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn new_segments_and_older_ones_are_said_to_end_a_write_where_one_ends(asked in prop::collection::vec((0..60u64, 1..4u64), 1..80)) {
+            let (mut writes, mut snd_max) = (Writes::default(), 0);
+            for (back, length) in asked {
+                writes.fill(snd_max, 8_000, 1_000);
+                // Every other segment is sent again.
+                let start = if back % 2 == 0 { snd_max } else { snd_max.saturating_sub(back * 1_000) };
+                let bytes = start..start + length * 1_000;
+                let ends = writes.ends.iter().any(|end| *end > bytes.start && *end <= bytes.end);
+                prop_assert_eq!(writes.end_in(&bytes), ends);
+                snd_max = snd_max.max(bytes.end);
+            }
+        }
+    }
 
     #[test]
     fn it_writes_again_when_half_is_sent_and_as_much_as_there_is_room_for() {
