@@ -342,11 +342,12 @@ mod tests {
         ]
     }
 
-    /// Does this at this step; gives the segments that were looked at in the order of time, and how many of them were lost.
-    fn take(queue: &mut SentQueue, at: u64, step: &Step) -> (Vec<(u64, Time)>, u32) {
+    /// Does this at this step, and takes acknowledged segments in runs or one by one. Gives the segments that were looked at in the order of
+    /// time, and how many were lost or acknowledged.
+    fn take(queue: &mut SentQueue, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
         let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
         let mut seen = Vec::new();
-        let lost = match step {
+        let count = match step {
             Step::Send => {
                 let start = (queue.first + outstanding as u64) * MSS;
                 queue.push(&(start..start + MSS), now, Sending::default());
@@ -371,22 +372,28 @@ mod tests {
             }
             Step::Acknowledge(which) => {
                 let below = (queue.first + which.index(outstanding) as u64) * MSS;
-                while queue.pop_acknowledged(below).is_some() {}
+                let mut next = || match in_runs.then(|| queue.pop_run(below)).flatten() {
+                    Some(run) => Some(run.count),
+                    None => queue.pop_acknowledged(below).map(|_| 1),
+                };
+                let acknowledged = std::iter::from_fn(&mut next).sum();
                 queue.forget_below(below);
-                0
+                acknowledged
             }
         };
-        (seen, lost)
+        (seen, count)
     }
 
     proptest! {
         #[test]
-        fn segments_are_looked_at_in_the_order_in_which_they_left_whenever_they_are_listed(steps in prop::collection::vec(step(), 1..200)) {
+        fn segments_are_looked_at_in_the_order_in_which_they_left_however_they_are_listed_and_taken(steps in prop::collection::vec(step(), 1..200)) {
             let (mut lazy, mut eager) = (SentQueue::default(), SentQueue::default());
             for (at, step) in (1..).zip(&steps) {
-                let seen = take(&mut lazy, at, step);
-                prop_assert_eq!(&seen, &take(&mut eager, at, step));
+                let seen = take(&mut lazy, at, step, true);
+                prop_assert_eq!(&seen, &take(&mut eager, at, step, false));
                 prop_assert!(seen.0.is_sorted_by_key(|&(_, sent)| sent));
+                let standing = |queue: &SentQueue| (queue.numbers(), queue.in_flight(), queue.head().map(|head| head.start), queue.hint);
+                prop_assert_eq!(standing(&lazy), standing(&eager));
                 while eager.list_next() {}
             }
         }
