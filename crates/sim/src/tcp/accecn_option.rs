@@ -42,6 +42,12 @@ fn counter(ecn: Ecn) -> Option<usize> {
     }
 }
 
+/// The counter at a place in the order of the fields, and the other way round.
+#[inline]
+fn in_order(place: usize, ect1_first: bool) -> usize {
+    if ect1_first { COUNTERS - 1 - place } else { place }
+}
+
 /// The option on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ByteCounts {
@@ -57,20 +63,17 @@ impl ByteCounts {
     /// That of a host that gets no data, in all its segments.
     pub const START: ByteCounts = ByteCounts { counts: START, fields: COUNTERS as u8, ect1_first: true };
 
-    /// The counters in the order of the fields.
-    fn order(ect1_first: bool) -> [usize; COUNTERS] {
-        if ect1_first { [2, CE, 0] } else { [0, CE, 2] }
-    }
-
     /// The kind of the option, which tells the order of its fields (rfc9768#3.2.3).
     pub fn kind(&self) -> u8 {
         if self.ect1_first { 174 } else { 172 }
     }
 
     /// The counters that it has fields of, and these, 24 bits each.
+    #[inline]
     fn present(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
-        let counts = self.counts;
-        Self::order(self.ect1_first).into_iter().take(self.fields.into()).map(move |counter| (counter, counts[counter] & FIELD))
+        let ByteCounts { counts, fields, ect1_first } = *self;
+        let counters = (0..COUNTERS).take(fields.into()).map(move |place| in_order(place, ect1_first));
+        counters.map(move |counter| (counter, counts[counter] & FIELD))
     }
 
     /// The fields as they are on the wire, 24 bits each.
@@ -81,8 +84,7 @@ impl ByteCounts {
 
 /// How many fields of an order are needed for these counters.
 fn fields_for(counters: [bool; COUNTERS], ect1_first: bool) -> u32 {
-    let order = ByteCounts::order(ect1_first);
-    order.iter().rposition(|&counter| counters[counter]).map_or(0, |last| last as u32 + 1)
+    (0..COUNTERS).rfind(|&place| counters[in_order(place, ect1_first)]).map_or(0, |last| last as u32 + 1)
 }
 
 /// How an option fits in a header.
@@ -167,17 +169,11 @@ impl ByteCounter {
         })
     }
 
-    /// The SYN-ACK is sent, or what follows it arrives.
-    pub fn on_handshake(&mut self, now: Time, is_syn: bool) {
-        match self.syn_ack_sent {
-            _ if is_syn => self.syn_ack_sent = Some(now),
-            Some(sent) if self.rtt == Duration::ZERO => self.rtt = now.since(sent),
-            _ => {}
+    /// A packet with so much payload arrives (Linux `tcp_ecn_received_counters`). The first after the SYN-ACK gives the round trip.
+    pub fn on_packet(&mut self, now: Time, ecn: Ecn, bytes: u32) {
+        if let Some(sent) = self.syn_ack_sent.take() {
+            self.rtt = now.since(sent);
         }
-    }
-
-    /// A packet with so much payload arrives (Linux `tcp_ecn_received_counters`).
-    pub fn on_packet(&mut self, ecn: Ecn, bytes: u32) {
         if let Some(at) = counter(ecn).filter(|_| bytes > 0) {
             let before = self.counts[at];
             self.counts[at] = before.wrapping_add(bytes);
@@ -204,19 +200,30 @@ impl ByteCounter {
 
     /// The order that needs fewer fields for what has changed, and how many (rfc9768#3.2.3.3); in Linux's ways all fields, ECT(1) first.
     fn wanted(&self, syn: bool) -> (bool, u32) {
-        let (first, second) = (fields_for(self.ever, false), fields_for(self.ever, true));
-        match self.mode {
-            AccEcnOption::Recommended if !syn => (second < first, first.min(second)),
-            _ => (true, COUNTERS as u32),
+        if self.mode != AccEcnOption::Recommended || syn {
+            return (true, COUNTERS as u32);
         }
+        let (first, second) = (fields_for(self.ever, false), fields_for(self.ever, true));
+        (second < first, first.min(second))
+    }
+
+    /// How these fields fit beside so many SACK blocks; alone they always do.
+    fn fit(&self, wanted: u32, ect1_first: bool, blocks: u32) -> Option<Fit> {
+        if blocks == 0 {
+            return Some(Fit { fields: wanted, blocks, bytes: (BASE + PER_FIELD * wanted).next_multiple_of(4) });
+        }
+        Fit::new(wanted, fields_for(self.untold, ect1_first), blocks, self.timestamps)
     }
 
     /// An ACK is sent now, which has so many SACK blocks to tell.
     pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
+        if syn {
+            self.syn_ack_sent = Some(now);
+        }
         let due = self.is_due(now, syn);
         self.news = false;
         let (ect1_first, wanted) = self.wanted(syn);
-        let fit = Fit::new(wanted, fields_for(self.untold, ect1_first), blocks, self.timestamps).filter(|_| due);
+        let fit = if due { self.fit(wanted, ect1_first, blocks) } else { None };
         let Some(Fit { fields, blocks, bytes }) = fit else { return Told { option: None, blocks, size: self.header } };
         self.untold = [false; COUNTERS];
         self.last_sent = now;

@@ -49,7 +49,7 @@ fn the_recommended_scheme_sends_the_fields_that_ever_changed_in_the_shorter_orde
         (&[Ecn::Ect0, Ecn::Ce, Ecn::Ect1], 172, 11),
     ] {
         let mut receiver = receiver(AccEcnOption::Recommended);
-        ecns.iter().for_each(|&ecn| receiver.on_packet(ecn, 1000));
+        ecns.iter().for_each(|&ecn| receiver.on_packet(Time::ZERO, ecn, 1000));
         assert_eq!(sent(&mut receiver, 1), Some((kind, length)), "{ecns:?}");
         assert_eq!(sent(&mut receiver, 2), None, "no counter has changed since");
     }
@@ -58,22 +58,22 @@ fn the_recommended_scheme_sends_the_fields_that_ever_changed_in_the_shorter_orde
 #[test]
 fn at_the_minimum_two_acks_after_a_change_have_it_and_three_a_round_trip() {
     let mut receiver = receiver(AccEcnOption::Minimum);
-    receiver.on_handshake(Time::ZERO, true);
-    receiver.on_handshake(Time::ZERO + MS * 30, false);
-    receiver.on_packet(Ecn::Ect1, 1000);
+    receiver.on_ack(Time::ZERO, true, 0);
+    receiver.on_packet(Time::ZERO + MS * 30, Ecn::NotEct, 0);
+    receiver.on_packet(Time::ZERO, Ecn::Ect1, 1000);
     assert_eq!([30, 31, 32].map(|ms| sent(&mut receiver, ms).is_some()), [true, true, false]);
-    receiver.on_packet(Ecn::Ect1, 1000);
+    receiver.on_packet(Time::ZERO, Ecn::Ect1, 1000);
     assert_eq!(
         [40, 41, 50, 51].map(|ms| sent(&mut receiver, ms).is_some()),
         [false, true, false, true],
         "10 ms are a third of a round trip"
     );
-    receiver.on_packet(Ecn::Ce, 1000);
+    receiver.on_packet(Time::ZERO, Ecn::Ce, 1000);
     assert_eq!([52, 53, 54].map(|ms| sent(&mut receiver, ms).is_some()), [true, true, false]);
     // 2^22 bytes are told, whatever the time.
-    receiver.on_packet(Ecn::Ect1, 1000);
+    receiver.on_packet(Time::ZERO, Ecn::Ect1, 1000);
     assert_eq!([55, 56, 57].map(|ms| sent(&mut receiver, ms).is_some()), [true, true, false]);
-    receiver.on_packet(Ecn::Ect1, MOST_UNTOLD);
+    receiver.on_packet(Time::ZERO, Ecn::Ect1, MOST_UNTOLD);
     assert_eq!([58, 59].map(|ms| sent(&mut receiver, ms).is_some()), [true, false]);
 }
 
@@ -102,7 +102,7 @@ proptest! {
     ) {
         let (mut receiver, mut reader) = (receiver(AccEcnOption::Full), ByteReader::NEW);
         for (ecn, bytes, lost) in segments {
-            receiver.on_packet(Ecn::ALL[ecn], bytes);
+            receiver.on_packet(Time::ZERO, Ecn::ALL[ecn], bytes);
             let option = receiver.on_ack(Time::ZERO, false, 0).option.unwrap();
             if !lost {
                 reader.read(Some(&option), bytes);

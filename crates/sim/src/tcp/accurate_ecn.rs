@@ -224,7 +224,7 @@ mod tests {
             let mut arrive = |counter: &mut MarkCounter, reader: &mut MarkReader, packets: &[bool]| {
                 for ecn in packets.iter().map(|&marked| if marked { Ecn::Ce } else { Ecn::Ect1 }) {
                     counter.on_packet(ecn);
-                    bytes.on_packet(ecn, params.mss);
+                    bytes.on_packet(Time::ZERO, ecn, params.mss);
                 }
                 let option = bytes.on_ack(Time::ZERO, false, 0).option;
                 reader.read(&ack(counter), option.as_ref(), newly(packets.len() as u32))

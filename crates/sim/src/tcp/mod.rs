@@ -9,6 +9,7 @@
 //! | `rto.rs` | the smoothed RTT and the retransmission timeout |
 //! | `receiver.rs` | the receiving endpoint: when it sends ACKs, and what they say |
 //! | `reassembly.rs` | what arrived above a gap, and the SACK blocks that report it |
+//! | `clock.rs` | what the receiver's clock shows |
 //! | `receive_window.rs` | the window that a receiver advertises |
 //! | `ack_policy.rs` | when a receiver acknowledges, as in Linux |
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
@@ -31,6 +32,7 @@ mod accurate_ecn;
 mod ack_options;
 mod ack_policy;
 mod call;
+mod clock;
 mod delivered;
 mod increase_limit;
 mod inflight;

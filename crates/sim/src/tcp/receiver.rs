@@ -3,6 +3,7 @@
 use super::accecn_option::{ByteCounter, Told};
 use super::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 use super::ack_policy::{AckPolicy, Arrival};
+use super::clock::{clock, is_exact_clock};
 use super::mark_feedback::MarkFeedback;
 use super::reassembly::Reassembly;
 use super::receive_window::ReceiveWindow;
@@ -147,6 +148,10 @@ impl Receiver {
         self.rules.as_mut()?.policy.as_deref_mut()
     }
 
+    fn bytes(&mut self) -> Option<&mut ByteCounter> {
+        self.rules.as_mut()?.bytes.as_deref_mut()
+    }
+
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         let rules = self.rules.as_ref().map_or(0, |rules| rules.memory());
@@ -213,13 +218,13 @@ impl Receiver {
             }
             rules.delayed_ack_due = Time::NEVER;
         }
-        *ack = self.plain_ack(now, segment, 0, params);
+        *ack = self.plain_ack(now, segment, params);
         Received { readable: length, acks: true }
     }
 
-    /// The ACK of a segment where there is no gap, no clock of its own and no limit on the window; `marks` are the flags that tell of marks.
+    /// The ACK of a segment where there is no gap, no clock of its own, no limit on the window and no mark to tell.
     #[inline(always)]
-    fn plain_ack(&mut self, now: Time, segment: &Packet, marks: u16, params: &TcpOptions) -> Packet {
+    fn plain_ack(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         Packet {
@@ -229,7 +234,7 @@ impl Receiver {
             flow: segment.flow,
             extra: 0,
             size: params.header as u16,
-            flags: flag::ACK | flag::BACK | marks,
+            flags: flag::ACK | flag::BACK,
             window: u16::MAX,
             incarnation: segment.incarnation,
         }
@@ -239,12 +244,9 @@ impl Receiver {
     /// if that does not wait, and says whether.
     #[inline(never)]
     fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
+        let counts = self.marks.counts();
+        let changes = counts && self.count_marks(now, segment, params);
         let Some(rules) = self.rules.as_deref_mut() else { return false };
-        // A mark that is new, or one that was the last.
-        let changes = self.marks.counts() && self.marks.take(segment);
-        if let Some(bytes) = &mut rules.bytes {
-            bytes.on_packet(segment.ecn(), u32::from(segment.size) - params.header);
-        }
         if let Some(policy) = &mut rules.policy {
             rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
             if rules.delayed_ack_due > now && !changes {
@@ -259,14 +261,31 @@ impl Receiver {
             return false;
         }
         rules.delayed_ack_due = Time::NEVER;
-        let told = rules.bytes.as_mut().map(|bytes| bytes.on_ack(now, false, 0));
-        let marks = self.marks.report();
-        *ack = self.plain_ack(now, segment, marks, params);
-        if let Some(Told { option, size, .. }) = told {
-            ack.size = size as u16;
-            ack.extra = if option.is_some() { pool.store(AckOptions { sack: None, byte_counts: option }) } else { 0 };
+        *ack = self.plain_ack(now, segment, params);
+        if counts {
+            self.tell_marks(now, pool, ack);
         }
         true
+    }
+
+    /// A segment arrives, and its mark is counted; says whether its ACK tells what the last one did not.
+    #[inline(never)]
+    fn count_marks(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
+        if let Some(bytes) = self.bytes() {
+            bytes.on_packet(now, segment.ecn(), u32::from(segment.size) - params.header);
+        }
+        self.marks.take(segment)
+    }
+
+    /// Writes the counts of marks into an ACK without SACK blocks.
+    #[inline(never)]
+    fn tell_marks(&mut self, now: Time, pool: &mut AckOptionsPool, ack: &mut Packet) {
+        ack.flags |= self.marks.report();
+        if let Some(bytes) = self.bytes() {
+            let Told { option, size, .. } = bytes.on_ack(now, false, 0);
+            ack.size = size as u16;
+            ack.extra = option.map_or(0, |_| pool.store(AckOptions { sack: None, byte_counts: option }));
+        }
     }
 
     /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
@@ -287,11 +306,7 @@ impl Receiver {
 
     #[inline(always)]
     fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> Received {
-        let marked = self.marks.take(segment);
-        if let Some(bytes) = self.rules.as_mut().and_then(|rules| rules.bytes.as_mut()) {
-            bytes.on_packet(segment.ecn(), u32::from(segment.size) - params.header);
-            bytes.on_handshake(now, segment.has(flag::SYN));
-        }
+        let marked = self.count_marks(now, segment, params);
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
             self.policy().into_iter().for_each(|policy| policy.on_syn(now));
@@ -468,29 +483,12 @@ impl Receiver {
         let mut sack = sack.filter(|sack| sack.count > 0);
         let blocks = sack.map_or(0, |sack| sack.count.into());
         let plain = Told { option: None, blocks, size: params.header };
-        let bytes = self.rules.as_mut().and_then(|rules| rules.bytes.as_mut());
-        let told = bytes.map_or(plain, |bytes| bytes.on_ack(now, syn, blocks));
+        let told = self.bytes().map_or(plain, |bytes| bytes.on_ack(now, syn, blocks));
         sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
         let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
         let is_none = sack.is_none() && told.option.is_none();
         (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
     }
-}
-
-/// Whether the receiver's clock shows the time of the run.
-#[inline]
-fn is_exact_clock(params: &TcpOptions) -> bool {
-    params.clock_offset == 0 && params.clock_skew_ppm == 0.0
-}
-
-/// What the receiver's clock shows at `now`: with an offset and a drift, but never before 0.
-#[inline]
-fn clock(now: Time, params: &TcpOptions) -> Time {
-    if is_exact_clock(params) {
-        return now;
-    }
-    let skew = now.as_nanos() as f64 * params.clock_skew_ppm * 1e-6;
-    Time::from_nanos(now.as_nanos().saturating_add_signed(params.clock_offset + skew as i64))
 }
 
 #[cfg(test)]
