@@ -79,8 +79,11 @@ def test_controllers_are_drawn_in_a_panel_for_each_of_their_values(controllers):
     assert len(drawn["mode"].lines) == len(drawn["trend_term"].lines) == 1
     assert np.nanmin(of_flower["trend_term"]) < 0
     assert drawn["trend_term"].get_ylim()[0] <= np.nanmin(of_flower["trend_term"])
-    with pytest.raises(sj.UserError, match=r'column of a controller: expected one of cwnd, .*, got "window"'):
-        controllers.plot.controller("window")
+    with pytest.raises(sj.UserError, match=r'value of controllers of dumbbell, seed 1: expected .*, got "alpha"'):
+        controllers.plot.controller("alpha")
+    with pytest.raises(sj.UserError, match=r'value of controller/back/0: expected .*, got "bw"'):
+        controllers.plot.controller("bw", names=["ftp/0", "back/0"])
+    assert [line.get_label() for line in controllers.plot.controller("ssthresh").lines] == ["back/0"]
 
 
 def test_drops_marks_and_retransmissions_are_counted_over_time():

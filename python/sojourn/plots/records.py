@@ -60,7 +60,7 @@ RTT = Curve("rtt", "seconds", "round-trip time (ms)", 1e3)
 DROPS = Count("signals", "cause", "dropped packets", held=True, values=(0, 1, 2, 3, 5))
 MARKS = Count("signals", "cause", "marked packets", held=True, values=(4,))
 RETRANSMISSIONS = Count("retransmissions", "offset", "retransmitted segments", held=True)
-CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]
+CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn beside cwnd
 Draw: TypeAlias = Callable[..., Axes]
 
 
@@ -203,12 +203,18 @@ class RecordPlots:
         """A value of controllers over time, such as `cwnd`, `pacing_rate` or `state`: a column of `controller/<flow>`.
 
         By default all flows are shown whose controller has it. A value holds until the next one. With `cwnd`,
-        slow-start thresholds are dashed.
+        slow-start thresholds are dashed. Raises `UserError` for a value that none of these flows has.
         """
-        if column not in CONTROLLER:
-            raise UserError.unknown("column of a controller", column, CONTROLLER)
+        shown = self._names("controller", names)
+        curves = map(_controller_curve, series_columns("controller"))
+        there = {curve.column: having for curve in curves if (having := self._there(curve))}
+        for name in shown if names else [None]:
+            known = [each for each, having in there.items() if name is None or name in having]
+            if column not in known:
+                where = f"value of controllers of {self.title([])}" if name is None else f"value of controller/{name}"
+                raise UserError.unknown(where, column, known)
         curve = _controller_curve(column)
-        axes = self._lines(ax, curve, names or self._there(curve) or None)
+        axes = self._lines(ax, curve, names or there[column])
         if column == "cwnd":
             self._thresholds(axes, curve, names)
         return axes

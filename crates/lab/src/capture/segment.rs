@@ -11,7 +11,7 @@ use sojourn_units::Time;
 
 /// The number of a SYN.
 const INITIAL: u32 = 0;
-/// Bytes that timestamps take in a header, which the MSS option counts as payload (rfc6691#2).
+/// Bytes that timestamps take in a header. The MSS option counts options of every segment as payload (rfc6691#2).
 const TIMESTAMPS: u32 = 12;
 const MOST_SHIFT: u8 = 14;
 /// The ACE field of packets that a sender of data sends: it has got no marks (rfc9768#3.2.1).
@@ -78,7 +78,7 @@ impl Connection {
             ack,
             flags: flags(packet, options),
             window: window(packet, options),
-            mss: opens.then(|| (options.mss + if options.timestamps { TIMESTAMPS } else { 0 }).min(u32::from(u16::MAX)) as u16),
+            mss: opens.then(|| most_payload(options)),
             window_scale: opens.then(|| shift(options)),
             sack_permitted: opens && options.recovery == Recovery::Sack,
             timestamps: options.timestamps.then(|| stamps(packet)),
@@ -146,6 +146,12 @@ fn most_window(options: &TcpOptions) -> u64 {
 /// By how much window fields are shifted: as little as lets them tell of the whole window (rfc7323#2.3).
 fn shift(options: &TcpOptions) -> u8 {
     (0..MOST_SHIFT).find(|&shift| most_window(options) >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SHIFT)
+}
+
+/// The value of the MSS option: a full segment's payload and the options that every segment carries.
+fn most_payload(options: &TcpOptions) -> u16 {
+    let stamps = if options.timestamps { TIMESTAMPS } else { 0 };
+    (options.mss + stamps + options.accecn_room()).min(u32::from(u16::MAX)) as u16
 }
 
 fn window(packet: &Packet, options: &TcpOptions) -> u16 {
