@@ -136,8 +136,8 @@ def test_goodput_and_round_trips_in_a_capture_are_those_of_the_record(tmp_path: 
 @pytest.mark.parametrize("option", ["off", "recommended", "full"])
 def test_a_handshake_tells_of_the_whole_segment_whatever_its_options(tmp_path: Path, option: str) -> None:
     file = tmp_path / "run.pcapng"
-    tcp = f'profile = "linux"\necn = "l4s"\naccecn_option = "{option}"\ncontrol = {{ cc = "prague" }}'
-    sj.run(scenario(flows=BULK, tcp=tcp, queue='{ aqm = "dualpi2", ecn = true }'), seed=1, pcap=file)
+    l4s = {"profile": "linux", "ecn": "l4s", "accecn_option": option, "control": {"cc": "prague"}}
+    sj.run(scenario(queue='{ aqm = "dualpi2", ecn = true }').set("tcp", l4s), seed=1, pcap=file)
     first = tshark(file, "tcp.options.mss_val", only="tcp.flags.syn == 1")
     assert {each["tcp.options.mss_val"] for each in first} == {"1460"}
 
