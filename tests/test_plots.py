@@ -1,5 +1,6 @@
 """Plots: what they show, on which axes, and which files they leave."""
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -20,6 +21,14 @@ TRACE = {
     "rtt": {"flows": ["*"]},
     "throughput": {"flows": ["*"], "links": ["bottleneck"], "every": "500 ms"},
 }
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Closes the figures of a test: Matplotlib warns of more than twenty where another test has loaded pyplot."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
