@@ -205,19 +205,25 @@ class RecordPlots:
         By default all flows are shown whose controller has it. A value holds until the next one. With `cwnd`,
         slow-start thresholds are dashed. Raises `UserError` for a value that none of these flows has.
         """
-        shown = self._names("controller", names)
-        curves = map(_controller_curve, series_columns("controller"))
-        there = {curve.column: having for curve in curves if (having := self._there(curve))}
-        for name in shown if names else [None]:
-            known = [each for each, having in there.items() if name is None or name in having]
-            if column not in known:
-                where = f"value of controllers of {self.title([])}" if name is None else f"value of controller/{name}"
-                raise UserError.unknown(where, column, known)
+        self._names("controller", names)
+        having = self._there(_controller_curve(column)) if column in series_columns("controller") else []
+        lacking = [name for name in names or [] if name not in having]
+        if lacking or not having:
+            raise self._without_value(column, lacking)
         curve = _controller_curve(column)
-        axes = self._lines(ax, curve, names or there[column])
+        axes = self._lines(ax, curve, names or having)
         if column == "cwnd":
             self._thresholds(axes, curve, names)
         return axes
+
+    def _without_value(self, column: str, lacking: Sequence[str]) -> UserError:
+        """The error for a value that the controllers of all flows lack, or that of the first of these."""
+        there = {each: self._there(_controller_curve(each)) for each in series_columns("controller")}
+        if not lacking:
+            known = [each for each, having in there.items() if having]
+            return UserError.unknown(f"value of controllers of {self.title([])}", column, known)
+        known = [each for each, having in there.items() if lacking[0] in having]
+        return UserError.unknown(f"value of controller/{lacking[0]}", column, known)
 
     def _controller_panel(self, column: str) -> Draw:
         """Draws a value of controllers; its name is how it is called."""

@@ -52,14 +52,15 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
     there = plots.places(of)
     if not there:
         raise distributions.nothing(comparison.scenario, of)
+    below = not fits_inside(list(comparison.records))
     with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:
         for place, (left, right) in zip(there, made.subplots(len(there), 2, squeeze=False), strict=True):
             plots.cdf(of, left, [place])
             plots.cdf(of, right, [place], complement=True)
             right.get_legend().remove()
-            if not fits_inside(left.get_legend_handles_labels()[1]):
+            if below:
                 left.get_legend().remove()
-        if not any(axes.get_legend() for axes in made.axes):
+        if below:
             legend_below(made)
         made.axes[0].set_title(comparison.title, loc="left")
         return save_figure(made, folder, f"cdf-{of}")

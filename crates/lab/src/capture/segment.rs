@@ -11,8 +11,6 @@ use sojourn_units::Time;
 
 /// The number of a SYN.
 const INITIAL: u32 = 0;
-/// Bytes that timestamps take in a header. The MSS option counts options of every segment as payload (rfc6691#2).
-const TIMESTAMPS: u32 = 12;
 const MOST_SHIFT: u8 = 14;
 /// The ACE field of packets that a sender of data sends: it has got no marks (rfc9768#3.2.1).
 const NO_MARKS: u16 = 5;
@@ -148,9 +146,9 @@ fn shift(options: &TcpOptions) -> u8 {
     (0..MOST_SHIFT).find(|&shift| most_window(options) >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SHIFT)
 }
 
-/// The value of the MSS option: a full segment's payload and the options that every segment carries.
+/// The value of the MSS option: a full segment's payload and the options that every segment carries (rfc6691#2).
 fn most_payload(options: &TcpOptions) -> u16 {
-    let stamps = if options.timestamps { TIMESTAMPS } else { 0 };
+    let stamps = if options.timestamps { TcpOptions::TIMESTAMPS } else { 0 };
     (options.mss + stamps + options.accecn_room()).min(u32::from(u16::MAX)) as u16
 }
 

@@ -62,12 +62,7 @@ impl<P: Packet> Link<P> {
     /// A packet of `flow` will be sent: when it arrives at the other end. Nothing is decided about it.
     #[inline(always)]
     pub(super) fn serve(&mut self, service: &Service, flow: u32) -> Time {
-        if service.start > service.arrived {
-            self.due = self.due.min(service.start);
-        }
-        if self.measured {
-            self.meter.account(service, flow, &self.transmitter);
-        }
+        self.account(service, flow);
         service.end + self.transmitter.delay
     }
 
@@ -81,12 +76,18 @@ impl<P: Packet> Link<P> {
     /// A packet of `flow` will be sent: when it arrives at the other end.
     #[inline(always)]
     pub(super) fn plan(&mut self, service: &Service, flow: u32) -> Time {
+        self.account(service, flow);
+        self.transmitter.arrival(service.end)
+    }
+
+    /// Counts a packet of `flow` that will be sent, and is to be brought up to date when its transmission starts.
+    #[inline(always)]
+    fn account(&mut self, service: &Service, flow: u32) {
         if service.start > service.arrived {
             self.due = self.due.min(service.start);
         }
         if self.measured {
             self.meter.account(service, flow, &self.transmitter);
         }
-        self.transmitter.arrival(service.end)
     }
 }

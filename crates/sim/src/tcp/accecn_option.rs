@@ -19,9 +19,8 @@ const FIELD: u32 = 0xff_ffff;
 /// Bytes of kind and length, and of a field.
 const BASE: u32 = 2;
 const PER_FIELD: u32 = 3;
-/// Room for options in a header, of which timestamps take 12 B, a SACK option 4 B, and each of its blocks 8 B.
+/// Room for options in a header, of which a SACK option takes 4 B, and each of its blocks 8 B.
 const ROOM: u32 = 40;
-const TIMESTAMPS: u32 = 12;
 const SACK: u32 = 4;
 const PER_BLOCK: u32 = 8;
 /// SACK blocks that come before the option (rfc9768#3.2.3.3).
@@ -104,7 +103,7 @@ impl Fit {
         let least = if needed > 0 { blocks.min(BLOCKS_FIRST) } else { blocks };
         (least..=blocks).rev().find_map(|blocks| {
             let (sack, padding) = if blocks > 0 { (SACK + PER_BLOCK * blocks, 2) } else { (0, 0) };
-            let room = ROOM.saturating_sub(sack + if timestamps { TIMESTAMPS } else { 0 });
+            let room = ROOM.saturating_sub(sack + if timestamps { TcpOptions::TIMESTAMPS } else { 0 });
             (needed..=wanted.max(needed)).rev().find_map(|fields| {
                 let size = BASE + PER_FIELD * fields;
                 let bytes = if size % 4 > padding { size.next_multiple_of(4) } else { size / 4 * 4 };

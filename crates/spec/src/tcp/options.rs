@@ -257,6 +257,9 @@ impl TcpOptions {
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
+    /// Bytes that timestamps take in a header (rfc7323#3.2, with padding).
+    pub const TIMESTAMPS: u32 = 12;
+
     /// Whether it matters where in its tick a sender's clock stands at time 0: where it counts its RTTs in ticks by itself.
     pub fn uses_clock_phase(&self) -> bool {
         self.tick_arithmetic && !self.timestamps && !self.windowed_variation
