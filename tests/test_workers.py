@@ -74,6 +74,24 @@ def test_a_run_that_dies_is_named_and_loses_no_other(dumbbell, tmp_path, monkeyp
     assert list(again.runs["flows.ftp.count"]) == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("set_by_user", "given"),
+    [
+        (None, "glibc.malloc.hugetlb=1"),
+        ("glibc.malloc.tcache_count=0", "glibc.malloc.tcache_count=0:glibc.malloc.hugetlb=1"),
+        ("glibc.malloc.hugetlb=0", "glibc.malloc.hugetlb=0"),
+    ],
+)
+def test_processes_ask_for_huge_pages_unless_the_user_says_otherwise(dumbbell, monkeypatch, set_by_user, given):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if set_by_user is not None:
+        monkeypatch.setenv("GLIBC_TUNABLES", set_by_user)
+    dying(monkeypatch, "raise RuntimeError(os.environ['GLIBC_TUNABLES'])")
+    with pytest.warns(Note, match="a run failed"):
+        found = sj.sweep(dumbbell, AXES)
+    assert found.failed == [f"{dumbbell} with flows.ftp.count = 2: {given} (seed 1)"]
+
+
 def test_a_run_that_asks_for_too_much_memory_is_named(dumbbell, monkeypatch):
     limited(monkeypatch)
     with pytest.warns(Note, match="flows.ftp.count = 1000000: out of memory"):

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn.workers import HUGE_PAGES, environment
+
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_name("instructions.json")
 SWEEP = 100  # equal runs, to measure the gain of two threads
@@ -118,7 +120,7 @@ def user_seconds(command: list[str], runs: int) -> tuple[float, str]:
     least, said = float("inf"), ""
     for _ in range(runs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment()).stdout
         least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
     return max(least, 1e-3), said
 
@@ -350,6 +352,7 @@ def main() -> int:
     with_ns2 = shutil.which("ns") is not None
     if not with_ns2:
         print("ns-2 is not installed (Debian package ns2): no ratios")
+    print(f"timed as the processes of a sweep run, with {HUGE_PAGES}=1 unless GLIBC_TUNABLES says otherwise")
     rates = {}
     for case in CASES[: 3 if options.quick else None]:
         text, per_packet = line(case, 1 if options.quick else 3, with_ns2)
