@@ -155,7 +155,7 @@ impl Observer for Timeline {
     }
 
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
-        let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{ssthresh}") };
+        let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{}", (ssthresh * 100.0).round() / 100.0) };
         let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
         // The window belongs to the line of what the sender did.
         if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
@@ -222,6 +222,10 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
                     "full" => AccEcnOption::Full,
                     _ => AccEcnOption::Off,
                 }
+            }
+            "cc" => {
+                let entry = sojourn_cc::REGISTRY.iter().find(|entry| entry.name == value);
+                tcp.control = (entry.unwrap_or_else(|| panic!("{word}: a controller")).default)();
             }
             "reader" => tcp.reader = Some(parse_rate(&spaced(value)).unwrap()),
             _ => panic!("{word}: not an option"),

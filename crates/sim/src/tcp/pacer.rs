@@ -4,7 +4,8 @@
 //! where the windows would let it send more.
 //!
 //! As in Linux (the option `linux_pacing`) segments leave one by one, as where a device takes no larger ones. The first ten of a
-//! connection are not held back, and a segment waits for up to half of its time less where the windows held the one before back.
+//! connection are not held back, and a segment waits for up to half of its time less where the windows held the one before back. The pace
+//! counts segments without AccECN's option (`mss_cache`), whose payload is larger, so those with it leave so much sooner.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -29,6 +30,8 @@ pub struct Pacer {
     quantum_left: f64,
     /// As in Linux: segments that have left, up to the first that is paced.
     linux: Option<u32>,
+    /// The payload of a segment, as a part of that of the segments that the pace counts.
+    payload: f64,
     /// What segments of the last size take at the last rate.
     gap: Gap,
 }
@@ -42,8 +45,8 @@ struct Gap {
 }
 
 impl Gap {
-    fn new(segments: f64, rate: f64) -> Gap {
-        Gap { segments, rate, time: Duration::from_secs_f64((segments / rate).min(LONGEST_GAP)) }
+    fn new(segments: f64, rate: f64, payload: f64) -> Gap {
+        Gap { segments, rate, time: Duration::from_secs_f64((segments * payload / rate).min(LONGEST_GAP)) }
     }
 }
 
@@ -51,7 +54,10 @@ impl Pacer {
     /// A pacer that lets the first quantum go at once.
     pub fn new(params: &TcpOptions) -> Pacer {
         let linux = params.linux_pacing.then_some(0);
-        Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0, linux, gap: Gap::new(1.0, 1.0) }
+        let counted = params.mss + if params.linux_pacing { params.accecn_room() } else { 0 };
+        let payload = f64::from(params.mss) / f64::from(counted);
+        let (quantum_at, gap) = (Time::NEVER, Gap::new(1.0, 1.0, payload));
+        Pacer { next_send_time: Time::ZERO, quantum_at, quantum_left: 0.0, linux, payload, gap }
     }
 
     /// When the next segment may leave: `None` for now, at once or with the next quantum.
@@ -90,7 +96,7 @@ impl Pacer {
             return;
         }
         if self.gap.segments != segments || self.gap.rate != rate {
-            self.gap = Gap::new(segments, rate);
+            self.gap = Gap::new(segments, rate, self.payload);
         }
         let gap = self.gap.time;
         let made_up = if self.linux.is_some() { late.min(gap / 2) } else { Duration::ZERO };
@@ -103,6 +109,7 @@ impl Pacer {
 mod tests {
     use super::*;
     use sojourn_cc::Pacing;
+    use sojourn_spec::tcp::{AccEcnOption, Ecn};
 
     fn pacer(linux_pacing: bool) -> Pacer {
         Pacer::new(&TcpOptions { linux_pacing, ..TcpOptions::default() })
@@ -159,6 +166,14 @@ mod tests {
         assert_eq!(left[..10], [0.0; 10]);
         let ms: Vec<f64> = left[10..].iter().map(|seconds| (seconds * 1000.0).round()).collect();
         assert_eq!(ms, [10.0, 20.0, 30.0]);
+    }
+
+    #[test]
+    fn as_in_linux_the_pace_counts_segments_without_an_option() {
+        let options = TcpOptions { linux_pacing: true, ecn: Ecn::L4s, accecn_option: AccEcnOption::Full, ..TcpOptions::linux() };
+        let left = departures(Pacer::new(&options.with_accecn_room()), Pacing::of_quantum(100.0, 1.0), 11);
+        let gap = left[10] - left[9];
+        assert!((gap - 0.01 * 1436.0 / 1448.0).abs() < 1e-8, "{gap}");
     }
 
     #[test]

@@ -213,13 +213,16 @@ impl RackTlp {
         }
     }
 
-    /// A mark is echoed (Linux `tcp_enter_cwr`).
+    /// A mark is echoed (Linux `tcp_enter_cwr`). A controller whose window goes on to grow reduces it first, and then grows for what of
+    /// this ACK was not marked; others take the ACK into account before.
     #[cold]
     fn enter_cwr<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         self.undo.set_before(None);
         if matches!(self.state, State::Open | State::Disorder) {
             self.undo.forbid();
-            self.report(sender, brought, sender.grows_on_marks(), call);
+            if !sender.grows_on_marks() {
+                self.report(sender, brought, false, call);
+            }
             self.start_reduction(sender, Signal::Mark, call);
             self.state = State::Cwr;
         }
