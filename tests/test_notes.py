@@ -1,10 +1,10 @@
-"""What is named in a note and not refused: buckets that no full packet passes."""
+"""What is named in a note and not refused: buckets that no full packet passes, options that nothing uses."""
 
 import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.notes import too_small_buckets
+from sojourn.notes import idle_accecn_options, too_small_buckets
 
 SCENARIO = """
 name = "buckets"
@@ -58,3 +58,32 @@ def test_on_the_reverse_path_a_flow_that_goes_there_is_named():
     assert too_small_buckets(turned) == [
         "links.up.back.impairments[0].burst: 60 B is less than a full packet of flows.ftp (1040 B): none passes"
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "idle"),
+    [
+        ({"tcp.accecn_option": "full"}, ["tcp"]),
+        ({"tcp.accecn_option": "full", "tcp.ecn": True}, ["tcp"]),
+        ({"tcp.accecn_option": "full", "tcp.ecn": "l4s", "tcp.peer_ecn": True}, ["tcp"]),
+        ({"tcp.accecn_option": "full", "flows.ftp.tcp.ecn": "accurate"}, []),
+        ({"tcp.accecn_option": "off"}, []),
+        ({"flows.ftp.tcp.accecn_option": "minimum"}, ["flows.ftp.tcp"]),
+        ({"flows.ftp.tcp.accecn_option": "full", "tcp.accecn_option": "full", "tcp.ecn": "l4s"}, ["tcp"]),
+        ({"tcp.profile": "linux"}, []),
+    ],
+)
+def test_an_option_of_accecn_that_no_flow_uses_is_named(changes, idle):
+    scenario = sj.Scenario.from_toml(written("policer", "10 kB"))
+    for field, value in changes.items():
+        scenario.set(field, value)
+    assert [each.partition(".accecn_option: ")[0] for each in idle_accecn_options(scenario)] == idle
+
+
+def test_an_idle_option_changes_nothing_and_run_says_so(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain.toml").write_text(written("policer", "10 kB"))
+    plain, idle = sj.load("plain.toml"), sj.load("plain.toml").set("tcp.accecn_option", "full")
+    assert sj.run(plain)["fingerprint"] == sj.run(idle)["fingerprint"]
+    assert main(["run", "plain.toml", "--set", "tcp.accecn_option=full"]) == 0
+    assert capsys.readouterr().err.startswith('note: tcp.accecn_option: "full" has no effect, because no flow has ')

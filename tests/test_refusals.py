@@ -134,6 +134,21 @@ def test_check_takes_the_changes_that_a_run_takes(capsys, dumbbell):
     assert "flows.ftp.count: expected" in capsys.readouterr().err
 
 
+def test_a_fault_that_only_the_whole_shows_names_all_changes(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--set", "tcp.control.cc=prague", "--set", "name=late"]) == 2
+    said = f"error: {dumbbell} with tcp.control.cc=prague, name=late: flows.ftp.tcp.ecn: expected "
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_refused_run_leaves_no_folder_for_its_capture(dumbbell, here):
+    before = sorted(here.iterdir())
+    law = 'links.bottleneck.queue={aqm="external",law="mine"}'
+    assert main(["run", str(dumbbell), "--set", law, "--pcap", "out/deep/run.pcapng"]) == 2
+    assert sorted(here.iterdir()) == before
+    assert main(["run", str(dumbbell), "--pcap", "out/deep/run.pcapng"]) == 0
+    assert (here / "out" / "deep" / "run.pcapng").exists()
+
+
 def test_a_scenario_without_flows_says_so(capsys, here):
     link = 'links = [{ name = "up", from = "a", to = "b", rate = "1 Mbit/s" }]'
     (here / "idle.toml").write_text(f'duration = "1 s"\n{link}\n')

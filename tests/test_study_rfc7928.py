@@ -150,12 +150,28 @@ def test_a_quick_look_writes_a_page_that_says_so(
     assert "2 situations, 1 seed" in capsys.readouterr().out
     page = (tmp_path / "rfc7928" / "rfc7928-quick.html").read_text()
     assert "A quick look" in page
+    assert "One seed has no intervals." in page
+    assert "means over seeds" not in page
+    assert "not “Load that grows: light, medium, heavy” (§8.2.5).\n" in page
+    assert "The figures of “Load that grows: light, medium, heavy” (§8.2.5) show the mean delay" in page
     assert "not run: expected TCP flows" in page
     assert page.count("data:image/svg+xml;base64,") == 2
     assert 'alt="Queuing delay over time: Load that grows' in page
     data = json.loads((tmp_path / "rfc7928" / "rfc7928-quick.json").read_text())
     assert [each["queue"] for each in data["refused"]] == ["fuzzy-rtt"]
     assert {each["queue"] for each in data["measured"]} == {"droptail", "fuzzy-rtt", "red(min=5,max=15)"}
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_rfc7928, "measure", lambda *_, **__: pytest.fail("it was measured"))
+    (tmp_path / "rfc7928").touch()
+    (tmp_path / "folder" / "rfc7928" / "rfc7928.html").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for out, expected in (("", "a folder"), ("folder", "a file"), ("link", "a folder")):
+        assert main(["study", "rfc7928", "--no-cache", "--out", str(tmp_path / out)]) == 2
+        assert f": expected {expected}, got " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -256,8 +256,10 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
     """A file that other code writes in the block: gives an unfinished one beside it, which then gets its name.
 
     Links, pipes and devices are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
-    `OSError` of the block; the old file is then unchanged.
+    `OSError` of the block; the old file is then unchanged. Folders that were missing are made, and where the block
+    fails they are removed again.
     """
+    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         disk.make_folder(path.parent)
         if _is_device(path):
@@ -267,8 +269,11 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
         remove_unfinished(target.parent)
         with _named_at_the_end(target.parent, target, sync=True) as (_, unfinished):
             yield unfinished
-    except (OSError, ValueError) as error:
-        if isinstance(error, UserError | ScenarioError):
+    except BaseException as error:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
+        if not isinstance(error, (OSError, ValueError)) or isinstance(error, UserError | ScenarioError):
             raise
         raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path)) from error
 

@@ -1,4 +1,4 @@
-"""What a scenario asks for and its run does not do: events after its end, and packets that no bucket lets pass."""
+"""What a scenario asks for and its run does not do: events after its end, packets that no bucket lets pass, options."""
 
 from __future__ import annotations
 
@@ -9,14 +9,46 @@ from sojourn import _sojourn
 from sojourn.errors import note
 from sojourn.scenario import Scenario
 
+ACCURATE = ("accurate", "l4s")
+"""Values of `ecn` with AccECN's feedback."""
+
 
 def note_unmet(scenario: Scenario) -> None:
-    """Notes each event after the end of the run, and each bucket that is smaller than packets.
+    """Notes each event after the end of the run, each bucket that is smaller than packets, and options without effect.
 
-    The scenario must be one that can be run. See `after_the_end` and `too_small_buckets`.
+    The scenario must be one that can be run. See `after_the_end`, `too_small_buckets` and `idle_accecn_options`.
     """
-    for each in after_the_end(scenario) + too_small_buckets(scenario):
+    for each in after_the_end(scenario) + too_small_buckets(scenario) + idle_accecn_options(scenario):
         note(each)
+
+
+def idle_accecn_options(scenario: Scenario) -> list[str]:
+    """A sentence for each `accecn_option` other than `off` that no flow uses, because both its hosts have no AccECN.
+
+    One in `[tcp]` counts as used where a flow without an option of its own has AccECN. The scenario must be one that
+    can be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("tcp.accecn_option", "full")
+    idle_accecn_options(scenario)  # ['tcp.accecn_option: "full" has no effect, because ...']
+    ```
+    """
+    if "accecn_option" not in scenario.to_toml():
+        return []
+    asked, used = {"tcp": scenario.get("tcp", {}).get("accecn_option")}, set()
+    for flow, group in zip(scenario["flows"], scenario.resolved()["groups"], strict=True):
+        own = flow.get("tcp", {}).get("accecn_option")
+        field = "tcp" if own is None else f"flows.{group['name']}.tcp"
+        asked[field] = own or asked["tcp"]
+        tcp = group.get("tcp")
+        if tcp and tcp["ecn"] in ACCURATE and tcp.get("peer_ecn", tcp["ecn"]) in ACCURATE:
+            used.add(field)
+    need = 'no flow has AccECN for it (ecn = "accurate" or "l4s" at both hosts)'
+    return [
+        f'{field}.accecn_option: "{option}" has no effect, because {need}'
+        for field, option in asked.items()
+        if option not in (None, "off") and field not in used
+    ]
 
 
 def too_small_buckets(scenario: Scenario) -> list[str]:

@@ -45,7 +45,7 @@ CACHE = DEFAULT
 def check_folder(folder: Path | None, option: str = "--out") -> None:
     """Raises `UserError` for a folder that can't be written to, before there are results."""
     there = folder
-    while there is not None and not there.exists():
+    while there is not None and not os.path.lexists(there):
         there = there.parent
     if there is not None and not there.is_dir():
         raise UserError(f'{option} "{folder}": expected a folder, got the file "{there}"')

@@ -85,11 +85,11 @@ def load_changed(file: Path, changes: list[str] | None) -> Scenario:
 
 
 def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
-    """The same scenario, with the changes of `--set`."""
-    file = scenario.label
+    """The same scenario, with the changes of `--set`; its label names all of them, for faults of the whole."""
     for change in changes or []:
         scenario.set(*parse_assignment(change))
-        scenario.label = f"{file} with {change}"
+    if changes:
+        scenario.label += f" with {', '.join(changes)}"
     return scenario
 
 

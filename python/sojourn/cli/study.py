@@ -17,7 +17,7 @@ from rich.table import Table
 
 from sojourn import study_bbr, study_l4s, study_rfc7928
 from sojourn.cli import values
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, say_written, show, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_file, out, progress, say_written, show, store
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
@@ -86,9 +86,11 @@ def study(
     require("jinja2", "pydantic")
     if queues is not None and name != Name.rfc7928:
         raise UserError(f'study {name}: --queues: expected none, because its queues are fixed, got "{queues}"')
-    check_folder(out_dir)
+    asked = Asked(quick, seeds, queues, threads, cache, no_cache, out_dir / name)
+    for file in _files(name, asked):
+        check_file(file)
     before = _spent()
-    summary, written = STUDIES[name](Asked(quick, seeds, queues, threads, cache, no_cache, out_dir / name))
+    summary, written = STUDIES[name](asked)
     out.print(f"{summary}, {_spent() - before:.0f} s of processor time")
     say_written(written)
 
@@ -199,15 +201,17 @@ def _page(template: str, **shown: Any) -> str:
     return page(template, **shown)
 
 
+def _files(name: str, asked: Asked) -> list[Path]:
+    """The files of a study: the numbers and the page."""
+    stem = f"{name}-quick" if asked.quick else name
+    return [asked.out_dir / f"{stem}.json", asked.out_dir / f"{stem}.html"]
+
+
 def _write(name: str, asked: Asked, data: dict[str, Any], text: str) -> list[Path]:
     """Writes the numbers and, last, the page."""
-    suffix = "-quick" if asked.quick else ""
-    numbers = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    contents = json.dumps(data, indent=1, allow_nan=False) + "\n", text
     with together(asked.out_dir):
-        return [
-            write_atomic(asked.out_dir / f"{name}{suffix}.json", numbers),
-            write_atomic(asked.out_dir / f"{name}{suffix}.html", text),
-        ]
+        return [write_atomic(file, content) for file, content in zip(_files(name, asked), contents, strict=True)]
 
 
 def _show(judged: list[Judged]) -> None:
