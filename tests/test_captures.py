@@ -14,6 +14,7 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.files import DiskError, write_atomic
+from test_linux_live import live
 
 ROOT = Path(__file__).parent.parent
 DUMBBELL = ROOT / "examples" / "dumbbell.toml"
@@ -140,6 +141,37 @@ def test_a_handshake_tells_of_the_whole_segment_whatever_its_options(tmp_path: P
     sj.run(scenario(queue='{ aqm = "dualpi2", ecn = true }').set("tcp", l4s), seed=1, pcap=file)
     first = tshark(file, "tcp.options.mss_val", only="tcp.flags.syn == 1")
     assert {each["tcp.options.mss_val"] for each in first} == {"1460"}
+
+
+def kinds(packets: list[dict[str, str]]) -> set[tuple[str, str]]:
+    """What a sender sends and gets, each kind with the ECN fields that it has."""
+    found, sent = set(), 0
+    for each in packets:
+        begin, length = int(each["tcp.seq"]), int(each["tcp.len"])
+        opens, answers = each["tcp.flags.syn"] == "1", each["tcp.flags.ack"] == "1"
+        kind = ("syn-ack" if answers else "syn") if opens else "data" if length else "ack"
+        if length:
+            kind, sent = ("again" if begin < sent else kind), max(sent, begin + length)
+        if kind != "ack" or each["ip.src"] != packets[0]["ip.src"]:
+            found.add((kind, each["ip.dsfield.ecn"]))
+    return found
+
+
+@tool
+@pytest.mark.parametrize("host", ["simulator", pytest.param("linux", marks=live)])
+@pytest.mark.parametrize(("ecn", "cc", "ect"), [("accurate", "cubic", "2"), ("l4s", "prague", "1")])
+def test_with_accurate_ecn_every_packet_but_those_that_open_a_connection_can_carry_marks_as_in_linux(
+    tmp_path: Path, host: str, ecn: str, cc: str, ect: str
+) -> None:
+    file = tmp_path / "run.pcapng"
+    tcp = {"profile": "linux", "ecn": ecn, "control": {"cc": cc}}
+    sj.run(scenario().set("tcp", tcp).set("host", host), seed=1, pcap=file, pcap_hosts=["bulk/0:sender"], pcap_links=[])
+    fields = ("tcp.seq", "tcp.len", "tcp.flags.syn", "tcp.flags.ack", "ip.dsfield.ecn", "ip.src")
+    packets = tshark(file, *fields, only="tcp.port")
+    # The kernel's SYN of a scalable sender is ECT(1), of others Not-ECT; its answer is Not-ECT, and ACKs are ECT(0).
+    opening = "1" if ecn == "l4s" else "0"
+    expected = {("syn", opening), ("syn-ack", "0"), ("data", ect), ("again", ect), ("ack", "2")}
+    assert kinds(packets) == expected
 
 
 @tool

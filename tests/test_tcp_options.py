@@ -95,6 +95,7 @@ BASES = [
     *(Base(profile, "cubic", TAIL) for profile in PROFILES),
     *(Base(profile, "reno", MARKS, {"ecn": True}) for profile in PROFILES),
     *(Base(profile, "reno", MARKS_ALL, {"ecn": True}) for profile in PROFILES),
+    Base("linux", "reno", MARKS, {"ecn": "accurate"}),
     Base("linux", "reno", TAIL, {"pacing": True}),
     Base("linux", "prague", {"aqm": "step", "packets": 3}, {"ecn": "l4s"}),
     Base("rfc", "reno", {"aqm": "fuzzy-rtt", "limit": "60 packets"}, faults="none"),

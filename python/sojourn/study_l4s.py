@@ -178,11 +178,9 @@ class Claim:
     says: str
     source: str
     queue: str
-    holds: Callable[[Cell, Outcome], bool]
+    holds: Callable[[Study, Cell, Outcome], bool]
     applies: Callable[[Cell], bool] = lambda _: True
     """The cells over which it is judged."""
-    like: str = ""
-    """The queue whose cells must have the very same outcomes."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,24 @@ def _fast(cell: Cell) -> bool:
     return cell.packet_ms < STEP_MS / 2
 
 
-def _short(cell: Cell, outcome: Outcome) -> bool:
+def _windows_near(_: Study, __: Cell, outcome: Outcome) -> bool:
+    return _near(outcome.windows)
+
+
+def _rates_near(_: Study, __: Cell, outcome: Outcome) -> bool:
+    return _near(outcome.rates)
+
+
+def _is_full(_: Study, __: Cell, outcome: Outcome) -> bool:
+    return outcome.utilization >= 0.95
+
+
+def _is_as_without_search(study: Study, cell: Cell, outcome: Outcome) -> bool:
+    """The very same outcome over the same queue where Prague does not look for classic queues."""
+    return outcome == study.cells[replace(cell, queue=cell.queue.removesuffix(SEARCH))]
+
+
+def _short(_: Study, cell: Cell, outcome: Outcome) -> bool:
     """A packet may find two being sent or in its way where the link takes longer for them than the step."""
     return outcome.wait_ms <= STEP_MS + 2 * cell.packet_ms
 
@@ -217,15 +232,15 @@ def _short(cell: Cell, outcome: Outcome) -> bool:
 CLAIMS = [
     Claim(
         "windows", "Prague's window and the classic flow's are equal over DualPI2", "RFC 9332", "DualPI2",
-        lambda _, outcome: _near(outcome.windows),
+        _windows_near,
     ),
     Claim(
         "windows-fast", "the same where a packet takes less than 0.5 ms to send", "RFC 9332", "DualPI2",
-        lambda _, outcome: _near(outcome.windows), _fast,
+        _windows_near, _fast,
     ),
     Claim(
         "windows-slow", "the same where a packet takes longer, with min_qlen_step = 2 next to CUBIC", "ours", LEAST,
-        lambda _, outcome: _near(outcome.windows), lambda cell: not _fast(cell),
+        _windows_near, lambda cell: not _fast(cell),
     ),
     Claim(
         "delay", "99 % of scalable packets wait at most 1 ms and two packets' time over DualPI2",
@@ -233,44 +248,44 @@ CLAIMS = [
     ),
     Claim(
         "full", "the link is used to 95 % over DualPI2", "ours", "DualPI2",
-        lambda _, outcome: outcome.utilization >= 0.95,
+        _is_full,
     ),
     Claim(
         "single", "over PIE, one queue for both, Prague has more than twice the window of the classic flow",
-        "RFC 9332", "PIE", lambda _, outcome: outcome.windows > NEAR[1],
+        "RFC 9332", "PIE", lambda _, __, outcome: outcome.windows > NEAR[1],
     ),
     Claim(
         "fq", "over FQ-CoDel with ce_threshold both have like rates", "RFC 8290", "FQ-CoDel",
-        lambda _, outcome: _near(outcome.rates),
+        _rates_near,
     ),
     Claim(
         "single-CoDel", "over CoDel, one queue for both, Prague has more than twice the rate of CUBIC",
-        "RFC 9331", "CoDel", lambda _, outcome: outcome.rates > NEAR[1],
+        "RFC 9331", "CoDel", lambda _, __, outcome: outcome.rates > NEAR[1],
     ),
     *(
         Claim(
             f"search-{name}", f"over {name} both have like rates where Prague looks for classic queues",
-            "Briscoe and Ahmed", f"{name}{SEARCH}", lambda _, outcome: _near(outcome.rates),
+            "Briscoe and Ahmed", f"{name}{SEARCH}", _rates_near,
         )
         for name in ("CoDel", "PIE")
     ),
     Claim(
         "search-DualPI2", "over DualPI2 that search changes nothing", "Briscoe and Ahmed", f"DualPI2{SEARCH}",
-        lambda *_: True, like="DualPI2",
+        _is_as_without_search,
     ),
     *(
         Claim(
             f"base-{name}",
             f"Prague and CUBIC have equal windows over a dual queue with {name}, where a packet takes less than 0.5 ms",
             "ours", name,
-            lambda _, outcome: _near(outcome.windows), _fast,
+            _windows_near, _fast,
         )
         for name in BASES
     ),
     *(
         Claim(
             f"full-{name}", f"the link is used to 95 % over a dual queue with {name}", "ours", name,
-            lambda _, outcome: outcome.utilization >= 0.95, _fast,
+            _is_full, _fast,
         )
         for name in BASES
     ),
@@ -282,10 +297,7 @@ def judge(study: Study) -> list[Judged]:
     found = []
     for claim in CLAIMS:
         cells = {cell: outcome for cell, outcome in study.of(claim.queue).items() if claim.applies(cell)}
-        hits = sum(
-            claim.holds(cell, outcome) and (not claim.like or outcome == study.cells[replace(cell, queue=claim.like)])
-            for cell, outcome in cells.items()
-        )
+        hits = sum(claim.holds(study, cell, outcome) for cell, outcome in cells.items())
         found.append(Judged(claim, hits, len(cells)))
     return found
 

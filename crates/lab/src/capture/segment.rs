@@ -5,7 +5,7 @@
 
 use sojourn_aqm::{Ecn, Packet as _};
 use sojourn_capture::wire::{AccEcn, Headers, Ip, Tcp, flag as bit, tcp};
-use sojourn_sim::tcp::{AckOptions, ByteCounts, Handshake, Recovery, SackBlocks, TcpOptions};
+use sojourn_sim::tcp::{AckOptions, ByteCounts, Ecn as Choice, Handshake, Recovery, SackBlocks, TcpOptions};
 use sojourn_sim::{Packet, flag};
 use sojourn_units::Time;
 
@@ -14,8 +14,9 @@ const INITIAL: u32 = 0;
 const MOST_SHIFT: u8 = 14;
 /// The ACE field of packets that a sender of data sends: it has got no marks (rfc9768#3.2.1).
 const NO_MARKS: u16 = 5;
-/// The same where a connection is opened, to say that the SYN had no mark and could not get one (rfc9768#3.1.1).
+/// The same where a connection is opened, to say that the SYN, or the answer to it, was Not-ECT or ECT(1) (rfc9768#3.1.2).
 const SYN_UNMARKED: u16 = 2;
+const SYN_SCALABLE: u16 = 3;
 
 /// The ECN codepoint of a packet.
 pub fn ecn(packet: &Packet) -> u8 {
@@ -120,7 +121,7 @@ fn flags(packet: &Packet, options: &TcpOptions) -> u16 {
     let ecn = match (syn, back) {
         (true, false) if options.ecn.is_accurate() => bit::AE | bit::CWR | bit::ECE,
         (true, false) if options.ecn.is_on() => bit::CWR | bit::ECE,
-        (true, true) if agreed.is_accurate() => ace(SYN_UNMARKED),
+        (true, true) if agreed.is_accurate() => ace(if agreed == Choice::L4s { SYN_SCALABLE } else { SYN_UNMARKED }),
         (true, true) if agreed.is_on() => bit::ECE,
         (true, _) => 0,
         (false, false) if agreed.is_accurate() => ace(if packet.has(flag::ACK) && packet.seq == 0 { SYN_UNMARKED } else { NO_MARKS }),

@@ -37,7 +37,7 @@ pub struct MarkCounter {
 
 impl MarkCounter {
     /// A counter at the start of a connection, whose segments have the option so.
-    pub fn new(option: AccEcnOption) -> Self {
+    pub const fn new(option: AccEcnOption) -> Self {
         let asks_on_change = matches!(option, AccEcnOption::Minimum | AccEcnOption::Full);
         MarkCounter { count: START as u8, unreported: 0, last: Ecn::NotEct, asks_on_change }
     }

@@ -4,7 +4,7 @@
 use super::accurate_ecn::MarkCounter;
 use crate::packet::{Packet, flag};
 use sojourn_aqm::Packet as _;
-use sojourn_spec::tcp::{AccEcnOption, Ecn};
+use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
 /// What a receiver tells of marks.
 #[derive(Clone, Debug)]
@@ -12,15 +12,27 @@ pub struct MarkFeedback {
     ecn: Ecn,
     /// Whether ACKs carry an echo.
     pub echoes: bool,
+    /// Whether ACKs can carry marks.
+    marks_acks: bool,
     counter: MarkCounter,
     /// The marks ask for an ACK at once.
     pub asks_for_ack: bool,
 }
 
 impl MarkFeedback {
-    /// At the start of a connection whose hosts agreed on this.
-    pub fn new(ecn: Ecn, option: AccEcnOption) -> Self {
-        MarkFeedback { ecn, echoes: false, counter: MarkCounter::new(option), asks_for_ack: false }
+    /// That of rfc3168 at the start of a connection.
+    pub const CLASSIC: MarkFeedback = MarkFeedback {
+        ecn: Ecn::Classic,
+        echoes: false,
+        marks_acks: false,
+        counter: MarkCounter::new(AccEcnOption::Off),
+        asks_for_ack: false,
+    };
+
+    /// At the start of a connection with these options.
+    pub fn new(params: &TcpOptions) -> Self {
+        let (ecn, counter) = (params.agreed_ecn(), MarkCounter::new(params.accecn_option));
+        MarkFeedback { ecn, marks_acks: params.marks_all(), counter, ..MarkFeedback::CLASSIC }
     }
 
     /// Whether each mark is told.
@@ -73,6 +85,6 @@ impl MarkFeedback {
             return u16::from(self.echoes) * flag::ECE;
         }
         self.asks_for_ack = false;
-        self.counter.report()
+        self.counter.report() | (u16::from(self.marks_acks) * flag::ECT)
     }
 }

@@ -11,7 +11,7 @@ use crate::packet::{Packet, flag};
 use sojourn_aqm::Packet as _;
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
-use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, Recovery, TcpOptions};
+use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 
 /// What a receiver does with a segment.
@@ -93,7 +93,7 @@ impl Default for Receiver {
             reassembly: None,
             predictable: false,
             predicts: false,
-            marks: MarkFeedback::new(Ecn::Classic, AccEcnOption::Off),
+            marks: MarkFeedback::CLASSIC,
             unacked_segments: 0,
             ts_recent: Time::ZERO,
             last_ack_sent: 0,
@@ -109,7 +109,7 @@ impl Receiver {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
-        let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params.agreed_ecn(), params.accecn_option));
+        let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params));
         let plain = rules.as_ref().map_or(!marks.counts(), |rules| rules.window.is_none());
         Ok(Receiver { predicts: predicts && plain && is_exact_clock(params), marks, rules, ..Receiver::default() })
     }
@@ -311,6 +311,7 @@ impl Receiver {
             self.ts_recent = segment.stamp;
             self.policy().into_iter().for_each(|policy| policy.on_syn(now));
             *ack = self.ack(now, segment, flag::SYN, params, pool);
+            ack.flags &= !flag::ECT;
             return Received { readable: 0, acks: true };
         }
         if segment.has(flag::ACK) {

@@ -1,4 +1,5 @@
 use super::*;
+use sojourn_spec::tcp::Ecn;
 
 /// Linux `tcp_ecn_received_counters`, `tcp_data_ecn_check`: a mark asks for two quick ACKs under classic ECN alone.
 #[test]

@@ -39,9 +39,15 @@ impl SenderCore {
         if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT }
     }
 
+    /// Whether retransmissions can carry marks.
+    fn marks_again(&self, params: &TcpOptions) -> bool {
+        params.ecn_on_retransmit || self.ecn.is_on_all() || params.marks_all()
+    }
+
     /// Sends a header without data.
     pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
-        let flags = if self.ecn.is_on_all() { flags | self.ect() } else { flags };
+        let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && call.params.marks_all());
+        let flags = if is_on { flags | self.ect() } else { flags };
         call.send(Packet { size: call.params.header as u16, flags, ..self.packet(seq, call.now) });
     }
 
@@ -76,7 +82,7 @@ impl SenderCore {
         }
         let end = seq + length;
         let mut flags = flags;
-        if self.ecn.is_on() && (!retransmission || params.ecn_on_retransmit || self.ecn.is_on_all()) {
+        if self.ecn.is_on() && (!retransmission || self.marks_again(params)) {
             flags |= self.ect();
             if self.cwr_pending {
                 flags |= flag::CWR;

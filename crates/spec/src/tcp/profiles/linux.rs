@@ -21,6 +21,7 @@ super::profile! {
     timer_wheel = true, "Linux `calc_wheel_index`";
     windowed_variation = true, "Linux `tcp_rtt_estimator`";
     accecn_option = AccEcnOption::Full, "Linux `tcp_ecn_option`";
+    generalized_ecn = true, "Linux `tcp_ecn_send`";
     linux_pacing = true, "Linux `tcp_update_skb_after_send`; a network card that splits large segments (TSO) makes bursts";
     linux_growth = true, "Linux `tcp_cong_avoid_ai`, tcp_cubic.c";
     basis = WindowBasis::Cwnd, "Linux `tcp_reno_ssthresh`";
