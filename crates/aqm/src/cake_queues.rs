@@ -147,9 +147,9 @@ impl<P: Packet> CakeQueues<P> {
         self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue)
     }
 
-    /// The packets and bytes that wait in each tin; nothing where there is one for all.
-    pub fn backlogs(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::backlog)
+    /// The packets and bytes that wait in this tin.
+    pub fn tin_backlog(&self, at: usize) -> (u32, u64) {
+        self.tins[at].backlog()
     }
 
     /// Which of [`CakeQueues::subqueues`] the packet came from that was sent last, if there are any.

@@ -102,9 +102,11 @@ impl<P: Packet> DualQueues<P> {
         [&self.low_latency, &self.classic].map(|queue| Subqueue { packets: queue.waiting.len() as u32, ..queue.did })
     }
 
-    /// The packets and bytes that wait in each queue.
-    pub fn backlogs(&self) -> [(u32, u64); 2] {
-        [&self.low_latency, &self.classic].map(|queue| (queue.waiting.len() as u32, queue.did.bytes))
+    /// The packets and bytes that wait in this one of [`DualQueues::subqueues`].
+    #[inline]
+    pub fn backlog(&self, at: usize) -> (u32, u64) {
+        let queue = if at == 0 { &self.low_latency } else { &self.classic };
+        (queue.waiting.len() as u32, queue.did.bytes)
     }
 
     /// Which of [`DualQueues::subqueues`] the packet came from that was taken last.

@@ -257,11 +257,20 @@ impl Quantiles {
     /// Adds a duration in nanoseconds.
     #[inline]
     pub fn add(&mut self, nanos: u64) {
-        if self.counts.is_empty() {
-            self.counts = vec![0; BUCKETS];
+        let bucket = Self::bucket(nanos);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.add_first(bucket),
         }
-        self.counts[Self::bucket(nanos)] += 1;
         self.total += 1;
+    }
+
+    /// Adds the first sample, which goes to this bucket.
+    #[cold]
+    #[inline(never)]
+    fn add_first(&mut self, bucket: usize) {
+        self.counts = vec![0; BUCKETS];
+        self.counts[bucket] = 1;
     }
 
     /// Bytes of memory held.

@@ -122,11 +122,16 @@ impl Serializer {
 
     #[inline]
     fn divide(&mut self, size: u32) {
-        let size = u64::from(size);
-        if size != self.size {
-            let bits = size * NANOBITS_PER_BYTE;
-            (self.size, self.quotient, self.remainder) = (size, bits / self.rate, bits % self.rate);
+        if u64::from(size) != self.size {
+            self.divide_anew(u64::from(size));
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn divide_anew(&mut self, size: u64) {
+        let bits = size * NANOBITS_PER_BYTE;
+        (self.size, self.quotient, self.remainder) = (size, bits / self.rate, bits % self.rate);
     }
 
     /// The time to send a packet of `size` bytes after the previous one of this busy period.

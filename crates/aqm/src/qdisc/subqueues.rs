@@ -20,13 +20,19 @@ impl<P: Packet> Qdisc<P> {
         self.classes().map(of_class).chain(parts.map(of_part))
     }
 
-    /// Gives `see` the number of each of [`Qdisc::subqueues`], and the packets and bytes that wait in it.
-    pub fn each_backlog(&self, mut see: impl FnMut(usize, u32, u64)) {
+    /// The packets and bytes that wait in this one of [`Qdisc::subqueues`].
+    #[inline(always)]
+    pub fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
+        if let Waiting::Dual(queues) = &self.waiting { queues.backlog(at) } else { self.class_backlog(at) }
+    }
+
+    /// The same of a class or a tin.
+    #[inline(never)]
+    fn class_backlog(&self, at: usize) -> (u32, u64) {
         match &self.waiting {
-            Waiting::Classes(_) => self.classes().enumerate().for_each(|(at, class)| see(at, class.packets(), class.bytes())),
-            Waiting::Dual(queues) => (0..).zip(queues.backlogs()).for_each(|(at, (packets, bytes))| see(at, packets, bytes)),
-            Waiting::Cake(queues, _) => (0..).zip(queues.backlogs()).for_each(|(at, (packets, bytes))| see(at, packets, bytes)),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => {}
+            Waiting::Classes(classes) => classes.backlog(at),
+            Waiting::Cake(queues, _) => queues.tin_backlog(at),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => (self.packets(), self.bytes),
         }
     }
 

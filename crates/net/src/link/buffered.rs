@@ -162,6 +162,8 @@ impl<P: Packet> Buffered<P> {
             return None;
         };
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        // Nothing arrived or was dropped since the queue was accounted for.
+        let is_all = start == Start::Behind && reports.is_empty();
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
@@ -178,18 +180,22 @@ impl<P: Packet> Buffered<P> {
             meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);
         }
         if meter.has_subqueues() {
-            self.account_subqueue(&Service { arrived, start: now, end, size }, meter);
+            self.account_subqueue(&Service { arrived, start: now, end, size }, is_all, meter);
         }
         Some(end)
     }
 
-    /// A packet of a subqueue is sent.
-    #[cold]
-    fn account_subqueue(&self, service: &Service, meter: &mut Meter) {
-        meter.stats.set_subqueues(service.start, &self.qdisc);
-        if let Some(subqueue) = self.qdisc.last_subqueue() {
-            meter.account_subqueue(subqueue, service);
+    /// A packet of a subqueue is sent; `is_all` says that the others are as they were.
+    #[inline(never)]
+    fn account_subqueue(&self, service: &Service, is_all: bool, meter: &mut Meter) {
+        let Some(at) = self.qdisc.last_subqueue() else { return };
+        if is_all {
+            let (packets, bytes) = self.qdisc.subqueue_backlog(at);
+            meter.stats.subqueues[at].queue.shrink(service.start, packets.into(), bytes);
+        } else {
+            meter.stats.set_subqueues(service.start, &self.qdisc);
         }
+        meter.account_subqueue(at, service);
     }
 
     /// Moves the packet that has been transmitted to `packet`; gives where it stands on its route.

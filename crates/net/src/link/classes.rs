@@ -41,6 +41,7 @@ impl SubqueueStats {
     }
 
     /// Accounts for a packet that is sent; `all` says whether the distribution of waits is measured too.
+    #[inline]
     pub(super) fn account(&mut self, service: &Service, window: Window, all: bool) {
         let &Service { arrived, start, end, size } = service;
         if arrived >= window.from && start < window.until {
@@ -76,14 +77,14 @@ impl LinkStats {
     }
 
     /// The subqueues may have changed at `now`.
-    #[cold]
+    #[inline(never)]
     pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
-        qdisc.each_backlog(|at, packets, bytes| {
-            let queue = &mut self.subqueues[at].queue;
-            if !queue.holds(packets.into(), bytes) {
-                queue.set(now, packets.into(), bytes);
+        for (at, stats) in self.subqueues.iter_mut().enumerate() {
+            let (packets, bytes) = qdisc.subqueue_backlog(at);
+            if !stats.queue.holds(packets.into(), bytes) {
+                stats.queue.set(now, packets.into(), bytes);
             }
-        });
+        }
     }
 }
 

@@ -311,7 +311,7 @@ impl<P: Packet> Link<P> {
                 return Offer::NeedsTieBreak;
             }
             None => None,
-            Some(transit_time) => queue.last_departure.still_counted(transit_time, self.transmitter.time_for(size)),
+            Some(transit_time) => self.transmitter.still_counted(&queue.last_departure, transit_time, size),
         };
         if !queue.admit(now, size, simultaneous, &self.transmitter) {
             return Offer::Dropped(DropReason::Tail);
@@ -336,8 +336,10 @@ impl<P: Packet> Link<P> {
         if self.updates.router.is_some() {
             self.read_headers(now, packet);
         }
-        let simultaneous =
-            transit_time.and_then(|transit_time| last_departure.still_counted(transit_time, self.transmitter.time_for(packet.size())));
+        let simultaneous = match transit_time {
+            Some(transit_time) => self.transmitter.still_counted(&last_departure, transit_time, packet.size()),
+            None => None,
+        };
         match &mut self.queue {
             Queue::Buffered(queue) => match queue.offer(
                 now,
@@ -366,6 +368,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Shows a packet to the router, which knows how much waits ahead of it.
+    #[inline(never)]
     fn read_headers(&mut self, now: Time, packet: &mut P) {
         let ahead = self.queue.delay(now, &self.transmitter);
         if let Some(router) = &mut self.updates.router {

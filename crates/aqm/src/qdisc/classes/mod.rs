@@ -134,6 +134,12 @@ impl<P: Packet> Classes<P> {
         self.classes.iter().map(|class| &class.qdisc)
     }
 
+    /// The packets and bytes that wait in this class.
+    pub fn backlog(&self, at: usize) -> (u32, u64) {
+        let qdisc = &self.classes[at].qdisc;
+        (qdisc.packets(), qdisc.bytes())
+    }
+
     /// The queue of the class that takes an ACK.
     pub fn queue_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
         let at = self.classifier.class_of(ack.place, ack.ecn);
