@@ -135,12 +135,13 @@ lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --extra dask --extra slurm --group dev --generate-hashes \
 	    --custom-compile-command 'make lock' pyproject.toml --output-file requirements-dev.lock
 
-# A wheel for Python 3.11 and newer; on Linux it needs glibc 2.17 (2012), which zig links against. WHEEL_PROFILE=quick builds sooner.
+# A wheel for Python 3.11 and newer; on Linux it needs glibc 2.17 (2012), which zig links against. Where there is llvm-profdata it is built
+# twice, the second time with a profile of its runs. WHEEL_PROFILE=quick builds sooner.
 wheel: setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group wheel
 	rm -rf dist
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
-	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/profiled.py --quiet --locked --strip \
+	    --profile $${WHEEL_PROFILE:-release} $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17)
 	$(BIN)/python scripts/wheel.py dist/*.whl
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python scripts/try_wheel.py
