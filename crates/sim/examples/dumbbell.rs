@@ -13,6 +13,7 @@ use sojourn_spec::link::{AccessLink, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::Traffic;
 use sojourn_units::*;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Random loss that loses nothing in a run of a few million packets: shows what an impairment costs.
@@ -139,14 +140,15 @@ fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
 fn main() {
     let asked = Asked::read();
     let seconds = asked.seconds;
+    let (flows, access_links): (Vec<_>, _) = ((0..asked.flows).map(|index| flow(&asked, index)).collect(), access_links(&asked));
     let config = WorldConfig {
         seed: 1,
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
         links: links(&asked),
-        access_links: access_links(&asked).into(),
+        access_links: Cow::from(&access_links),
         stacks: vec![stack(&asked)],
-        flows: (0..asked.flows).map(|index| flow(&asked, index)).collect(),
+        flows: Cow::from(&flows),
         all_events: false,
     };
     let (setup, made) = timed(|| World::new(config));
