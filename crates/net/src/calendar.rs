@@ -301,6 +301,26 @@ impl<P: Packet> Calendar<P> {
         Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop })
     }
 
+    /// The entity and the hop of the event that most likely comes next, where so many wait that the processor's cache has no room for all
+    /// that they concern.
+    #[inline(always)]
+    pub fn upcoming(&self) -> Option<(u32, u32)> {
+        if !self.bins.are_used() {
+            return None;
+        }
+        let index = self.current.last().map_or_else(|| self.first_of_next_bucket(), |&(_, index)| Some(index))?;
+        let node = self.nodes.get(index as usize)?;
+        Some((node.key.entity(), node.item.hop))
+    }
+
+    /// The first node of the next bucket, if that is one of the next few.
+    #[inline(always)]
+    fn first_of_next_bucket(&self) -> Option<u32> {
+        let first = (self.bucket as usize + 1) & (self.heads.len() - 1);
+        let bits = self.occupied[first / 64] >> (first % 64);
+        (bits != 0).then(|| self.heads[first + bits.trailing_zeros() as usize])
+    }
+
     /// Packets on their way to a link or to the end of their route.
     pub fn packets(&self) -> usize {
         let carries = |key: &Key| matches!(key.rank(), Rank::ARRIVAL | Rank::DELIVERY);

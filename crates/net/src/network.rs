@@ -309,6 +309,17 @@ impl<P: Packet> Network<P> {
         }
     }
 
+    /// Has what the next event needs of the network brought into the processor's cache. Gives whom it concerns, a flow if it is that of a
+    /// packet, so that the host can do the same; `None` where so few events wait that all is there, or where it is not known yet.
+    #[inline(always)]
+    pub fn prefetch_upcoming(&self) -> Option<u32> {
+        let (entity, hop) = self.calendar.upcoming()?;
+        if let Some(link) = self.hops.get(hop as usize + 1).and_then(|next| next.access_link()) {
+            self.access_links.prefetch(link);
+        }
+        Some(entity)
+    }
+
     /// Whether [`Network::next_in_place`] gave `None` only because it pauses after every few thousand events, so that the host can
     /// look around.
     pub fn paused(&self) -> bool {

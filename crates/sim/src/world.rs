@@ -18,7 +18,7 @@ use crate::tcp::{AckOptionsPool, Origin, Receiver, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,
-    UnknownLink, Window,
+    UnknownLink, Window, prefetch,
 };
 use sojourn_spec::flow::Flow as Planned;
 use sojourn_spec::paths::Paths;
@@ -303,10 +303,14 @@ impl<O: Observer> World<O> {
         self.flows.get(flow as usize).and_then(|flow| flow.transfer.as_ref()?.session)
     }
 
-    /// Runs the next event that is due by `until`; `None` if there is none. `arrived` is room for a packet.
+    /// Runs the next event that is due by `until`; `None` if there is none. `arrived` is room for a packet. Meanwhile what the event after
+    /// it needs is brought into the processor's cache, where so many wait that it is not there.
     #[inline(always)]
     fn step(&mut self, until: Time, arrived: &mut Packet) -> Option<()> {
         let event = self.network.next_in_place(until, arrived, &mut self.accounts)?;
+        if let Some(flow) = self.network.prefetch_upcoming() {
+            prefetch(&self.flows, flow as usize);
+        }
         match event {
             Event::Delivery(Delivered { at, .. }) => self.on_delivery(at, arrived),
             Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),

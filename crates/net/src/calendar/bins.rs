@@ -7,6 +7,7 @@
 use super::order::Key;
 use super::{Calendar, NONE, Node};
 use crate::packet::{InFlight, Packet};
+use crate::prefetch::prefetch;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::successors;
@@ -212,12 +213,15 @@ impl<P: Packet> Calendar<P> {
         let mut last = self.bins.lists[self.bins.first as usize & (self.bins.lists.len() - 1)];
         self.bins.first += 1;
         while last != NONE {
+            let next = self.bins.blocks.before[(last / BLOCK) as usize];
             for index in last - last % BLOCK..=last {
+                // A block does not follow the one before it in memory, so the processor does not read ahead by itself.
+                prefetch(&self.nodes, (next - next % BLOCK + index % BLOCK) as usize);
                 let bucket = self.nodes[index as usize].key.time >> self.shift;
                 self.nodes[index as usize].item.next = self.file(bucket, index);
             }
             self.bins.unopened -= (last % BLOCK + 1) as usize;
-            last = self.bins.blocks.before[(last / BLOCK) as usize];
+            last = next;
         }
     }
 }

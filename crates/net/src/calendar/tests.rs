@@ -3,7 +3,7 @@
 use super::fit::{FAR_SHARE, RENUMBER_FROM};
 use super::*;
 use proptest::prelude::*;
-use sojourn_units::Stream;
+use sojourn_units::{Duration, Stream};
 
 use crate::packet::tests::Numbered;
 
@@ -93,6 +93,26 @@ fn many_events_come_in_the_specified_order() {
     }
     assert!(had_bins && !calendar.bins.are_used());
     assert_eq!(calendar.len(), reference.len());
+}
+
+#[test]
+fn where_many_events_wait_it_is_mostly_known_which_comes_next() {
+    let (mut random, mut calendar) = (Stream::named(1, "events"), Calendar::new());
+    calendar.push(Time::ZERO, Rank::ARRIVAL, 0, 0, &mut Numbered(0));
+    assert_eq!(calendar.upcoming(), None, "what one event needs is in the cache");
+    for entity in 1..20_000 {
+        calendar.push(Time::from_nanos(random.below(100_000_000)), Rank::ARRIVAL, entity, 2 * entity, &mut Numbered(0));
+    }
+    let (mut now, mut known, mut right) = (0, 0, 0);
+    for _ in 0..100_000 {
+        let upcoming = calendar.upcoming();
+        let due = pop(&mut calendar, now).unwrap();
+        known += u32::from(upcoming.is_some());
+        right += u32::from(upcoming == Some((due.entity, due.hop)));
+        now = due.time.as_nanos();
+        calendar.push(due.time + Duration::from_millis(100), Rank::ARRIVAL, due.entity, due.hop, &mut Numbered(0));
+    }
+    assert!(known > 80_000 && right > 80_000, "of 100,000 events {known} were foreseen, {right} rightly");
 }
 
 /// Where many events wait, what the bins hold of memory is used again.

@@ -6,6 +6,7 @@
 use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
 use super::transmitter::sends_apart;
 use crate::contention::Order;
+use crate::prefetch::prefetch;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_aqm::Amount;
@@ -236,6 +237,13 @@ impl AccessLinks {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.links.len()
+    }
+
+    /// Has a link brought into the processor's cache, with those that follow: a flow's own links mostly do.
+    #[inline(always)]
+    pub fn prefetch(&self, link: usize) {
+        prefetch(&self.links, link);
+        prefetch(&self.links, link + 2);
     }
 
     /// The rate of a link; `None` where it only delays.
