@@ -92,7 +92,7 @@ impl<P: Packet> Network<P> {
     /// The answers that come to a link over the hops `back`, if they answer what a link on `forward` sends, and if between that link and
     /// this one are the answering endpoint and links on which nothing waits for long and nobody looks.
     fn answers_at(&self, link: usize, forward: &Range<usize>, back: Range<usize>) -> Option<Answers> {
-        if !self.hops[back.end].needs_event() || self.is_read(back.end) || !self.links[link].takes_early(self.least_packet) {
+        if !self.hops[back.end].needs_event() || !self.links[link].takes_early(self.least_packet) {
             return None;
         }
         let (mut least, mut most, mut slowest) = (Duration::ZERO, Duration::ZERO, None);

@@ -9,7 +9,7 @@ use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
 use crate::link_ids::LinkIds;
 use crate::medium::{Medium, Station};
-use crate::network::{Network, RouteId};
+use crate::network::{Network, Reader, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
 use alloc::boxed::Box;
@@ -44,6 +44,7 @@ pub struct NetworkBuilder {
     window: Window,
     links: Vec<Added>,
     access_links: AccessLinks,
+    readers: Vec<Reader>,
     routes: Vec<Route>,
     /// The links of all routes, one route after the other.
     steps: Vec<u32>,
@@ -86,6 +87,7 @@ impl NetworkBuilder {
             window,
             links: Vec::new(),
             access_links: AccessLinks::default(),
+            readers: Vec::new(),
             routes: Vec::new(),
             steps: Vec::new(),
             hops: 0,
@@ -108,6 +110,7 @@ impl NetworkBuilder {
 
     /// Adds a link; gives its number.
     pub fn add_link(&mut self, config: LinkConfig) -> u32 {
+        self.readers.extend(config.reverse_link().map(|reads| Reader { link: self.links.len(), reads }));
         self.links.push(Added::Link(Box::new(config)));
         self.links.len() as u32 - 1
     }
@@ -125,7 +128,8 @@ impl NetworkBuilder {
         self.steps.reserve_exact(more * links);
     }
 
-    /// Adds a route over these links, in order. `shared` says that several endpoints, which may send at the same time, use it.
+    /// Adds a route over these links, in order. `shared` says that several endpoints, which may send at the same time, use it. All links whose
+    /// routers read what comes over one of these must have been added.
     ///
     /// # Errors
     /// A link that was not added.
@@ -133,7 +137,7 @@ impl NetworkBuilder {
         let mut hops = 0;
         for &link in links {
             hops += match self.links.get(link as usize).ok_or(UnknownLink(link))? {
-                Added::Link(config) => config.hops(),
+                Added::Link(config) => config.hops() + usize::from(is_read(&self.readers, link)),
                 Added::AccessLink(_) => 1,
             }
         }
@@ -198,7 +202,6 @@ impl NetworkBuilder {
 
     /// The network at time 0.
     pub fn build<P: Packet>(self) -> Network<P> {
-        let readers = readers(&self.links);
         let (mut links, mut access_links) = (Vec::new(), self.access_links);
         let (mut impairments, mut impaired) = (Vec::new(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
@@ -213,7 +216,7 @@ impl NetworkBuilder {
                 }
             };
             // A link whose packets a router reads is no access link: those have no place for listeners.
-            if config.is_access_link() && !readers.iter().any(|reader| reader.reads == id) {
+            if config.is_access_link() && !is_read(&self.readers, id) {
                 let at = access_links.add(&config.as_access_link());
                 ids.add_access_link(at, id);
                 HopTarget::AccessLink(at)
@@ -237,9 +240,14 @@ impl NetworkBuilder {
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         (network.media, network.stations) = (media, stations);
         network.least_packet = self.least_packet;
-        network.ack_listeners = ack_listeners(&network.links, &readers, &targets);
+        network.add_readers(&self.readers, &targets);
         network.impairments = impairments;
-        network.hops = hops(&self.routes, &self.steps, &targets, &Impaired { all: &network.impairments, of_links: &impaired });
+        network.hops = hops(
+            &self.routes,
+            &self.steps,
+            &targets,
+            &Besides { impairments: &network.impairments, of_links: &impaired, readers: &self.readers },
+        );
         drop((targets, self.steps));
         let choices = self.routes.iter().filter_map(|route| route.choice.as_deref().cloned());
         network.choices = choices.map(|(routes, turn)| Choice::new(routes, turn)).collect();
@@ -279,24 +287,31 @@ fn mark_last(hops: &mut [Hop]) {
     }
 }
 
-/// All impairments, and their positions for each link that decides or measures.
-struct Impaired<'a> {
-    all: &'a [LinkImpairment],
+/// Whether a router reads what comes over the link of this number.
+fn is_read(readers: &[Reader], number: u32) -> bool {
+    readers.iter().any(|reader| reader.reads == number)
+}
+
+/// What happens to packets besides that they pass links: all impairments, their positions for each link that decides or measures, and routers that
+/// read.
+struct Besides<'a> {
+    impairments: &'a [LinkImpairment],
     of_links: &'a [Range<usize>],
+    readers: &'a [Reader],
 }
 
 /// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link that do not belong to
-/// its hop are hops before and after it.
-fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &Impaired<'_>) -> Vec<Hop> {
+/// its hop are hops before and after it. Where routers read what comes over it they do so behind them.
+fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], besides: &Besides<'_>) -> Vec<Hop> {
     let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
     for route in routes {
         let (links, others) = steps.split_at(route.links as usize);
         steps = others;
-        for target in links.iter().map(|&link| targets[link as usize]) {
-            let own = if let HopTarget::Link(link) = target { impaired.of_links[link].clone() } else { 0..0 };
-            let is_lossy = own.clone().any(|at| impaired.all[at].is_of_link_hop());
-            let own = own.map(|at| (at, &impaired.all[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
+        for (number, target) in links.iter().map(|&number| (number, targets[number as usize])) {
+            let own = if let HopTarget::Link(link) = target { besides.of_links[link].clone() } else { 0..0 };
+            let is_lossy = own.clone().any(|at| besides.impairments[at].is_of_link_hop());
+            let own = own.map(|at| (at, &besides.impairments[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
             let at = |place| {
                 let here = own.clone().filter(move |(_, impairment)| impairment.place() == place);
                 here.map(|(at, _)| Hop::new(HopTarget::Impairment(at)))
@@ -305,6 +320,11 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &I
             let hop = Hop::new(target);
             hops.push(if is_lossy { hop.lossy() } else { hop });
             hops.extend(at(Place::AfterQueue));
+            if let HopTarget::Link(link) = target
+                && is_read(besides.readers, number)
+            {
+                hops.push(Hop::new(HopTarget::Reading(link)));
+            }
         }
         hops.push(Hop::new(if route.choice.is_none() { HopTarget::End } else { HopTarget::Choice(choices) }));
         choices += usize::from(route.choice.is_some());
@@ -312,39 +332,17 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &I
     hops
 }
 
-/// A link whose router reads what comes over another, by their numbers.
-struct Reader {
-    link: usize,
-    reads: u32,
-}
-
-fn readers(links: &[Added]) -> Vec<Reader> {
-    let reverse = |added: &Added| if let Added::Link(config) = added { config.reverse_link() } else { None };
-    links.iter().enumerate().filter_map(|(link, added)| reverse(added).map(|reads| Reader { link, reads })).collect()
-}
-
-/// For each link those whose routers read what comes over it; empty where no router does.
-fn ack_listeners<P: Packet>(links: &[Link<P>], readers: &[Reader], targets: &[HopTarget]) -> Vec<Vec<u32>> {
-    let mut listeners = Vec::new();
-    for &Reader { link, reads } in readers {
-        if let HopTarget::Link(link) = targets[link]
-            && let Some(&HopTarget::Link(reverse)) = targets.get(reads as usize)
-            && links[link].reads_headers()
-        {
-            listeners.resize(links.len(), Vec::new());
-            listeners[reverse].push(link as u32);
-        }
-    }
-    listeners
-}
-
-/// Where all packets wait for an event, because those of a route with one before each hop do.
-fn by_events(hops: &[Hop], routes: &[Route]) -> BTreeSet<HopTarget> {
-    if routes.iter().all(|route| !route.each_hop) {
+/// Where all packets wait for an event, though nothing is decided there: because those of a route with one before each hop do, or where routers
+/// read and it is not known before what comes when.
+fn by_events<P: Packet>(network: &Network<P>, routes: &[Route]) -> BTreeSet<HopTarget> {
+    let unforeseen = |target: &HopTarget| matches!(target, &HopTarget::Reading(link) if !network.foresees_reading(link));
+    let has_readings = network.has_readers();
+    if !has_readings && routes.iter().all(|route| !route.each_hop) {
         return BTreeSet::new();
     }
     let each_hop = routes.iter().flat_map(|route| core::iter::repeat_n(route.each_hop, route.hops as usize + 1));
-    hops.iter().zip(each_hop).filter_map(|(hop, each_hop)| each_hop.then_some(hop.target())).collect()
+    let targets = network.hops.iter().map(|hop| hop.target()).zip(each_hop);
+    targets.filter_map(|(target, each_hop)| (each_hop || unforeseen(&target)).then_some(target)).collect()
 }
 
 /// Decides which hops a packet waits before.
@@ -361,14 +359,12 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         before = Some(outflow);
         begin += route.hops as usize + 1;
     }
-    let by_events = by_events(&network.hops, routes);
-    let has_readers = network.links.iter().any(Link::reads_headers);
+    let by_events = by_events(network, routes);
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
-        // A link that gets the number of active flows at given times must get packets in the order of time too.
-        let in_order = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered() || network.links[link].counts_flows());
+        let in_order = matches!(target, HopTarget::Link(link) if network.links[link].needs_order());
         let meets = !target.ends_route() && (contention.has_contention(target) || in_order);
-        if meets || (has_readers && network.is_read(at)) {
+        if meets {
             network.hops[at] = network.hops[at].deferred();
         } else if !target.ends_route() && (all_events || by_events.contains(&target)) {
             network.hops[at] = network.hops[at].passing().deferred();

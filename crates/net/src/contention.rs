@@ -106,7 +106,7 @@ impl ContentionMap {
             HopTarget::Link(at) => self.links.get(at),
             HopTarget::AccessLink(at) => self.access_links.get(at),
             HopTarget::Impairment(at) => self.impairments.get(at),
-            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
+            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) | HopTarget::Reading(_) => None,
         };
         known.copied().flatten().is_some_and(|feeders| feeders.several)
     }
@@ -117,7 +117,7 @@ impl ContentionMap {
             HopTarget::Link(at) => (&mut self.links, at),
             HopTarget::AccessLink(at) => (&mut self.access_links, at),
             HopTarget::Impairment(at) => (&mut self.impairments, at),
-            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => return None,
+            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) | HopTarget::Reading(_) => return None,
         };
         if known.len() <= at {
             known.resize(at + 1, None);

@@ -17,6 +17,8 @@ pub(crate) enum HopTarget {
     Discard,
     /// The start of one of several routes, as a position among the choices.
     Choice(usize),
+    /// The end of a link, by its position, where routers read what came over it.
+    Reading(usize),
 }
 
 impl HopTarget {
@@ -43,6 +45,8 @@ impl Hop {
     const IMPAIRMENTS: u32 = 1 << 26;
     /// Numbers from here on are choices.
     const CHOICES: u32 = Self::IMPAIRMENTS | 1 << 25;
+    /// Numbers from here on are ends of links where routers read.
+    const READINGS: u32 = Self::CHOICES | 1 << 24;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
@@ -53,6 +57,7 @@ impl Hop {
             HopTarget::End => Hop(Self::END | Self::PASSING),
             HopTarget::Discard => Hop(Self::DISCARD | Self::PASSING),
             HopTarget::Choice(choice) => Hop(Self::CHOICES | choice as u32),
+            HopTarget::Reading(link) => Hop(Self::READINGS | link as u32),
         }
     }
 
@@ -69,6 +74,7 @@ impl Hop {
         match number {
             Self::END => HopTarget::End,
             Self::DISCARD => HopTarget::Discard,
+            Self::READINGS.. => HopTarget::Reading((number - Self::READINGS) as usize),
             Self::CHOICES.. => HopTarget::Choice((number - Self::CHOICES) as usize),
             _ => HopTarget::Impairment((number - Self::IMPAIRMENTS) as usize),
         }
@@ -177,8 +183,8 @@ mod tests {
     #[test]
     fn a_hop_remembers_its_target_and_its_event() {
         let ends = [HopTarget::End, HopTarget::Discard];
-        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7), HopTarget::Choice(7)].into_iter().chain(ends)
-        {
+        let others = [HopTarget::Link, HopTarget::AccessLink, HopTarget::Impairment, HopTarget::Choice, HopTarget::Reading];
+        for target in others.map(|target| target(7)).into_iter().chain(ends) {
             let hop = Hop::new(target);
             assert_eq!(hop.last().link().is_some(), target == HopTarget::Link(7));
             assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));

@@ -5,10 +5,12 @@ mod impair;
 mod lookahead;
 mod offer;
 mod places;
+mod reading;
 mod turns;
 
 pub(crate) use impair::DiscardRoute;
 pub(crate) use lookahead::Lookahead;
+pub(crate) use reading::Reader;
 
 use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::choice::Choice;
@@ -111,7 +113,7 @@ pub struct Network<P> {
     /// The ways of packets with bit errors.
     pub(crate) discards: Vec<DiscardRoute>,
     /// For each link those whose routers read what comes over it; empty where no router does.
-    pub(crate) ack_listeners: Vec<Vec<u32>>,
+    readers: Vec<Vec<u32>>,
     /// No packet has less bytes.
     pub(crate) least_packet: u32,
     /// The transit times of each link.
@@ -150,7 +152,7 @@ impl<P: Packet> Network<P> {
             hops: Vec::new(),
             choices: Vec::new(),
             discards: Vec::new(),
-            ack_listeners: Vec::new(),
+            readers: Vec::new(),
             least_packet: 1,
             transit_times,
             ids,
@@ -257,12 +259,7 @@ impl<P: Packet> Network<P> {
             };
             self.now = due.time;
             let delivered = match due.rank {
-                Rank::ARRIVAL | Rank::DELIVERY => {
-                    if !self.ack_listeners.is_empty() {
-                        self.observe_ack(due.time, due.hop, packet);
-                    }
-                    self.travel(due.time, due.hop, true, packet, observer)
-                }
+                Rank::ARRIVAL | Rank::DELIVERY => self.travel(due.time, due.hop, true, packet, observer),
                 Rank::DEPARTURE => {
                     let link = due.entity as usize;
                     if due.hop == WAKE {
@@ -378,8 +375,7 @@ impl<P: Packet> Network<P> {
                     },
                 }
             } else if time > self.last {
-                // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
-                // statistics that could show it.
+                // Nothing happens after the end: the packet is still in flight. An access link keeps no statistics that could show it.
                 return self.wait(time, at, hop, packet);
             } else if let Some(link) = hop.link() {
                 match self.links[link].pass(time, packet) {
@@ -409,6 +405,7 @@ impl<P: Packet> Network<P> {
                         at = next.at;
                         next.time
                     }
+                    HopTarget::Reading(link) => self.note_for_readers(link, time, packet),
                     HopTarget::Link(_) | HopTarget::AccessLink(_) => unreachable!("a link is one of the usual hops"),
                 }
             };

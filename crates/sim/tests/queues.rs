@@ -3,6 +3,8 @@
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
+use sojourn_link::kinds::loss;
+use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, LinkConfig, Observer, Packet, World, WorldConfig};
 use sojourn_spec::flow::Flow;
@@ -349,6 +351,55 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
     config.all_events = true;
     World::new(config).unwrap().finish().unwrap();
     assert_eq!(seen.lock().unwrap().hints, precomputed.hints);
+}
+
+/// Where the ACKs that a router reads come from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Back {
+    /// A link that tells at once when each packet comes out.
+    Foreseen,
+    /// The same, and every hop has an event.
+    AllEvents,
+    /// A link behind which two impairments stand, which let everything pass and could delay it.
+    Impaired,
+    /// A link that takes no time.
+    Immediate,
+}
+
+/// What a queue of 10 packets is told, if 20 senders stand at the router: what an ACK lets them send comes in the nanosecond of the ACK.
+fn told_beside_senders(back: Back) -> Vec<(u32, u16)> {
+    let idle = Idle { needs: Needs { rtt_hints: true, ..Needs::default() }, ..Idle::default() };
+    let seen = Arc::clone(&idle.seen);
+    let params = TcpOptions { delayed_ack: None, ..TcpOptions::rfc() };
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), 20, params);
+    ROUTER.set(&mut config.links[0].link);
+    config.flows.to_mut().iter_mut().for_each(|flow| flow.forward = vec![0]);
+    config.all_events = back == Back::AllEvents;
+    if back == Back::Impaired {
+        let nothing = ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet });
+        let nothing = ImpairmentConfig { kind: nothing, place: Place::AfterQueue };
+        config.links[1].impairments = Impairments::new(&[nothing.clone(), nothing], 1, "back");
+    }
+    if back == Back::Immediate {
+        config.links[0].link.delay = ms(20);
+        config.links[1].link = PlannedLink { delay: Duration::ZERO, rate: None, ..config.links[1].link.clone() };
+    }
+    World::new(config).unwrap().finish().unwrap();
+    let hints = seen.lock().unwrap().hints.clone();
+    assert!(hints.len() > 10_000);
+    hints
+}
+
+#[test]
+fn an_ack_is_read_before_what_is_sent_for_it_whether_it_has_an_event_or_not() {
+    let hints = told_beside_senders(Back::Foreseen);
+    // From the router over 10 ms and back over 10 ms, at most 1.23 ms to send, and up to 12 ms in the queue; 0 before it is known.
+    let plausible = |hints: &[(u32, u16)]| hints.iter().all(|&(_, ms)| ms == 0 || (20..=34).contains(&ms));
+    assert!(plausible(&hints));
+    for back in [Back::AllEvents, Back::Impaired] {
+        assert_eq!(told_beside_senders(back), hints, "{back:?}");
+    }
+    assert!(plausible(&told_beside_senders(Back::Immediate)));
 }
 
 #[test]

@@ -200,6 +200,12 @@ impl<P: Packet> Link<P> {
         matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()
     }
 
+    /// Whether packets must come to it in the order of time with all else: it buffers them, gets the number of active flows at given times, or its
+    /// router reads what comes the other way.
+    pub(crate) fn needs_order(&self) -> bool {
+        self.is_buffered() || self.counts_flows() || self.reads_headers()
+    }
+
     /// Whether something happened to a buffered packet that has not been reported yet.
     #[inline]
     pub(crate) fn has_reports(&self) -> bool {
@@ -225,10 +231,10 @@ impl<P: Packet> Link<P> {
         self.updates.router.is_some()
     }
 
-    /// A packet has come back past the router before this link.
-    pub(crate) fn observe_ack(&mut self, now: Time, packet: &P) {
+    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
+    pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
         if let Some(router) = &mut self.updates.router {
-            router.observe_ack(now, packet);
+            router.note_ack(now, time, packet);
         }
     }
 

@@ -22,7 +22,13 @@ impl<P: Packet> Link<P> {
     /// Whether packets may pass it ahead of the network's time, as far as they come in order, and none comes out at the nanosecond at which
     /// it went in. No packet has less than `least` bytes.
     pub(crate) fn takes_early(&self, least: u32) -> bool {
-        !self.is_buffered() && !self.counts_flows() && self.transmitter.takes_time(least)
+        !self.needs_order() && self.transmitter.takes_time(least)
+    }
+
+    /// Whether it is known when packets come out as they arrive, in order, and that none does in the nanosecond at which it went in.
+    /// No packet has less than `least` bytes.
+    pub(crate) fn foresees_arrivals(&self, least: u32) -> bool {
+        !self.is_buffered() && !self.is_pure_delay() && self.transmitter.takes_time(least)
     }
 
     /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the

@@ -2,6 +2,7 @@
 
 use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use sojourn_aqm::{FlowSketch, Header, Needs, RttEstimator};
 use sojourn_units::{Duration, Time};
 
@@ -17,6 +18,8 @@ const FLOWS: u32 = 4096;
 pub(crate) struct Router {
     rtts: Option<RttEstimator>,
     flows: Option<FlowSketch>,
+    /// ACKs that come back, in the order of time, and are not read yet.
+    noted: VecDeque<Header>,
     /// When the present count of flows ends.
     pub due: Time,
 }
@@ -27,7 +30,7 @@ impl Router {
         let due = if needs.flow_count { Time::ZERO + WINDOW } else { Time::NEVER };
         let rtts = needs.rtt_hints.then(|| RttEstimator::new(FLOWS));
         let flows = needs.flow_count.then(|| FlowSketch::new(BITS));
-        (rtts.is_some() || flows.is_some()).then(|| Box::new(Router { rtts, flows, due }))
+        (rtts.is_some() || flows.is_some()).then(|| Box::new(Router { rtts, flows, noted: VecDeque::new(), due }))
     }
 
     /// A packet is about to be sent over the link, in `ahead` from now. A data packet gets the router's estimate of the
@@ -35,6 +38,7 @@ impl Router {
     #[inline]
     pub fn forward(&mut self, now: Time, ahead: Duration, packet: &mut impl Packet) {
         let Some(headers) = packet.headers().filter(|headers| headers.direction == Direction::ToReceiver) else { return };
+        self.read_noted(now);
         let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&Header { ahead, ..header(now, &headers) }));
         if !packet.has_data() {
             return;
@@ -47,13 +51,28 @@ impl Router {
         }
     }
 
-    /// A packet has come back over the link that the router listens to: an ACK, if it is one of a receiver.
+    /// A packet comes back at `time` over the link that the router listens to, not before those that are noted. If it is an ACK of a receiver, it is read
+    /// when the router sends next, which is not before `now`.
     #[inline]
-    pub fn observe_ack(&mut self, now: Time, packet: &impl Packet) {
-        if let Some(rtts) = &mut self.rtts
+    pub fn note_ack(&mut self, now: Time, time: Time, packet: &impl Packet) {
+        if self.rtts.is_some()
             && let Some(headers) = packet.headers().filter(|headers| headers.direction == Direction::ToSender)
         {
-            rtts.from_receiver(&header(now, &headers));
+            if self.noted.len() == self.noted.capacity() {
+                // Where little is sent they must not become many.
+                self.read_noted(now);
+            }
+            self.noted.push_back(header(time, &headers));
+        }
+    }
+
+    /// Reads what is noted and has come back by `now`.
+    #[inline]
+    fn read_noted(&mut self, now: Time) {
+        let Some(rtts) = &mut self.rtts else { return };
+        while let Some(ack) = self.noted.front().filter(|ack| ack.now <= now) {
+            rtts.from_receiver(ack);
+            self.noted.pop_front();
         }
     }
 
@@ -69,11 +88,51 @@ impl Router {
 
     pub fn memory(&self) -> usize {
         let rtts = self.rtts.as_ref().map_or(0, RttEstimator::memory);
-        size_of::<Router>() + rtts + self.flows.as_ref().map_or(0, FlowSketch::memory)
+        size_of::<Router>() + self.noted.capacity() * size_of::<Header>() + rtts + self.flows.as_ref().map_or(0, FlowSketch::memory)
     }
 }
 
 #[inline]
 fn header(now: Time, headers: &Headers) -> Header {
     Header { now, ahead: Duration::ZERO, flow: headers.connection, syn: headers.syn, timestamps: headers.timestamps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_aqm::Timestamps;
+
+    /// An ACK of the one flow that there is.
+    #[derive(Default)]
+    struct Ack;
+
+    impl sojourn_aqm::Packet for Ack {
+        fn size(&self) -> u32 {
+            40
+        }
+        fn flow(&self) -> u32 {
+            0
+        }
+        fn can_mark(&self) -> bool {
+            false
+        }
+        fn mark(&mut self) {}
+    }
+
+    impl Packet for Ack {
+        fn headers(&self) -> Option<Headers> {
+            let timestamps = Some(Timestamps { value: 1, echo: 1 });
+            Some(Headers { connection: 0, direction: Direction::ToSender, syn: false, timestamps })
+        }
+    }
+
+    #[test]
+    fn acks_that_come_while_nothing_is_sent_do_not_become_many() {
+        let mut router = Router::new(&Needs { rtt_hints: true, ..Needs::default() }).unwrap();
+        let us = |us: u64| Time::from_nanos(1_000 * us);
+        let before = router.memory();
+        // A hundred are on their way at any time.
+        (0..100_000).for_each(|at| router.note_ack(us(at), us(at + 100), &Ack));
+        assert!(router.memory() - before <= 256 * size_of::<Header>(), "{} B", router.memory() - before);
+    }
 }

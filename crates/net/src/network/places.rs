@@ -1,4 +1,4 @@
-//! Where a packet stands on its route: the links before and after it, and who reads it there.
+//! Where a packet stands on its route: the links before and after it.
 
 use super::{Network, RouteId};
 use crate::contention::Order;
@@ -6,7 +6,6 @@ use crate::hop::HopTarget;
 use crate::link::Link;
 use crate::packet::Packet;
 use alloc::vec::Vec;
-use sojourn_link::Place;
 use sojourn_units::{Duration, Time};
 
 impl<P: Packet> Network<P> {
@@ -15,7 +14,7 @@ impl<P: Packet> Network<P> {
         let here = self.hops[at as usize].target();
         let target = if matches!(here, HopTarget::End | HopTarget::Discard) { self.upstream(at) } else { here };
         match target {
-            HopTarget::Link(link) => Some(self.ids.link(link)),
+            HopTarget::Link(link) | HopTarget::Reading(link) => Some(self.ids.link(link)),
             HopTarget::Impairment(impairment) => Some(self.ids.link(self.impairments[impairment].link())),
             HopTarget::AccessLink(link) => self.ids.access_link(link),
             HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
@@ -25,21 +24,7 @@ impl<P: Packet> Network<P> {
     /// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
     fn upstream(&self, at: u32) -> HopTarget {
         let before = self.hops[..at as usize].iter().rev().map(|hop| hop.target());
-        before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_))).unwrap_or(HopTarget::End)
-    }
-
-    /// The link at whose end the hop `at` is, after the link's impairments. Access links don't count.
-    fn link_ending_at(&self, at: u32) -> Option<usize> {
-        let after_queue = |target| match target {
-            HopTarget::Impairment(impairment) => self.impairments[impairment].place() == Place::AfterQueue,
-            _ => false,
-        };
-        let (here, before) = self.hops[..=at as usize].split_last()?;
-        let came = before.iter().rev().map(|hop| hop.target()).find(|&target| !after_queue(target))?;
-        match came {
-            HopTarget::Link(link) if !after_queue(here.target()) => Some(link),
-            _ => None,
-        }
+        before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_) | HopTarget::Reading(_))).unwrap_or(HopTarget::End)
     }
 
     /// The transit time of a packet that arrives at `now` over the hop before `at`.
@@ -49,26 +34,8 @@ impl<P: Packet> Network<P> {
             HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
             HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
             // Its host has just sent it, because of a timer or of a packet that started long before.
-            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) => Duration::MAX,
+            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) | HopTarget::Reading(_) => Duration::MAX,
         }
-    }
-
-    /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
-    /// hops to the links of these routers: a router sees both directions in the order of time.
-    pub(super) fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
-        if let Some(link) = self.link_ending_at(at) {
-            for &listener in &self.ack_listeners[link] {
-                self.links[listener as usize].observe_ack(time, packet);
-            }
-        }
-    }
-
-    /// Whether a router reads what is at this hop: a packet on its way to the router's link, or one that came over the link to which
-    /// the router listens.
-    pub(crate) fn is_read(&self, at: usize) -> bool {
-        let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
-        let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
-        serves || self.link_ending_at(at as u32).is_some_and(listens)
     }
 
     /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
@@ -102,6 +69,7 @@ impl<P: Packet> Network<P> {
             HopTarget::Link(link) => self.links[link].order(self.least_packet),
             HopTarget::AccessLink(link) => self.access_links.order(link, self.least_packet),
             HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => Order::Changed,
+            HopTarget::Reading(_) => Order::Delayed(Duration::ZERO),
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => Order::OfArrival { apart: false },
         }
     }

@@ -1,0 +1,58 @@
+//! Routers that read what comes over another link: the ACKs of what they send.
+//!
+//! What an ACK tells a router is needed when the next packet comes to the router's own link, and not before. So where the times at which packets
+//! come out of the other link are known before and in order, an ACK needs no event there: it is noted with its time, and read when the router
+//! sends next. An ACK that comes in the nanosecond of a packet is read before it, since it may be what the packet was sent for. Elsewhere
+//! an ACK has an event, which ranks as a delivery, so that the same holds.
+
+use super::Network;
+use crate::hop::HopTarget;
+use crate::impaired::LinkImpairment;
+use crate::packet::Packet;
+use alloc::vec;
+use sojourn_link::Place;
+use sojourn_units::Time;
+
+/// A link whose router reads what comes over another, by their numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    pub link: usize,
+    pub reads: u32,
+}
+
+impl<P: Packet> Network<P> {
+    /// Adds links whose routers read; `targets` are where the numbers of links lead.
+    pub(crate) fn add_readers(&mut self, readers: &[Reader], targets: &[HopTarget]) {
+        for &Reader { link, reads } in readers {
+            if let HopTarget::Link(link) = targets[link]
+                && let Some(&HopTarget::Link(read)) = targets.get(reads as usize)
+                && self.links[link].reads_headers()
+            {
+                self.readers.resize(self.links.len(), vec![]);
+                self.readers[read].push(link as u32);
+            }
+        }
+    }
+
+    /// Whether routers read.
+    pub(crate) fn has_readers(&self) -> bool {
+        !self.readers.is_empty()
+    }
+
+    /// Whether packets come out of a link in the order of time, and each in a later nanosecond than that in which it is known when it does.
+    pub(crate) fn foresees_reading(&self, link: usize) -> bool {
+        let delays = |impairment: &LinkImpairment| {
+            impairment.link() == link && impairment.place() == Place::AfterQueue && !impairment.is_of_link_hop()
+        };
+        self.links[link].foresees_arrivals(self.least_packet) && !self.impairments.iter().any(delays)
+    }
+
+    /// A packet comes out of a link at `time`: lets the routers that read it note it. Gives when it goes on, which is at once.
+    #[inline(never)]
+    pub(super) fn note_for_readers(&mut self, link: usize, time: Time, packet: &P) -> Time {
+        for &reader in self.readers.get(link).into_iter().flatten() {
+            self.links[reader as usize].note_ack(self.now, time, packet);
+        }
+        time
+    }
+}
