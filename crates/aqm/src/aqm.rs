@@ -77,6 +77,12 @@ pub trait Aqm {
         DepartureVerdict::Pass
     }
 
+    /// Whether [`Aqm::on_enqueue`] does the same whatever `backlog` is. A host then need not find out whether a packet that leaves as another
+    /// arrives still counts.
+    fn ignores_backlog(&self) -> bool {
+        false
+    }
+
     /// Whether it decides nothing about arrivals, uses nothing but the packet, its wait and the bytes behind it as one leaves, has no timer, and
     /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never with [`Needs::flow_queues`].
     fn foresees(&self) -> bool {

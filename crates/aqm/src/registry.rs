@@ -107,6 +107,9 @@ macro_rules! registry {
             fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
+            fn ignores_backlog(&self) -> bool {
+                match self { $(AnyAqm::$algorithm(a) => a.ignores_backlog(),)* AnyAqm::Custom(a) => a.ignores_backlog() }
+            }
             fn foresees(&self) -> bool {
                 match self { $(AnyAqm::$algorithm(a) => a.foresees(),)* AnyAqm::Custom(a) => a.foresees() }
             }

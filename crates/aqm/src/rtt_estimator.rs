@@ -1,4 +1,4 @@
-//! A router's own estimate of each flow's round-trip time, from the headers of packets that pass, in fixed memory.
+//! A router's own estimate of each flow's round-trip time, from the headers of packets that pass, in bounded memory.
 //!
 //! The first estimate is the time between a sender's SYN and its next packet: one round-trip time, at any position of the
 //! router. If packets carry timestamps (rfc7323#3), the time from a timestamp to the first packet in the other direction that
@@ -26,12 +26,8 @@ use sojourn_units::{Duration, Time};
 pub struct Header {
     /// The time at which the packet passes the router.
     pub now: Time,
-    /// The time that it will wait in the router's own queue; 0 for packets from receivers.
-    pub ahead: Duration,
     /// Identifies its flow, such as a hash of addresses and ports; the same in both directions.
     pub flow: u64,
-    /// Whether it opens the connection (SYN).
-    pub syn: bool,
     /// Its timestamps, if it carries them.
     pub timestamps: Option<Timestamps>,
 }
@@ -97,11 +93,25 @@ impl End {
     }
 }
 
+/// Where a flow may be found.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    flow: u64,
+    /// The place of its slot; [`Key::FREE`] if there is no flow.
+    slot: u32,
+}
+
+impl Key {
+    const FREE: u32 = u32::MAX;
+
+    fn is_of(&self, flow: u64) -> bool {
+        self.flow == flow && self.slot != Key::FREE
+    }
+}
+
 /// One flow.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
-    /// Its flow; `None` if the slot is free.
-    flow: Option<u64>,
     seen: Time,
     /// The time at which its SYN left the router; `None` after the next packet of its sender.
     syn: Option<Time>,
@@ -142,23 +152,28 @@ impl Slot {
 /// Estimates the round-trip times of the flows through a router.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
+    /// The sets of four, one after the other.
+    keys: Vec<Key>,
+    /// What is known of the flows, in the order in which their keys were first taken.
     slots: Vec<Slot>,
 }
 
 impl RttEstimator {
     /// Room for this many flows, rounded up to a multiple of four and at least four.
     pub fn new(flows: u32) -> Self {
-        RttEstimator { slots: vec![Slot::default(); WAYS * (flows as usize).div_ceil(WAYS).max(1)] }
+        let free = Key { flow: 0, slot: Key::FREE };
+        RttEstimator { keys: vec![free; WAYS * (flows as usize).div_ceil(WAYS).max(1)], slots: Vec::new() }
     }
 
-    /// A packet of a flow's sender passes. Returns the flow's round-trip time in whole milliseconds, 0 if unknown.
+    /// A packet of a flow's sender passes, which will wait `ahead` in the router's own queue; `syn` says that it opens the connection. Returns
+    /// the flow's round-trip time in whole milliseconds, 0 if unknown.
     #[inline]
-    pub fn from_sender(&mut self, header: &Header) -> u16 {
-        let Some(slot) = self.slot(header, true) else { return 0 };
-        if header.syn {
+    pub fn from_sender(&mut self, header: &Header, syn: bool, ahead: Duration) -> u16 {
+        let Some(slot) = self.claim(header) else { return 0 };
+        if syn {
             // Of several SYNs the last counts: the estimate can then be too short, but never too long.
-            *slot = Slot { flow: slot.flow, seen: header.now, syn: Some(header.now + header.ahead), ..Slot::default() };
-            slot.on_wait(header.now, header.ahead);
+            *slot = Slot { seen: header.now, syn: Some(header.now + ahead), ..Slot::default() };
+            slot.on_wait(header.now, ahead);
             return 0;
         }
         if let Some(syn) = slot.syn.take() {
@@ -166,40 +181,75 @@ impl RttEstimator {
         }
         if let Some(Timestamps { value, echo }) = header.timestamps {
             slot.sender.on_echo(echo, header.now);
-            slot.receiver.on_timestamp(value, header.now + header.ahead);
+            slot.receiver.on_timestamp(value, header.now + ahead);
         }
-        slot.on_wait(header.now, header.ahead);
+        slot.on_wait(header.now, ahead);
         slot.rtt_ms()
     }
 
     /// A packet of a flow's receiver passes in the other direction.
     #[inline]
     pub fn from_receiver(&mut self, header: &Header) {
-        let (Some(slot), Some(Timestamps { value, echo })) = (self.slot(header, false), header.timestamps) else { return };
+        let (Some(slot), Some(Timestamps { value, echo })) = (self.known(header), header.timestamps) else { return };
         slot.receiver.on_echo(echo, header.now);
         slot.sender.on_timestamp(value, header.now);
     }
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>()
+        self.keys.capacity() * size_of::<Key>() + self.slots.capacity() * size_of::<Slot>()
     }
 
-    /// The slot of a flow; with `claim`, a free slot if the flow has none.
-    fn slot(&mut self, header: &Header, claim: bool) -> Option<&mut Slot> {
-        let sets = self.slots.len() / WAYS;
-        let set = ((u128::from(mix(header.flow)) * sets as u128) >> 64) as usize;
-        let slots = &mut self.slots[WAYS * set..WAYS * (set + 1)];
-        let own = slots.iter().position(|slot| slot.flow == Some(header.flow));
-        let free = |slot: &Slot| slot.flow.is_none() || header.now.since(slot.seen) >= IDLE;
-        let longest_idle = || (0..WAYS).filter(|&i| free(&slots[i])).min_by_key(|&i| (slots[i].flow.is_some(), slots[i].seen));
-        let at = own.or_else(|| longest_idle().filter(|_| claim))?;
-        let slot = &mut slots[at];
-        if own.is_none() {
-            *slot = Slot { flow: Some(header.flow), ..Slot::default() };
-        }
-        slot.seen = header.now;
+    /// The first key of a flow's set.
+    #[inline]
+    fn set(&self, flow: u64) -> usize {
+        let sets = self.keys.len() / WAYS;
+        WAYS * ((u128::from(mix(flow)) * sets as u128) >> 64) as usize
+    }
+
+    /// The place of the slot of a flow whose set begins here, if it has one.
+    #[inline]
+    fn find(&self, set: usize, flow: u64) -> Option<u32> {
+        self.keys[set..set + WAYS].iter().find(|key| key.is_of(flow)).map(|key| key.slot)
+    }
+
+    /// The slot of a flow, if it has one: it is seen.
+    #[inline]
+    fn known(&mut self, header: &Header) -> Option<&mut Slot> {
+        let at = self.find(self.set(header.flow), header.flow)?;
+        self.see(at, header.now)
+    }
+
+    /// The slot of a flow, a new one if it has none and there is room.
+    #[inline]
+    fn claim(&mut self, header: &Header) -> Option<&mut Slot> {
+        let set = self.set(header.flow);
+        let at = self.find(set, header.flow).or_else(|| self.take_key(set, header))?;
+        self.see(at, header.now)
+    }
+
+    #[inline]
+    fn see(&mut self, at: u32, now: Time) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(at as usize)?;
+        slot.seen = now;
         Some(slot)
+    }
+
+    /// Gives a flow a key of its set: a free one, or that of the flow that has been idle longest.
+    #[cold]
+    fn take_key(&mut self, set: usize, header: &Header) -> Option<u32> {
+        let seen = |key: &Key| self.slots.get(key.slot as usize).map(|slot| slot.seen);
+        let keys = self.keys[set..set + WAYS].iter().map(seen).enumerate();
+        let idle = keys.filter(|(_, seen)| seen.is_none_or(|seen| header.now.since(seen) >= IDLE));
+        let (at, _) = idle.min_by_key(|&(_, seen)| seen)?;
+        let key = &mut self.keys[set + at];
+        key.flow = header.flow;
+        if key.slot == Key::FREE {
+            key.slot = self.slots.len() as u32;
+            self.slots.push(Slot::default());
+        }
+        self.slots[key.slot as usize] = Slot::default();
+        Some(key.slot)
     }
 }
 
@@ -212,74 +262,84 @@ mod tests {
 
     fn header(ms: u64, flow: u64, timestamps: Option<(u64, u64)>) -> Header {
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
-        Header { now: Time::from_nanos(ms * MS), ahead: Duration::ZERO, flow, syn: false, timestamps }
+        Header { now: Time::from_nanos(ms * MS), flow, timestamps }
     }
 
-    fn syn(ms: u64, flow: u64) -> Header {
-        Header { syn: true, ..header(ms, flow, None) }
+    /// A router to which packets come whose queue is empty.
+    impl RttEstimator {
+        fn syn(&mut self, ms: u64, flow: u64) -> u16 {
+            self.from_sender(&header(ms, flow, None), true, Duration::ZERO)
+        }
+
+        fn data(&mut self, header: Header) -> u16 {
+            self.from_sender(&header, false, Duration::ZERO)
+        }
     }
 
     #[test]
     fn the_handshake_gives_the_first_estimate() {
         let mut router = RttEstimator::new(8);
-        assert_eq!(router.from_sender(&syn(1000, 1)), 0);
-        assert_eq!(router.from_sender(&header(1123, 1, None)), 123);
-        assert_eq!(router.from_sender(&header(9000, 1, None)), 123, "nothing else is known");
-        assert_eq!(router.from_sender(&header(9000, 2, None)), 0, "the router did not see its handshake");
+        assert_eq!(router.syn(1000, 1), 0);
+        assert_eq!(router.data(header(1123, 1, None)), 123);
+        assert_eq!(router.data(header(9000, 1, None)), 123, "nothing else is known");
+        assert_eq!(router.data(header(9000, 2, None)), 0, "the router did not see its handshake");
     }
 
     #[test]
     fn a_repeated_syn_counts_from_the_last_one() {
         let mut router = RttEstimator::new(8);
-        router.from_sender(&syn(0, 1));
-        router.from_sender(&syn(1000, 1));
-        assert_eq!(router.from_sender(&header(1090, 1, None)), 90);
-        router.from_sender(&syn(5000, 1));
-        assert_eq!(router.from_sender(&header(5200, 1, None)), 200, "a new connection starts without an estimate");
+        router.syn(0, 1);
+        router.syn(1000, 1);
+        assert_eq!(router.data(header(1090, 1, None)), 90);
+        router.syn(5000, 1);
+        assert_eq!(router.data(header(5200, 1, None)), 200, "a new connection starts without an estimate");
     }
 
     #[test]
     fn timestamps_and_echoes_give_the_time_to_each_end() {
         let mut router = RttEstimator::new(8);
-        router.from_sender(&header(100, 1, Some((95, 0))));
+        router.data(header(100, 1, Some((95, 0))));
         router.from_receiver(&header(130, 1, Some((7, 95))));
-        assert_eq!(router.from_sender(&header(175, 1, Some((170, 7)))), 30 + 45);
+        assert_eq!(router.data(header(175, 1, Some((170, 7)))), 30 + 45);
         router.from_receiver(&header(245, 1, Some((8, 170))));
         // The queue has grown, and the sender waits for its window.
-        assert_eq!(router.from_sender(&header(345, 1, Some((340, 8)))), 70 + 45);
+        assert_eq!(router.data(header(345, 1, Some((340, 8)))), 70 + 45);
     }
 
     #[test]
     fn the_mean_wait_in_the_routers_own_queue_is_added_and_not_stored() {
-        let behind = |wait: u64, header: Header| Header { ahead: Duration::from_millis(wait), ..header };
         let mut router = RttEstimator::new(8);
-        router.from_sender(&behind(80, syn(0, 1)));
-        assert_eq!(router.from_sender(&behind(80, header(120, 1, None))), 40 + 80, "the handshake took 40 ms without the queue");
-        assert_eq!(router.from_sender(&header(130, 1, None)), 40 + 80, "within a round-trip time nothing counts");
-        assert_eq!(router.from_sender(&header(240, 1, None)), 40 + 70, "an eighth of the way to an empty queue (rfc6298#2)");
+        router.from_sender(&header(0, 1, None), true, Duration::from_millis(80));
+        assert_eq!(
+            router.from_sender(&header(120, 1, None), false, Duration::from_millis(80)),
+            40 + 80,
+            "the handshake took 40 ms without the queue"
+        );
+        assert_eq!(router.data(header(130, 1, None)), 40 + 80, "within a round-trip time nothing counts");
+        assert_eq!(router.data(header(240, 1, None)), 40 + 70, "an eighth of the way to an empty queue (rfc6298#2)");
         for round in 1..100 {
-            router.from_sender(&header(240 + 120 * round, 1, None));
+            router.data(header(240 + 120 * round, 1, None));
         }
-        assert_eq!(router.from_sender(&header(20_000, 1, None)), 40, "what the first packet met is forgotten");
+        assert_eq!(router.data(header(20_000, 1, None)), 40, "what the first packet met is forgotten");
     }
 
     #[test]
     fn a_queue_that_grows_for_a_moment_does_not_lengthen_the_estimate_at_once() {
         let mut router = RttEstimator::new(8);
-        router.from_sender(&syn(0, 1));
-        assert_eq!(router.from_sender(&header(40, 1, None)), 40);
-        let full = Header { ahead: Duration::from_millis(160), ..header(80, 1, None) };
-        assert_eq!(router.from_sender(&full), 40 + 20, "as the sender's own smoothed time would be");
+        router.syn(0, 1);
+        assert_eq!(router.data(header(40, 1, None)), 40);
+        let wait = Duration::from_millis(160);
+        assert_eq!(router.from_sender(&header(80, 1, None), false, wait), 40 + 20, "as the sender's own smoothed time would be");
     }
 
     #[test]
     fn an_echo_of_a_later_timestamp_gives_no_sample() {
         let mut router = RttEstimator::new(8);
-        router.from_sender(&header(0, 1, Some((1, 0))));
+        router.data(header(0, 1, Some((1, 0))));
         router.from_receiver(&header(500, 1, Some((9, 2))));
-        assert_eq!(router.from_sender(&header(510, 1, Some((3, 9)))), 0);
+        assert_eq!(router.data(header(510, 1, Some((3, 9)))), 0);
         router.from_receiver(&header(540, 1, Some((10, 3))));
-        assert_eq!(router.from_sender(&header(560, 1, Some((4, 10)))), 40, "30 to the receiver and 10 to the sender, measured before");
+        assert_eq!(router.data(header(560, 1, Some((4, 10)))), 40, "30 to the receiver and 10 to the sender, measured before");
     }
 
     #[test]
@@ -288,9 +348,9 @@ mod tests {
         let mut last = 0;
         for i in 0..100 {
             let (at, back, stamp) = (1000 * i, if i < 10 { 20 } else { 50 }, 10 * i);
-            router.from_sender(&header(at, 1, Some((stamp + 1, stamp))));
+            router.data(header(at, 1, Some((stamp + 1, stamp))));
             router.from_receiver(&header(at + 10, 1, Some((stamp + 2, stamp + 1))));
-            last = router.from_sender(&header(at + 10 + back, 1, Some((stamp + 3, stamp + 2))));
+            last = router.data(header(at + 10 + back, 1, Some((stamp + 3, stamp + 2))));
             router.from_receiver(&header(at + 20 + back, 1, Some((stamp + 4, stamp + 3))));
             if i == 15 {
                 assert_eq!(last, 30, "the shorter time still counts");
@@ -303,16 +363,16 @@ mod tests {
     fn a_full_set_has_no_slot_for_a_new_flow_until_one_is_idle() {
         let mut router = RttEstimator::new(4);
         for flow in 0..4 {
-            router.from_sender(&syn(flow, flow));
-            assert_eq!(router.from_sender(&header(flow + 50, flow, None)), 50);
+            router.syn(flow, flow);
+            assert_eq!(router.data(header(flow + 50, flow, None)), 50);
         }
-        router.from_sender(&syn(100, 9));
-        assert_eq!(router.from_sender(&header(150, 9, None)), 0);
-        assert_eq!(router.from_sender(&header(150, 3, None)), 50, "the other flows keep their slots");
-        router.from_sender(&syn(2060, 9));
-        assert_eq!(router.from_sender(&header(2100, 9, None)), 40);
-        assert_eq!(router.from_sender(&header(2100, 3, None)), 50, "the slot of the flow that was idle longest is free");
-        assert_eq!(router.memory(), 4 * size_of::<Slot>());
+        router.syn(100, 9);
+        assert_eq!(router.data(header(150, 9, None)), 0);
+        assert_eq!(router.data(header(150, 3, None)), 50, "the other flows keep their slots");
+        router.syn(2060, 9);
+        assert_eq!(router.data(header(2100, 9, None)), 40);
+        assert_eq!(router.data(header(2100, 3, None)), 50, "the slot of the flow that was idle longest is free");
+        assert_eq!(router.memory(), 4 * (size_of::<Key>() + size_of::<Slot>()));
     }
 
     proptest! {
@@ -323,9 +383,9 @@ mod tests {
             let (mut router, mut now) = (RttEstimator::new(4), 0);
             for (gap, flow, forward, syn, stamp, echo) in packets {
                 now += gap;
-                let seen = Header { syn, ..header(now, flow, (stamp > 10).then_some((stamp, echo))) };
+                let seen = header(now, flow, (stamp > 10).then_some((stamp, echo)));
                 if forward {
-                    prop_assert!(u64::from(router.from_sender(&seen)) <= 2 * now);
+                    prop_assert!(u64::from(router.from_sender(&seen, syn, Duration::ZERO)) <= 2 * now);
                 } else {
                     router.from_receiver(&seen);
                 }

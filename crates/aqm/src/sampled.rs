@@ -79,6 +79,10 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         }
     }
 
+    fn ignores_backlog(&self) -> bool {
+        self.gate.ignores_backlog()
+    }
+
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.tally.departed_packets += 1;
         self.tally.departed_bytes += u64::from(departure.size);

@@ -52,6 +52,9 @@ impl Rate {
     /// train of packets.
     #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
+        if let Some(nanobits) = bytes.checked_mul(NANOBITS_PER_BYTE) {
+            return Duration::from_nanos(nanobits / self.0);
+        }
         u64::try_from(u128::from(bytes) * u128::from(NANOBITS_PER_BYTE) / u128::from(self.0)).map_or(Duration::MAX, Duration::from_nanos)
     }
 }

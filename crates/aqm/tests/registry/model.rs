@@ -131,13 +131,24 @@ fn every_algorithm_survives_hours_without_packets_and_bursts_without_a_gap() {
     }
 }
 
-/// Shows every departure to an algorithm, even if it does not ask for them.
+/// What an algorithm is shown besides what it asks for.
+#[derive(Clone, Copy, PartialEq)]
+enum More {
+    /// Every departure.
+    Departures,
+    /// Another backlog as packets arrive.
+    Backlog,
+}
+
+/// An algorithm that is shown more.
 #[derive(Clone)]
-struct Shown(AnyAqm);
+struct Shown(AnyAqm, More);
 
 impl Aqm for Shown {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        self.0.on_enqueue(arrival, backlog, random)
+        let Backlog { packets, bytes, idle_since } = *backlog;
+        let other = Backlog { packets: 3 * packets + 5, bytes: 3 * bytes + 5_000, idle_since };
+        self.0.on_enqueue(arrival, if self.1 == More::Backlog { &other } else { backlog }, random)
     }
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.0.on_dequeue(departure, sojourn, backlog, random)
@@ -176,7 +187,8 @@ impl Aqm for Shown {
         self.0.on_update(now, backlog);
     }
     fn needs(&self) -> Needs {
-        Needs { departures: true, ..self.0.needs() }
+        let needs = self.0.needs();
+        Needs { departures: needs.departures || self.1 == More::Departures, ..needs }
     }
     fn probability(&self) -> Option<Probability> {
         self.0.probability()
@@ -187,9 +199,23 @@ impl Aqm for Shown {
 fn an_algorithm_that_reads_departures_asks_for_them() {
     for entry in entries() {
         let build = || (entry.default)().build(&link()).unwrap();
-        let shown = workload(AnyAqm::Custom(Box::new(Shown(build()))), 1);
+        let shown = workload(AnyAqm::Custom(Box::new(Shown(build(), More::Departures))), 1);
         assert!(workload(build(), 1) == shown, "{}: its needs() must say `departures`", entry.name);
     }
+}
+
+#[test]
+fn an_algorithm_that_ignores_the_backlog_that_arrivals_meet_does_the_same_with_another() {
+    let mut others = Vec::new();
+    for entry in entries() {
+        let build = || (entry.default)().build(&link()).unwrap();
+        let same = workload(AnyAqm::Custom(Box::new(Shown(build(), More::Backlog))), 1) == workload(build(), 1);
+        assert!(same || !build().ignores_backlog(), "{}: its ignores_backlog() must say no", entry.name);
+        if !same {
+            others.push(entry.name);
+        }
+    }
+    assert!(["led", "red"].iter().all(|name| others.contains(name)), "{others:?}");
 }
 
 #[test]

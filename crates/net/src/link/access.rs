@@ -3,7 +3,7 @@
 //! An access link is a FIFO with a limit, a rate and a delay like any link, and just as exact. But it keeps only what the next
 //! packet needs, so that a hundred thousand flows have room for four of them each.
 
-use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
+use super::tie_break::{LastDeparture, arrival_is_first};
 use super::transmitter::sends_apart;
 use crate::contention::Order;
 use crate::prefetch::prefetch;
@@ -272,10 +272,10 @@ impl AccessLinks {
         }
     }
 
-    /// The transit time over this link of a packet of `size` bytes that arrives at `now`.
+    /// The transit time over this link of a packet of `size` bytes.
     #[inline]
-    pub fn transit_time(&self, link: usize, size: u32, now: Time) -> Duration {
-        TransitTimes { rate: self.rate_of(link), delay: self.links[link].delay, ..TransitTimes::default() }.of(size, now)
+    pub fn transit_time(&self, link: usize, size: u32) -> Duration {
+        self.links[link].delay + self.rate_of(link).map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
     }
 
     /// Sends a packet of `size` bytes at `now`, if the link is idle and its last packet was as large: when it arrives at the other end.

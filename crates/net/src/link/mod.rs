@@ -226,18 +226,6 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Whether the router before it reads headers.
-    pub(crate) fn reads_headers(&self) -> bool {
-        self.updates.router.is_some()
-    }
-
-    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
-    pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
-        if let Some(router) = &mut self.updates.router {
-            router.note_ack(now, time, packet);
-        }
-    }
-
     /// Whether its discipline uses the number of active flows.
     #[inline]
     pub fn counts_flows(&self) -> bool {
@@ -370,15 +358,6 @@ impl<P: Packet> Link<P> {
                 }
                 Err(reason) => Offer::Dropped(reason),
             },
-        }
-    }
-
-    /// Shows a packet to the router, which knows how much waits ahead of it.
-    #[inline(never)]
-    fn read_headers(&mut self, now: Time, packet: &mut P) {
-        let ahead = self.queue.delay(now, &self.transmitter);
-        if let Some(router) = &mut self.updates.router {
-            router.forward(now, ahead, packet);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The router before a link, which reads headers to find out what the link's queue asks for.
 
+use super::Link;
 use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -39,7 +40,7 @@ impl Router {
     pub fn forward(&mut self, now: Time, ahead: Duration, packet: &mut impl Packet) {
         let Some(headers) = packet.headers().filter(|headers| headers.direction == Direction::ToReceiver) else { return };
         self.read_noted(now);
-        let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&Header { ahead, ..header(now, &headers) }));
+        let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&header(now, &headers), headers.syn, ahead));
         if !packet.has_data() {
             return;
         }
@@ -92,9 +93,32 @@ impl Router {
     }
 }
 
+impl<P: Packet> Link<P> {
+    /// Whether the router before it reads headers.
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.updates.router.is_some()
+    }
+
+    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
+    pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
+        if let Some(router) = &mut self.updates.router {
+            router.note_ack(now, time, packet);
+        }
+    }
+
+    /// Shows a packet to the router, which knows how much waits ahead of it.
+    #[inline(never)]
+    pub(super) fn read_headers(&mut self, now: Time, packet: &mut P) {
+        let ahead = self.queue.delay(now, &self.transmitter);
+        if let Some(router) = &mut self.updates.router {
+            router.forward(now, ahead, packet);
+        }
+    }
+}
+
 #[inline]
 fn header(now: Time, headers: &Headers) -> Header {
-    Header { now, ahead: Duration::ZERO, flow: headers.connection, syn: headers.syn, timestamps: headers.timestamps }
+    Header { now, flow: headers.connection, timestamps: headers.timestamps }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl<P: Packet> Network<P> {
     #[cold]
     pub(super) fn transit_time(&self, now: Time, at: u32, packet: &P) -> Duration {
         match self.upstream(at) {
-            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
+            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size()),
             HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
             // Its host has just sent it, because of a timer or of a packet that started long before.
             HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) | HopTarget::Reading(_) => Duration::MAX,

@@ -50,7 +50,8 @@ impl<P: Packet> Network<P> {
     /// A packet comes out of a link at `time`: lets the routers that read it note it. Gives when it goes on, which is at once.
     #[inline(never)]
     pub(super) fn note_for_readers(&mut self, link: usize, time: Time, packet: &P) -> Time {
-        for &reader in self.readers.get(link).into_iter().flatten() {
+        let Some(readers) = self.readers.get(link) else { return time };
+        for &reader in readers {
             self.links[reader as usize].note_ack(self.now, time, packet);
         }
         time
