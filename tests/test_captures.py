@@ -143,6 +143,19 @@ def test_a_handshake_tells_of_the_whole_segment_whatever_its_options(tmp_path: P
     assert {each["tcp.options.mss_val"] for each in first} == {"1460"}
 
 
+@tool
+@pytest.mark.parametrize("option", ["off", "recommended", "minimum", "full"])
+def test_the_ack_that_ends_a_handshake_has_the_option_where_any_packet_has_it(tmp_path: Path, option: str) -> None:
+    file = tmp_path / "run.pcapng"
+    l4s = {"profile": "linux", "ecn": "l4s", "accecn_option": option, "control": {"cc": "prague"}}
+    queue = '{ aqm = "dualpi2", ecn = true }'
+    sj.run(scenario(queue).set("tcp", l4s), seed=1, pcap=file, pcap_hosts=["bulk/0:sender"], pcap_links=[])
+    syn_ack, first, second = tshark(file, "tcp.option_kind", "tcp.len", only="tcp.flags.ack == 1")[:3]
+    assert first["tcp.len"] == "0" < second["tcp.len"]
+    has = ["174" in each["tcp.option_kind"].split(",") for each in (syn_ack, first, second)]
+    assert has == [option != "off", option != "off", option == "full"]
+
+
 def kinds(packets: list[dict[str, str]]) -> set[tuple[str, str]]:
     """What a sender sends and gets, each kind with the ECN fields that it has."""
     found, sent = set(), 0

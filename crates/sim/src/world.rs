@@ -395,9 +395,11 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// The least bytes that a packet may have: those of a header where all flows are TCP.
+/// The least bytes that a packet may have: those of a header without AccECN's option where all flows are TCP.
 fn least_packet(config: &WorldConfig<'_>) -> u32 {
-    let of_flow = |flow: &Planned| flow.stack.and_then(|stack| config.stacks.get(stack as usize)).map_or(1, |stack| stack.header);
+    let of_flow = |flow: &Planned| {
+        flow.stack.and_then(|stack| config.stacks.get(stack as usize)).map_or(1, |stack| stack.header - stack.accecn_room())
+    };
     config.flows.iter().map(of_flow).min().unwrap_or(1)
 }
 

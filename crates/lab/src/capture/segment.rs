@@ -68,8 +68,9 @@ impl Connection {
         self.receiver_closed |= back && packet.has(flag::FIN);
         let (seq, ack) = if back { self.numbers_back(packet) } else { self.numbers_forward(packet) };
         let opens = packet.has(flag::SYN);
-        // A sender of data gets none, and says so where each segment has the option; the first segment has no room for it.
-        let sender_has = !back && !opens && options.accecn_room() > 0;
+        // A sender of data gets none, and says so in its first ACK, or where each segment has the option; a SYN has none.
+        let ends_handshake = packet.has(flag::ACK) && packet.seq == 0 && options.accecn_of_first_ack() > 0;
+        let sender_has = !back && !opens && (ends_handshake || options.accecn_room() > 0);
         let counts = if sender_has { Some(ByteCounts::START) } else { carried.byte_counts };
         let fields: Vec<u32> = counts.iter().flat_map(ByteCounts::fields).collect();
         let header = Tcp {
@@ -121,6 +122,8 @@ fn flags(packet: &Packet, options: &TcpOptions) -> u16 {
     let ecn = match (syn, back) {
         (true, false) if options.ecn.is_accurate() => bit::AE | bit::CWR | bit::ECE,
         (true, false) if options.ecn.is_on() => bit::CWR | bit::ECE,
+        // A server that has to answer a third time does so as one that knows no ECN (rfc9768#3.2.3.2.2).
+        (true, true) if agreed.is_accurate() && packet.flags & flag::ACE == 0 => 0,
         (true, true) if agreed.is_accurate() => ace(if agreed == Choice::L4s { SYN_SCALABLE } else { SYN_UNMARKED }),
         (true, true) if agreed.is_on() => bit::ECE,
         (true, _) => 0,

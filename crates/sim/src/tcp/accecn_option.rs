@@ -1,9 +1,12 @@
 //! `AccECN`'s option: counts of the bytes that arrived with each mark (rfc9768#3.2.3), as the receiver sends them and as the sender reads
 //! them.
 //!
-//! The path lets it through: one that strips it is one with `accecn_option = "off"`, for both hosts do without it then
-//! (rfc9768#3.2.3.2). With "minimum" and "full" it is as in Linux (`tcp_options_fit_accecn`, `tcp_accecn_process_option`): three fields,
-//! ECT(1) first, and fewer where SACK blocks need the room.
+//! With "minimum" and "full" it is as in Linux (`tcp_options_fit_accecn`, `tcp_accecn_process_option`): three fields, ECT(1) first, and
+//! fewer where SACK blocks need the room.
+//!
+//! A path may drop packets with it (rfc9768#3.2.3.2.2): a SYN-ACK that is sent again has none, and a receiver to which a segment comes for
+//! the third time, after two ACKs with the option, sends it no more. In Linux a host that got no option sends none, so after a SYN-ACK
+//! without it ACKs have none; by the RFC they have. A path that strips it is one with `accecn_option = "off"`.
 
 use sojourn_aqm::Ecn;
 use sojourn_spec::tcp::{AccEcnOption, TcpOptions};
@@ -140,7 +143,14 @@ pub struct ByteCounter {
     /// ACKs that are to have an option.
     demand: u8,
     last_sent: Time,
+    syn_acks: u8,
     syn_ack_sent: Option<Time>,
+    /// The byte at which the duplicate begins that the next ACK reports, and that which the last reported beside the option (Linux
+    /// `accecn_opt_sent_w_dsack`).
+    duplicate: Option<u64>,
+    reported: Option<u64>,
+    /// No option is sent any more.
+    fails: bool,
     /// The round trip of the handshake; zero without one.
     rtt: Duration,
 }
@@ -162,7 +172,11 @@ impl ByteCounter {
                 last: Ecn::NotEct,
                 demand: 0,
                 last_sent: Time::ZERO,
+                syn_acks: 0,
                 syn_ack_sent: None,
+                duplicate: None,
+                reported: None,
+                fails: false,
                 rtt: Duration::ZERO,
             })
         })
@@ -189,7 +203,8 @@ impl ByteCounter {
     /// Whether an ACK that is sent now has the option.
     fn is_due(&self, now: Time, syn: bool) -> bool {
         match self.mode {
-            _ if syn => true,
+            _ if syn => self.syn_acks == 1,
+            _ if self.fails => false,
             AccEcnOption::Off => false,
             AccEcnOption::Recommended => self.news,
             AccEcnOption::Minimum => self.demand > 0 || now.since(self.last_sent) * BEACONS >= self.rtt,
@@ -214,12 +229,32 @@ impl ByteCounter {
         Fit::new(wanted, fields_for(self.untold, ect1_first), blocks, self.timestamps)
     }
 
+    /// The segment that begins with this byte arrives once more. If the last ACK said so too, and had the option, that was lost as the first
+    /// was (Linux `tcp_rcv_spurious_retrans`).
+    pub fn on_duplicate(&mut self, start: u64) {
+        self.fails |= self.reported == Some(start);
+        self.duplicate = Some(start);
+    }
+
+    /// Whether its SYN-ACKs have an ACE field of zeros: from the third on (rfc9768#3.2.3.2.2).
+    pub fn hides_ecn(&self) -> bool {
+        self.syn_acks > 2
+    }
+
+    /// A SYN-ACK is sent now. Where one is sent again the client gets no option, and in Linux it sends none then.
+    fn on_syn_ack(&mut self, now: Time) {
+        self.syn_ack_sent = Some(now);
+        self.syn_acks = self.syn_acks.saturating_add(1);
+        self.fails |= self.syn_acks > 1 && self.mode != AccEcnOption::Recommended;
+    }
+
     /// An ACK is sent now, which has so many SACK blocks to tell.
     pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
         if syn {
-            self.syn_ack_sent = Some(now);
+            self.on_syn_ack(now);
         }
         let due = self.is_due(now, syn);
+        self.reported = self.duplicate.take().filter(|_| due);
         self.news = false;
         let (ect1_first, wanted) = self.wanted(syn);
         let fit = if due { self.fit(wanted, ect1_first, blocks) } else { None };
@@ -232,28 +267,40 @@ impl ByteCounter {
     }
 }
 
+/// From so many bytes without an option on, a first one says nothing: a counter may have gone round (Linux `tcp_accecn_process_option`).
+const LATEST_FIRST: u32 = (1 << 23) - 1;
+
 /// What a sender knows of the counters (Linux `tcp_accecn_process_option`).
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader {
     counts: [u32; COUNTERS],
+    /// Bytes that were delivered before the first option; `None` after it.
+    before_first: Option<u32>,
     /// The counter that an ACK without an option is taken to count in: the last that changed alone.
     estimate: Option<usize>,
 }
 
 impl ByteReader {
     /// A reader at the start of a connection.
-    pub const NEW: ByteReader = ByteReader { counts: START, estimate: None };
+    pub const NEW: ByteReader = ByteReader { counts: START, before_first: Some(0), estimate: None };
 
     /// The marked bytes that an ACK tells of, which delivers so many; `None` where the counters are not clear.
     pub fn read(&mut self, option: Option<&ByteCounts>, delivered: u32) -> Option<u32> {
         let before = self.counts[CE];
+        let option = option.filter(|_| self.before_first.is_none_or(|bytes| bytes < LATEST_FIRST));
         let clear = match (option, self.estimate) {
-            (Some(option), _) => self.take(option),
+            (Some(option), _) => {
+                self.before_first = None;
+                self.take(option)
+            }
             (None, Some(counter)) => {
                 self.counts[counter] = self.counts[counter].wrapping_add(delivered);
                 true
             }
-            (None, None) => false,
+            (None, None) => {
+                self.before_first = self.before_first.map(|bytes| bytes.saturating_add(delivered));
+                false
+            }
         };
         clear.then(|| self.counts[CE].wrapping_sub(before))
     }

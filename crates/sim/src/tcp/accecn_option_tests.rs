@@ -21,7 +21,7 @@ fn sent(receiver: &mut ByteCounter, ms: u64) -> Option<(u8, u32)> {
 /// The example of rfc9768#A.1.
 #[test]
 fn a_field_that_has_gone_round_is_read_as_the_least_step_ahead() {
-    let mut reader = ByteReader { counts: [1, 33_554_433, 1], estimate: Some(CE) };
+    let mut reader = ByteReader { counts: [1, 33_554_433, 1], before_first: None, estimate: Some(CE) };
     assert_eq!(reader.read(Some(&counts([1, 1461, 1])), 1460), Some(1460));
     assert_eq!(reader.counts[CE], 33_555_893);
 }
@@ -36,6 +36,17 @@ fn an_ack_without_an_option_counts_in_the_counter_that_changed_alone_until_an_op
     // It had been ECT(1): the estimate was too high by 500.
     assert_eq!(reader.read(Some(&counts([1, 2000, 1501])), 0), None);
     assert_eq!((reader.counts, reader.estimate), ([1, 2000, 1501], None));
+}
+
+/// A path that strips options for a while: Linux `tcp_accecn_process_option`.
+#[test]
+fn a_first_option_that_comes_when_counters_may_have_gone_round_is_not_read() {
+    for (bytes, is_read) in [(LATEST_FIRST - 1, true), (LATEST_FIRST, false)] {
+        let mut reader = ByteReader::NEW;
+        assert_eq!(reader.read(None, bytes), None);
+        assert_eq!(reader.read(Some(&counts([1, 3000, 1])), 3000), None, "which counter changed was not known before");
+        assert_eq!(reader.read(Some(&counts([1, 4000, 1])), 1000), is_read.then_some(1000), "{bytes}");
+    }
 }
 
 /// The examples of rfc9768#3.2.3.3, and those for ECT(1).

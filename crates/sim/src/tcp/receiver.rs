@@ -272,7 +272,9 @@ impl Receiver {
     #[inline(never)]
     fn count_marks(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
         if let Some(bytes) = self.bytes() {
-            bytes.on_packet(now, segment.ecn(), u32::from(segment.size) - params.header);
+            // The ACK of a handshake may have an option beyond the header of others.
+            let payload = if segment.has(flag::ACK) { 0 } else { u32::from(segment.size) - params.header };
+            bytes.on_packet(now, segment.ecn(), payload);
         }
         self.marks.take(segment)
     }
@@ -312,6 +314,9 @@ impl Receiver {
             self.policy().into_iter().for_each(|policy| policy.on_syn(now));
             *ack = self.ack(now, segment, flag::SYN, params, pool);
             ack.flags &= !flag::ECT;
+            if self.bytes().is_some_and(|bytes| bytes.hides_ecn()) {
+                ack.flags &= !flag::ACE;
+            }
             return Received { readable: 0, acks: true };
         }
         if segment.has(flag::ACK) {
@@ -375,10 +380,10 @@ impl Receiver {
             rcv_nxt: self.rcv_nxt,
             acknowledged: self.last_ack_sent,
         };
-        let Some(policy) = self.policy() else { return now };
         if duplicate && bytes.0 < bytes.1 {
-            policy.duplicate = Some(bytes);
+            self.on_duplicate(bytes);
         }
+        let Some(policy) = self.policy() else { return now };
         policy.on_segment(now, &arrival, params)
     }
 
@@ -399,13 +404,19 @@ impl Receiver {
             }
         } else if seq > self.rcv_nxt {
             let new = self.reassembly.get_or_insert_default().insert(seq, end, params.recovery == Recovery::Sack);
-            if let Some(policy) = self.policy()
-                && new == 0
-            {
-                policy.duplicate = Some((seq, end));
+            if new == 0 {
+                self.on_duplicate((seq, end));
             }
         }
         in_order
+    }
+
+    /// These bytes have arrived once more.
+    #[cold]
+    fn on_duplicate(&mut self, bytes: (u64, u64)) {
+        let Some(rules) = &mut self.rules else { return };
+        rules.policy.iter_mut().for_each(|policy| policy.duplicate = Some(bytes));
+        rules.bytes.iter_mut().for_each(|counter| counter.on_duplicate(bytes.0));
     }
 
     /// The timer expires at `now`: gives the delayed ACK or the window update.

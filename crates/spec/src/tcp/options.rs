@@ -279,6 +279,12 @@ impl TcpOptions {
         if has_option { LARGEST_ACCECN_OPTION } else { 0 }
     }
 
+    /// Bytes that it takes in the ACK that ends the handshake, beyond that (rfc9768#3.2.3.2.1).
+    pub fn accecn_of_first_ack(&self) -> u32 {
+        let has_option = self.accecn_option != AccEcnOption::Off && self.agreed_ecn().is_accurate();
+        if has_option { LARGEST_ACCECN_OPTION - self.accecn_room() } else { 0 }
+    }
+
     /// The options that a connection runs with: the header of its segments includes [`TcpOptions::accecn_room`], which their payload lacks
     /// (Linux `tcp_current_mss`).
     #[must_use]

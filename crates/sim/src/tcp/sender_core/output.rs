@@ -48,7 +48,8 @@ impl SenderCore {
     pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
         let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && call.params.marks_all());
         let flags = if is_on { flags | self.ect() } else { flags };
-        call.send(Packet { size: call.params.header as u16, flags, ..self.packet(seq, call.now) });
+        let option = if seq == 0 && flags & flag::ACK != 0 { call.params.accecn_of_first_ack() } else { 0 };
+        call.send(Packet { size: (call.params.header + option) as u16, flags, ..self.packet(seq, call.now) });
     }
 
     /// Sends the segment that starts at `seq`: a full one, or what the application has written. It is a retransmission if
