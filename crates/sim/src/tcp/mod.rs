@@ -11,6 +11,7 @@
 //! | `reassembly.rs` | what arrived above a gap, and the SACK blocks that report it |
 //! | `clock.rs` | what the receiver's clock shows |
 //! | `receive_window.rs` | the window that a receiver advertises |
+//! | `ack_rules.rs` | what a receiver has whose ACKs may wait, or tell more |
 //! | `ack_policy.rs` | when a receiver acknowledges, as in Linux |
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `wheel.rs` | when a timer of Linux expires |
@@ -31,6 +32,7 @@ mod accecn_option;
 mod accurate_ecn;
 mod ack_options;
 mod ack_policy;
+mod ack_rules;
 mod call;
 mod clock;
 mod delivered;

@@ -3,6 +3,7 @@
 use super::accecn_option::{ByteCounter, Told};
 use super::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 use super::ack_policy::{AckPolicy, Arrival};
+use super::ack_rules::AckRules;
 use super::clock::{clock, is_exact_clock};
 use super::mark_feedback::MarkFeedback;
 use super::reassembly::Reassembly;
@@ -12,7 +13,7 @@ use sojourn_aqm::Packet as _;
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
 use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 
 /// What a receiver does with a segment.
 #[derive(Clone, Copy, Debug)]
@@ -43,46 +44,6 @@ pub struct Receiver {
     last_ack_sent: u64,
     /// Where it does not acknowledge each segment at once with an unlimited window.
     rules: Option<Box<AckRules>>,
-}
-
-/// When ACKs are sent that may wait, and the window that they advertise.
-#[derive(Clone, Debug)]
-struct AckRules {
-    /// When a delayed ACK is due.
-    delayed_ack_due: Time,
-    /// The time of the receiver's pending timer event, or never.
-    armed: Time,
-    /// The window to advertise, where that is limited.
-    window: Option<Box<ReceiveWindow>>,
-    /// When to acknowledge, where that is more than the plain rules.
-    policy: Option<Box<AckPolicy>>,
-    /// The counts of bytes, where segments have `AccECN`'s option.
-    bytes: Option<Box<ByteCounter>>,
-}
-
-impl AckRules {
-    /// What these options ask for; `None` if they ask for nothing.
-    ///
-    /// # Errors
-    /// A parameter of the congestion controller is out of range.
-    fn new(params: &TcpOptions) -> Result<Option<Box<Self>>, ParamError> {
-        let (window, policy, bytes) = (ReceiveWindow::new(params)?, AckPolicy::new(params), ByteCounter::new(params));
-        let asked = params.delayed_ack.is_some() || window.is_some() || policy.is_some() || bytes.is_some();
-        Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy, bytes })))
-    }
-
-    /// An ACK may wait for so long, or for one that waits already.
-    fn delay(&mut self, now: Time, delay: Duration) {
-        if self.delayed_ack_due == Time::NEVER {
-            self.delayed_ack_due = now + delay;
-        }
-    }
-
-    fn memory(&self) -> usize {
-        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
-        let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());
-        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy + bytes
-    }
 }
 
 impl Default for Receiver {
@@ -381,7 +342,7 @@ impl Receiver {
             acknowledged: self.last_ack_sent,
         };
         if duplicate && bytes.0 < bytes.1 {
-            self.on_duplicate(bytes);
+            self.rules.iter_mut().for_each(|rules| rules.on_duplicate(bytes));
         }
         let Some(policy) = self.policy() else { return now };
         policy.on_segment(now, &arrival, params)
@@ -405,18 +366,10 @@ impl Receiver {
         } else if seq > self.rcv_nxt {
             let new = self.reassembly.get_or_insert_default().insert(seq, end, params.recovery == Recovery::Sack);
             if new == 0 {
-                self.on_duplicate((seq, end));
+                self.rules.iter_mut().for_each(|rules| rules.on_duplicate((seq, end)));
             }
         }
         in_order
-    }
-
-    /// These bytes have arrived once more.
-    #[cold]
-    fn on_duplicate(&mut self, bytes: (u64, u64)) {
-        let Some(rules) = &mut self.rules else { return };
-        rules.policy.iter_mut().for_each(|policy| policy.duplicate = Some(bytes));
-        rules.bytes.iter_mut().for_each(|counter| counter.on_duplicate(bytes.0));
     }
 
     /// The timer expires at `now`: gives the delayed ACK or the window update.

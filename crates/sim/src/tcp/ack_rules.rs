@@ -1,0 +1,56 @@
+//! What a receiver has that does not acknowledge each segment at once with an unlimited window.
+
+use super::accecn_option::ByteCounter;
+use super::ack_policy::AckPolicy;
+use super::receive_window::ReceiveWindow;
+use sojourn_cc::ParamError;
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::{Duration, Time};
+
+/// When ACKs are sent that may wait, and the window that they advertise.
+#[derive(Clone, Debug)]
+pub struct AckRules {
+    /// When a delayed ACK is due.
+    pub delayed_ack_due: Time,
+    /// The time of the receiver's pending timer event, or never.
+    pub armed: Time,
+    /// The window to advertise, where that is limited.
+    pub window: Option<Box<ReceiveWindow>>,
+    /// When to acknowledge, where that is more than the plain rules.
+    pub policy: Option<Box<AckPolicy>>,
+    /// The counts of bytes, where segments have `AccECN`'s option.
+    pub bytes: Option<Box<ByteCounter>>,
+}
+
+impl AckRules {
+    /// What these options ask for; `None` if they ask for nothing.
+    ///
+    /// # Errors
+    /// A parameter of the congestion controller is out of range.
+    pub fn new(params: &TcpOptions) -> Result<Option<Box<Self>>, ParamError> {
+        let (window, policy, bytes) = (ReceiveWindow::new(params)?, AckPolicy::new(params), ByteCounter::new(params));
+        let asked = params.delayed_ack.is_some() || window.is_some() || policy.is_some() || bytes.is_some();
+        Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy, bytes })))
+    }
+
+    /// An ACK may wait for so long, or for one that waits already.
+    pub fn delay(&mut self, now: Time, delay: Duration) {
+        if self.delayed_ack_due == Time::NEVER {
+            self.delayed_ack_due = now + delay;
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
+        let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());
+        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy + bytes
+    }
+
+    /// These bytes have arrived once more.
+    #[cold]
+    pub fn on_duplicate(&mut self, bytes: (u64, u64)) {
+        self.policy.iter_mut().for_each(|policy| policy.duplicate = Some(bytes));
+        self.bytes.iter_mut().for_each(|counter| counter.on_duplicate(bytes.0));
+    }
+}
