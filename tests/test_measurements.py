@@ -55,7 +55,7 @@ traffic = { kind = "transfers", every = "200 ms", size_mean = "10 kB" }
 tcp = { control = { cc = "prague" }, ecn = "l4s" }
 
 [trace]
-queue = { links = ["bottleneck"], every = "100 ms" }
+queue = { links = ["bottleneck", "dual"], every = "100 ms" }
 cwnd = { flows = ["bulk/0"], every = "100 ms" }
 throughput = { links = ["bottleneck"], flows = ["bulk/0"], every = "1 s" }
 rtt = { flows = ["bulk/0"] }

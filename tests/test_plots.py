@@ -108,6 +108,59 @@ def test_drops_marks_and_retransmissions_are_counted_over_time():
     ]
 
 
+@pytest.fixture(scope="module")
+def two_queues():
+    """A dual queue with a scalable and a classic group, whose names are not in the order of the scenario."""
+    from conftest import DUMBBELL
+
+    scenario = sj.load(DUMBBELL).set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True}).set("duration", "10 s")
+    scalable, classic = {**scenario["flows"][0], "count": 1}, {**scenario["flows"][0], "count": 1, "name": "classic"}
+    scenario["flows"] = [
+        {**scalable, "name": "scalable", "tcp": {"control": {"cc": "prague"}, "ecn": "l4s"}},
+        {**classic, "tcp": {"control": {"cc": "cubic"}, "ecn": True}},
+    ]
+    traced = {"links": ["bottleneck"]}
+    trace = {"queue": {**traced, "every": "10 ms"}, "signals": traced, "rtt": {"flows": ["*"]}}
+    return sj.run(scenario.set("trace", trace), seed=1)
+
+
+def test_both_queues_of_a_dual_queue_are_drawn_below_the_whole(two_queues):
+    panels = two_queues.plot.panels()["queue"]
+    assert [draw.__name__ for draw in panels] == ["queue", "subqueues", "delay", "probability"]
+    lines = {line.get_label(): line.get_ydata() for line in two_queues.plot.subqueues().lines}
+    assert set(lines) == {"bottleneck/low-latency", "bottleneck/classic"}
+    assert sum(lines.values()) == pytest.approx(two_queues.series["queue/bottleneck"]["packets"])
+    assert max(lines["bottleneck/low-latency"]) > 0
+    drawn = {axes.get_ylabel(): axes for axes in two_queues.plot()}
+    legend = drawn["packets in each queue"].get_legend()
+    assert {"bottleneck/low-latency", "bottleneck/classic"} <= {text.get_text() for text in legend.get_texts()}
+    assert drawn["queuing delay (ms)"].get_legend() is None  # its line is that of the panel on top
+
+
+def test_marks_are_counted_for_each_group_link_or_flow(two_queues):
+    signals, flows = two_queues.series["signals/bottleneck"], two_queues["flows"]
+    counts = {
+        flow["group"]: int(((signals["cause"] == 4) & (signals["flow"] == i)).sum()) for i, flow in enumerate(flows)
+    }
+    ways = (None, "link", "group", "flow")
+    last = {by: {line.get_label(): line.get_ydata()[-1] for line in two_queues.plot.marks(by=by).lines} for by in ways}
+    assert last[None] == last["group"] == counts
+    assert last["link"] == {"bottleneck": sum(counts.values())}
+    assert last["flow"] == {f"{group}/0": count for group, count in counts.items()}
+    with pytest.raises(sj.UserError, match='by: expected one of link, group, flow, got "queue"'):
+        two_queues.plot.drops(by="queue")
+
+
+def test_a_group_has_one_color_over_time_and_in_distributions(two_queues):
+    flows = {line.get_label().partition("/")[0]: line.get_color() for line in two_queues.plot.rtt().lines}
+    groups = {line.get_label(): line.get_color() for line in two_queues.plot.cdf("rtt").lines}
+    marks = {line.get_label(): line.get_color() for line in two_queues.plot.marks().lines}
+    assert list(groups) == ["scalable", "classic"]
+    assert flows == groups == marks
+    alone = two_queues.plot.cdf("rtt", names=["classic"]).lines[0]
+    assert alone.get_color() == groups["classic"]
+
+
 def test_a_flow_has_one_color_in_all_panels_of_controllers(controllers):
     windows = {line.get_label(): line.get_color() for line in controllers.plot.controller("cwnd").lines}
     assert controllers.plot.controller("trend_term").lines[0].get_color() == windows["back/0"] != windows["ftp/0"]

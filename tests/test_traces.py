@@ -6,6 +6,7 @@ import pytest
 import sojourn as sj
 from sojourn.errors import ScenarioError, UserError
 from sojourn.measures import column, series_kinds
+from source_tree import ROOT
 
 SCENARIO = """
 duration = "20 s"
@@ -155,6 +156,7 @@ def test_every_column_has_its_unit() -> None:
     assert column("throughput/ftp/0", "bps").unit == "bit/s"
     assert {kind.kind for kind in series_kinds()} == {
         "queue",
+        "subqueue",
         "cwnd",
         "throughput",
         "rtt",
@@ -185,3 +187,25 @@ def test_the_only_series_needs_no_name_and_several_are_named_in_the_error(dumbbe
     traced.set("trace.cwnd", {"flows": ["ftp/0"], "every": "1 s"})
     with pytest.raises(UserError, match="expected the name of one, cwnd/ftp/0, queue/bottleneck, got none"):
         sj.run(traced).to_pandas()
+
+
+@pytest.mark.parametrize("example", ["classes", "cake"])
+def test_the_queues_that_make_up_a_queue_are_traced_with_it(example):
+    scenario = sj.load(ROOT / "examples" / f"{example}.toml").set("duration", "10 s")
+    record = sj.run(scenario.set("trace", {"queue": {"links": ["*"], "every": "10 ms"}}), seed=1)
+    waited = 0.0
+    for link in record["links"]:
+        parts = link.get("classes", []) + link.get("queues", [])
+        tables = [record.series[f"subqueue/{link['name']}/{part['name']}"] for part in parts]
+        for part, table in zip(parts, tables, strict=True):
+            inside = table["t"] >= record["warmup_s"]
+            assert table["packets"][inside].max() <= part["queue"]["max"]
+            assert table["packets"][inside].mean() == pytest.approx(part["queue"]["mean"], rel=0.1, abs=0.2)
+            waited += table["packets"].sum()
+        for name in ("packets", "bytes") if tables else ():
+            whole = record.series[f"queue/{link['name']}"][name]
+            np.testing.assert_array_equal(sum(table[name] for table in tables), whole)
+    assert waited > 0
+    assert sum(name.startswith("subqueue/") for name in record.series) == sum(
+        len(link.get("classes", [])) + len(link.get("queues", [])) for link in record["links"]
+    )

@@ -2,7 +2,6 @@
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
-use sojourn_aqm::{AqmConfig, DualQueuing};
 use sojourn_link::Place;
 use sojourn_net::{ImpairmentStats, Link as Measured, LinkImpairment, Packet, SubqueueStats};
 use sojourn_scenario::plan::Plan;
@@ -90,7 +89,6 @@ fn level(weighted: &TimeWeighted) -> Level {
 
 fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span: f64) -> Link {
     let link = &run.links[at];
-    let names = planned.queue.iter().filter_map(|queue| queue.classes.as_ref()).flat_map(|classes| classes.names()).collect::<Vec<_>>();
     let stats = link.stats();
     let counters = &stats.counters;
     let queued = link.rate().is_some();
@@ -106,7 +104,10 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         impaired: (!impairments.is_empty()).then_some(impaired),
     };
     let dropped_total = counters.dropped() + impaired;
-    let named = |names: &[String]| stats.subqueues.iter().zip(names).map(|(did, name)| one_class(did, name, span)).collect();
+    let names = planned.queue.as_ref().map(|queue| queue.subqueues()).unwrap_or_default();
+    let parts = stats.subqueues.iter().zip(&names).map(|(did, name)| one_class(did, name, span)).collect();
+    let has_classes = planned.queue.as_ref().is_some_and(|queue| queue.classes.is_some());
+    let (classes, queues) = if has_classes { (parts, Vec::new()) } else { (Vec::new(), parts) };
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
@@ -124,17 +125,9 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         impairments,
         airtime: stats.turns.map(|turns| turns.airtime.as_secs_f64() / span),
         turns: stats.turns.map(|turns| turns.count),
-        classes: named(&names),
-        queues: if names.is_empty() { named(&queue_names(planned)) } else { Vec::new() },
+        classes,
+        queues,
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
-    }
-}
-
-/// The names of the queues that make up that of a link: the tins of CAKE, or the two of a dual queue.
-fn queue_names(planned: &Planned) -> Vec<String> {
-    match planned.queue.as_ref().map(|queue| &queue.aqm) {
-        Some(AqmConfig::Cake(params)) => params.diffserv.names().map(String::from).collect(),
-        _ => DualQueuing::NAMES.map(String::from).to_vec(),
     }
 }
 

@@ -5,7 +5,7 @@ use sojourn_cc::REGISTRY;
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::series::{
-    COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RETRANSMISSIONS, RTT, SIGNALS, WAIT,
+    COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RETRANSMISSIONS, RTT, SIGNALS, SUBQUEUE, WAIT,
 };
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
@@ -50,6 +50,11 @@ fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series)
         let Some(samples) = link.traced_queue() else { continue };
         let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
         series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
+        let parts = plan.links[index as usize].queue.iter().flat_map(|queue| queue.subqueues());
+        for (name, part) in parts.zip(&samples.subqueues) {
+            let columns = vec![part.packets.clone(), part.bytes.clone()];
+            series.insert(SUBQUEUE.name(&format!("{}/{name}", link.name())), SUBQUEUE.table(samples.t.clone(), columns));
+        }
     }
     for &index in plan.trace.throughput.iter().flat_map(|trace| &trace.links) {
         let link = &links[index as usize];

@@ -52,5 +52,5 @@ pub use packet::{Direction, Headers, Packet, packet_hash};
 pub use prefetch::prefetch;
 pub use sojourn_aqm::{AckHeader, Timestamps};
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use trace::{PacketWait, QueueTrace, ThroughputTrace};
+pub use trace::{PacketWait, QueueTrace, SubqueueTrace, ThroughputTrace};
 pub use window::Window;

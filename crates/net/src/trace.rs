@@ -4,6 +4,7 @@
 use crate::sent::Sent;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use sojourn_aqm::Subqueue;
 use sojourn_units::{Duration, Probability, Time};
 
 /// A queue sampled at equal steps.
@@ -22,6 +23,17 @@ pub struct QueueTrace {
     pub delay: Vec<f64>,
     /// The discipline's probability; NaN for one that has none.
     pub probability: Vec<f64>,
+    /// Each of the queues that make it up: classes, tins, or the two of a dual queue.
+    pub subqueues: Vec<SubqueueTrace>,
+}
+
+/// One of the queues that make up a sampled queue, at the same times.
+#[derive(Clone, Default, Debug)]
+pub struct SubqueueTrace {
+    /// Packets waiting.
+    pub packets: Vec<f64>,
+    /// Bytes waiting.
+    pub bytes: Vec<f64>,
 }
 
 impl QueueTrace {
@@ -35,16 +47,24 @@ impl QueueTrace {
             bytes: Vec::new(),
             delay: Vec::new(),
             probability: Vec::new(),
+            subqueues: Vec::new(),
         }
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, sample: &QueueSample) {
+    pub(crate) fn sample(&mut self, sample: &QueueSample, subqueues: impl Iterator<Item = Subqueue>) {
         self.t.push(self.next.as_secs_f64());
         self.packets.push(f64::from(sample.packets));
         self.bytes.push(sample.bytes as f64);
         self.delay.push(sample.delay.as_secs_f64());
         self.probability.push(sample.probability.map_or(f64::NAN, Probability::get));
+        for (at, part) in subqueues.enumerate() {
+            if at == self.subqueues.len() {
+                self.subqueues.push(SubqueueTrace::default());
+            }
+            self.subqueues[at].packets.push(f64::from(part.packets));
+            self.subqueues[at].bytes.push(part.bytes as f64);
+        }
         self.next += self.every;
     }
 }

@@ -51,6 +51,14 @@ pub const QUEUE: SeriesKind = SeriesKind {
     ],
 };
 
+/// The queues that make up that of a link, where it is traced.
+pub const SUBQUEUE: SeriesKind = SeriesKind {
+    kind: "subqueue",
+    of: "link>/<queue",
+    row: "a step of `every` in a class, a tin of CAKE, or one of the two of a dual queue",
+    columns: &[column("packets", "packets", "packets waiting in it"), column("bytes", "bytes", "bytes waiting in it")],
+};
+
 /// Congestion windows of flows.
 pub const CWND: SeriesKind = SeriesKind {
     kind: "cwnd",
@@ -154,7 +162,7 @@ pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
 
 /// Every kind of series.
 pub const SERIES: &[SeriesKind] =
-    &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
+    &[QUEUE, SUBQUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
 
 /// The variables of all registered congestion controllers, each with the controllers that have it: columns of [`CONTROLLER`] for their flows.
 pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {

@@ -288,6 +288,23 @@ fn traces_that_are_too_many_together() {
 }
 
 #[test]
+fn the_two_queues_of_a_dual_queue_are_traces_of_their_own() {
+    let check = |aqm: &str| {
+        let text = format!(
+            "duration = \"9 s\"\nlinks = [{{ name = \"up\", from = \"a\", to = \"b\", rate = \"1 Gbit/s\", queue = {{ aqm = \"{aqm}\" }} }}]\n\
+             [[flows]]\nname = \"udp\"\nfrom = \"a\"\nto = \"b\"\ntraffic = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\n\
+             [trace]\nqueue = {{ links = [\"*\"], every = \"1 us\" }}\nthroughput = {{ links = [\"*\"], every = \"1 us\" }}"
+        );
+        let checked = Document::from_toml("x.toml", &text).unwrap().check();
+        checked.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(check("pi2"), "");
+    // 9,000,001 rows of 5 numbers, of 3 for each queue, and of 2 for the throughput.
+    let said = check("dualpi2");
+    assert!(said.ends_with("trace.queue.every: expected traces of at most 100000000 numbers together, got 117000013"), "{said}");
+}
+
+#[test]
 fn media_that_nobody_shares_or_knows() {
     let old = "delay = \"10 ms\"\nq";
     let alone = BASE.replace(old, "delay = \"10 ms\"\nmedium = \"air\"\nq");

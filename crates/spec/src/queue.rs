@@ -3,9 +3,11 @@
 pub mod classes;
 
 use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use classes::Scheduler;
 use sojourn_aqm::algorithms::linux::Linux;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, Link, ParamError, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualQueuing, Link, ParamError, QueueController};
 use sojourn_units::{Amount, Duration, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
@@ -72,6 +74,18 @@ impl Queue {
     /// A droptail queue with this limit.
     pub fn droptail(limit: Amount) -> Self {
         Queue { options: QueueOptions { limit, ..QueueOptions::default() }, ..Queue::default() }
+    }
+
+    /// The names of the queues that make it up, in the order in which a network measures them: its classes, the tins of CAKE, or the two
+    /// of a dual queue.
+    pub fn subqueues(&self) -> Vec<String> {
+        match (&self.classes, &self.aqm) {
+            (Some(scheduler), _) => scheduler.names(),
+            (None, AqmConfig::Cake(params)) => params.diffserv.names().map(String::from).collect(),
+            (None, AqmConfig::DualPi2(_) | AqmConfig::DualQ(_)) => DualQueuing::NAMES.map(String::from).to_vec(),
+            (None, AqmConfig::Linux(_)) => self.in_kernel().ok().flatten().map(|own| own.subqueues()).unwrap_or_default(),
+            _ => Vec::new(),
+        }
     }
 
     /// The queues that have a discipline: this one, or that of each class.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import matplotlib as mpl
@@ -15,11 +17,12 @@ from sojourn.errors import UserError
 from sojourn.measures import series_columns
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
-from sojourn.plots.style import COLUMN, PAGE, RC, drawn_on, legend_beside, shown_figure, style_of
+from sojourn.plots.style import COLUMN, LINES, PAGE, RC, drawn_on, legend_beside, shown_figure, style_of
 from sojourn.traces import missing
 
 MANY = 8  # series that one panel shows
 PANEL = 1.9  # inches: the height of a panel over time
+NO_SERIES = ("ssthresh", "warm-up")  # labels of what is no series
 FAR = 2.0  # how far above the largest window a slow-start threshold may lie and still be shown
 
 
@@ -52,6 +55,7 @@ class Count(Curve):
 
 
 PACKETS = Curve("queue", "packets", "waiting packets")
+SUBQUEUES = Curve("subqueue", "packets", "packets in each queue")
 DELAY = Curve("queue", "delay_s", "queuing delay (ms)", 1e3)
 PROBABILITY = Curve("queue", "probability", "drop or mark probability (%)", 100.0)
 CWND = Curve("cwnd", "packets", "congestion window (packets)")
@@ -61,7 +65,18 @@ DROPS = Count("signals", "cause", "dropped packets", held=True, values=(0, 1, 2,
 MARKS = Count("signals", "cause", "marked packets", held=True, values=(4,))
 RETRANSMISSIONS = Count("retransmissions", "offset", "retransmitted segments", held=True)
 CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn beside cwnd
+FIGURE_OF = {"subqueue": "queue"}  # kinds of traces that stand in the figure of another
 Draw: TypeAlias = Callable[..., Axes]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line over time: its label and color, times in seconds and values, and how it is drawn."""
+
+    label: str
+    color: str
+    points: tuple[Array, Array]
+    dashes: str = "-"
 
 
 def _controller_curve(column: str) -> Curve:
@@ -76,14 +91,20 @@ def height_of(panels: Sequence[Draw]) -> float:
 
 
 def one_below_the_other(made: Figure, panels: Sequence[Draw]) -> list[Axes]:
-    """Draws panels over one time axis, under one title and with one legend; returns their axes."""
+    """Draws panels over one time axis and under one title; returns their axes.
+
+    A panel has a legend unless those above it have the same lines.
+    """
     grid: list[Axes] = list(made.subplots(len(panels), 1, squeeze=False, sharex=True).ravel())
+    above: set[str] = set()
     for i, (axes, draw) in enumerate(zip(grid, panels, strict=True)):
         draw(axes)
+        shown = {label for label in axes.get_legend_handles_labels()[1] if label not in NO_SERIES}
         if i > 0:
             axes.set_title("", loc="left")
-            if legend := axes.get_legend():
+            if (legend := axes.get_legend()) and shown <= above:
                 legend.remove()
+        above |= shown
         if i + 1 < len(panels):
             axes.set_xlabel("")
     return grid
@@ -93,7 +114,8 @@ class RecordPlots:
     """Plots of a record. Each draws on the axes `ax`, or on those of a new figure, and returns the axes.
 
     `names` chooses links or flows; by default all that were traced, at most eight. `record.plot()` draws all traces
-    over time, one below the other.
+    over time, one below the other. A group has one color, by its place in the scenario; where several flows of a group
+    were traced, each flow has its own.
     """
 
     def __init__(self, record: Run) -> None:
@@ -126,6 +148,7 @@ class RecordPlots:
         """What each kind of trace can be drawn as over time, where it has values."""
         known: list[tuple[Curve, Draw]] = [
             (PACKETS, self.queue),
+            (SUBQUEUES, self.subqueues),
             (DELAY, self.delay),
             (PROBABILITY, self.probability),
             (CWND, self.cwnd),
@@ -136,8 +159,11 @@ class RecordPlots:
             (RETRANSMISSIONS, self.retransmissions),
             *((_controller_curve(column), self._controller_panel(column)) for column in CONTROLLER),
         ]
-        kinds = dict.fromkeys(name.partition("/")[0] for name in self._record.series)
-        found = {kind: [draw for curve, draw in known if curve.kind == kind and self._there(curve)] for kind in kinds}
+        kinds = (name.partition("/")[0] for name in self._record.series)
+        found: dict[str, list[Draw]] = {FIGURE_OF.get(kind, kind): [] for kind in kinds}
+        for curve, draw in known:
+            if self._there(curve):
+                found[FIGURE_OF.get(curve.kind, curve.kind)].append(draw)
         return {kind: panels for kind, panels in found.items() if panels}
 
     def queue(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, unit: str = "packets") -> Axes:
@@ -153,6 +179,13 @@ class RecordPlots:
     def probability(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The probability of a drop or mark over time, in percent."""
         return self._lines(ax, PROBABILITY, names)
+
+    def subqueues(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
+        """What waits in each of the queues that make up that of a link, in packets over time (`trace.queue`).
+
+        These are the two of a dual queue, the tins of CAKE, or classes: `bottleneck/low-latency`.
+        """
+        return self._lines(ax, SUBQUEUES, names)
 
     def cwnd(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Congestion windows over time, in packets; slow-start thresholds are dashed.
@@ -187,13 +220,39 @@ class RecordPlots:
         self._legend(axes, len(axes.lines), "rtt", names)
         return axes
 
-    def drops(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """How many packets links have dropped, over time (`trace.signals`)."""
-        return self._lines(ax, DROPS, names)
+    def drops(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, by: str | None = None) -> Axes:
+        """How many packets links have dropped, over time (`trace.signals`).
 
-    def marks(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """How many packets links have marked, over time (`trace.signals`)."""
-        return self._lines(ax, MARKS, names)
+        `by` is what has a line: `"link"`, `"group"` or `"flow"`; by default groups where several lost packets.
+        """
+        return self._signals(ax, DROPS, names, by)
+
+    def marks(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, by: str | None = None) -> Axes:
+        """How many packets links have marked, over time (`trace.signals`); for `by` see `drops`."""
+        return self._signals(ax, MARKS, names, by)
+
+    def _signals(self, ax: Axes | None, curve: Count, names: Sequence[str] | None, by: str | None) -> Axes:
+        """Counts drops or marks of links, or of the groups or flows whose packets they were."""
+        if by not in (None, "link", "group", "flow"):
+            raise UserError.unknown("by", by, ("link", "group", "flow"))
+        shown = self._names(curve.kind, names)
+        owners = [str(flow["name" if by == "flow" else "group"]) for flow in self._record.get("flows")]
+        lines: dict[str, list[Line]] = {}
+        for link, dashes in zip(shown, itertools.cycle(LINES)):
+            table = self._record.series[f"{curve.kind}/{link}"]
+            rows = np.isin(table[curve.column], curve.values or ())
+            flows = table["flow"][rows].astype(int)
+            for owner in dict.fromkeys(owners[flow] for flow in np.unique(flows)):
+                own = rows.copy()
+                own[rows] = [owners[flow] == owner for flow in flows]
+                place = len(lines) if by == "flow" else self._groups.index(owner)
+                color = lines[owner][0].color if owner in lines else style_of(place).color
+                points = curve.points({key: column[own] for key, column in table.items()})
+                label = owner if len(shown) == 1 else f"{owner}, {link}"
+                lines.setdefault(owner, []).append(Line(label, color, points, dashes))
+        if by == "link" or (by is None and len(lines) < 2):
+            return self._lines(ax, curve, names)
+        return self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
 
     def retransmissions(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """How many segments flows have sent again, over time."""
@@ -256,7 +315,8 @@ class RecordPlots:
             }
             drawn = {name: each for name, each in found.items() if each is not None}
             for i, (name, each) in enumerate(drawn.items()):
-                distributions.draw(axes, each, i, name, complement)
+                place = self._groups.index(name) if name in self._groups else i
+                distributions.draw(axes, each, place, name, complement)
             distributions.finish(
                 axes, of, complement, list(drawn.values()), next(iter(drawn)) if len(drawn) == 1 else ""
             )
@@ -284,13 +344,34 @@ class RecordPlots:
                 raise UserError.unknown(f"traces of {kind}", name, there)
         return list(names or there)[:MANY]
 
+    @cached_property
+    def _groups(self) -> list[str]:
+        """The groups of flows, in the order of the scenario."""
+        return [str(group["name"]) for group in self._record.get("groups")]
+
+    @cached_property
+    def _group_of(self) -> dict[str, str]:
+        """The group of each flow, in the order of the scenario."""
+        return {str(flow["name"]): str(flow["group"]) for flow in self._record.get("flows")}
+
     def _traced(self, kind: str) -> list[str]:
-        """The links or flows that have a trace of this kind."""
-        return [name.partition("/")[2] for name in self._record.series if name.partition("/")[0] == kind]
+        """The links or flows that have a trace of this kind, flows in the order of the scenario."""
+        traced = [name.partition("/")[2] for name in self._record.series if name.partition("/")[0] == kind]
+        flows = [name for name in self._group_of if f"{kind}/{name}" in self._record.series]
+        return [name for name in traced if name not in self._group_of] + flows
 
     def _color(self, kind: str, name: str) -> str:
-        """The color of a link or flow, by its place among those traced: the same in all panels."""
-        return style_of(self._traced(kind).index(name)).color
+        """The color of a link or flow in all panels: that of its group for a flow that is traced alone."""
+        flows = [each for each in self._traced(kind) if each in self._group_of]
+        groups = [self._group_of[each] for each in flows]
+        if name in flows:
+            alone = len(set(groups)) == len(groups)
+            return style_of(self._groups.index(self._group_of[name]) if alone else flows.index(name)).color
+        others = [each for each in self._traced(kind) if each not in flows]
+        before = (
+            len(self._traced("queue")) if kind == SUBQUEUES.kind else max(len(flows), len(self._groups) * bool(flows))
+        )
+        return style_of(before + others.index(name)).color
 
     def _points(self, curve: Curve, name: str) -> tuple[Array, Array]:
         """The times and values of a link or flow."""
@@ -299,9 +380,14 @@ class RecordPlots:
     def _lines(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
         """One column of several series against time."""
         shown = self._names(curve.kind, names)
+        lines = [Line(name, self._color(curve.kind, name), self._points(curve, name)) for name in shown]
+        return self._draw(ax, curve, lines, names)
+
+    def _draw(self, ax: Axes | None, curve: Curve, lines: Sequence[Line], names: Sequence[str] | None) -> Axes:
+        """Lines against time, of the links or flows that were asked for."""
         with drawn_on(ax) as axes:
-            for name in shown:
-                (line,) = axes.plot(*self._points(curve, name), color=self._color(curve.kind, name), label=name)
+            for each in lines:
+                (line,) = axes.plot(*each.points, color=each.color, linestyle=each.dashes, label=each.label)
                 if curve.held:
                     line.set(drawstyle="steps-post", rasterized=True)
             axes.set(xlabel="time (s)", ylabel=curve.label)
@@ -310,8 +396,8 @@ class RecordPlots:
                 axes.set_ylim(bottom=0)
             if warmup := self._record.get("warmup_s"):
                 axes.axvspan(0, warmup, color="#f0f0f0", zorder=0, label="warm-up")
-            axes.set_title(self.title(shown), loc="left")
-            self._legend(axes, len(shown), curve.kind, names)
+            axes.set_title(self.title(self._names(curve.kind, names)), loc="left")
+            self._legend(axes, len(lines), curve.kind, names)
             return axes
 
     def _legend(self, axes: Axes, lines: int, kind: str, names: Sequence[str] | None) -> None:

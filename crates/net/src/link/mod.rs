@@ -430,10 +430,11 @@ impl<P: Packet> Link<P> {
 
     fn sample(&mut self, now: Time) {
         let (queue, transmitter) = (&self.queue, &self.transmitter);
-        self.meter.sample(now, || {
+        let sample = || {
             let Backlog { packets, bytes, .. } = queue.backlog();
             QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
-        });
+        };
+        self.meter.sample(now, sample, queue.subqueues());
     }
 
     /// Catches up with what is due before a departure at `now`.

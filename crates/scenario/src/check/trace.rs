@@ -2,7 +2,7 @@
 
 use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
-use crate::series::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, SeriesKind, WAIT};
+use crate::series::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, SUBQUEUE, SeriesKind, WAIT};
 use crate::written;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
@@ -98,12 +98,17 @@ fn together(made: &Trace, run: &Run) -> Result<(), Error> {
             rows.saturating_mul(columns)
         })
     };
+    let subqueues = made.queue.as_ref().map_or(0, |trace| {
+        let queues = trace.links.iter().filter_map(|&link| run.links[link as usize].queue.as_ref());
+        let parts: usize = queues.map(|queue| queue.subqueues().len()).sum();
+        (run.duration.as_nanos() / trace.every.as_nanos() + 1).saturating_mul(parts as u64 * SUBQUEUE.numbers())
+    });
     let waits = made.wait.as_ref().map_or(0, |trace| {
         let packets: u64 = trace.links.iter().map(|&link| most_packets(&run.links[link as usize], run) / u64::from(trace.one_in)).sum();
         packets.saturating_mul(WAIT.numbers())
     });
     let each = [
-        ("trace.queue.every", sampled(&made.queue, &QUEUE, &QUEUE)),
+        ("trace.queue.every", sampled(&made.queue, &QUEUE, &QUEUE).saturating_add(subqueues)),
         ("trace.cwnd.every", sampled(&made.cwnd, &CWND, &CWND)),
         ("trace.throughput.every", sampled(&made.throughput, &LINK_THROUGHPUT, &FLOW_THROUGHPUT)),
         ("trace.wait.one_in", waits),
