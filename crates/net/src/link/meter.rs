@@ -193,6 +193,9 @@ impl Meter {
     /// are plain values so that the usual path need not write a [`Service`] to memory.
     #[cold]
     fn account_in_part(&mut self, arrived: Time, start: Time, size: u32, transmitter: &Transmitter) {
+        if transmitter.free_at < self.window.from && !transmitter.adjusts {
+            return; // All of it is before the window.
+        }
         let (Window { from, until }, Some(sent)) = (self.window, transmitter.last_transmission(size)) else { return };
         let (stats, end) = (&mut self.stats, sent.end());
         if arrived >= from && start < until {
