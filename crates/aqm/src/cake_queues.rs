@@ -223,6 +223,7 @@ impl<P: Packet> CakeQueues<P> {
     /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`). A packet that is sent must be charged; after one
     /// that is not, the same queue goes on. `on_empty` is called with each queue whose turn comes while it is empty; gives whether it is at
     /// rest.
+    #[inline(never)]
     pub fn pop(&mut self, now: Time, mut on_empty: impl FnMut(u32) -> bool) -> Option<(u32, Time, P)> {
         let mut resumes = core::mem::replace(&mut self.resumes, true);
         let mut decays = !resumes;

@@ -74,6 +74,7 @@ impl Counters {
     }
 
     /// Counts what became of a packet of `size` bytes.
+    #[inline]
     pub(crate) fn count(&mut self, size: u32, fate: Fate) {
         match fate {
             Fate::Passed => {}
@@ -83,6 +84,8 @@ impl Counters {
     }
 
     /// Counts a dropped packet of `size` bytes.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
         self.dropped_bytes += u64::from(size);
         match reason {

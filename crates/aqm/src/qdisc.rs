@@ -2,6 +2,7 @@
 
 mod acks;
 mod classes;
+mod host;
 mod subqueues;
 
 pub use classes::{ClassConfig, Rule, Shares};
@@ -10,11 +11,11 @@ use crate::cake_queues::CakeQueues;
 use crate::controller::NO_LIMIT;
 use crate::counters::Fate;
 use crate::dual_queue::DualQueues;
-use crate::host_queue::{Held, Left};
+use crate::host_queue::Held;
 use crate::scheduler::FlowQueues;
 use crate::{
-    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Ecn, FlowQueuing, HostDecision, Packet,
-    PacketView, QueueController,
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Ecn, FlowQueuing, Packet, PacketView,
+    QueueController,
 };
 use acks::Useless;
 use alloc::boxed::Box;
@@ -30,7 +31,7 @@ use sojourn_units::{Duration, Time};
 pub struct Qdisc<P> {
     controller: QueueController,
     waiting: Waiting<P>,
-    bytes: u64,
+    held: Occupancy,
     departed: u64,
     next_update: Time,
     /// The size of a packet that departs at the instant of the next arrival and still counts for it.
@@ -38,6 +39,27 @@ pub struct Qdisc<P> {
     /// A waiting ACK that the next arrival makes useless.
     useless: Option<Useless>,
     earlier: DropsOfEarlier,
+}
+
+/// How much waits, in all queues together.
+#[derive(Clone, Copy, Default, Debug)]
+struct Occupancy {
+    packets: u32,
+    bytes: u64,
+}
+
+impl Occupancy {
+    #[inline]
+    fn add(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+
+    #[inline]
+    fn take(&mut self, size: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(size);
+    }
 }
 
 /// Drops of packets that arrived before a time.
@@ -110,7 +132,7 @@ impl<P: Packet> Qdisc<P> {
         Qdisc {
             controller,
             waiting,
-            bytes: 0,
+            held: Occupancy::default(),
             departed: 0,
             next_update,
             simultaneous_departure: None,
@@ -201,25 +223,15 @@ impl<P: Packet> Qdisc<P> {
     }
 
     /// Packets waiting.
+    #[inline]
     pub fn packets(&self) -> u32 {
-        match &self.waiting {
-            Waiting::Fifo(queue) => queue.len() as u32,
-            Waiting::Flows(queues, _) => queues.packets(),
-            Waiting::Dual(queues) => queues.packets(),
-            Waiting::Cake(queues, _) => queues.packets(),
-            Waiting::Host(held) => held.packets(),
-            Waiting::Classes(classes) => classes.packets(),
-        }
-    }
-
-    /// What a queue of the host decided since this was asked last, in order.
-    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
-        if let Waiting::Host(held) = &mut self.waiting { held.take_decisions() } else { Vec::new() }
+        self.held.packets
     }
 
     /// Bytes waiting.
+    #[inline]
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.held.bytes
     }
 
     /// The time of the algorithm's next update.
@@ -228,7 +240,7 @@ impl<P: Packet> Qdisc<P> {
     }
 
     fn backlog(&self, idle_since: Option<Time>) -> Backlog {
-        Backlog { packets: self.packets(), bytes: self.bytes, idle_since }
+        Backlog { packets: self.held.packets, bytes: self.held.bytes, idle_since }
     }
 
     /// Runs the algorithm's timer if it has expired. The host calls this at [`Qdisc::next_update`], before anything else
@@ -269,11 +281,7 @@ impl<P: Packet> Qdisc<P> {
         }
         let mut decision = self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog);
         while let ArrivalDecision::Inspect(position) = decision {
-            let waiting = match &self.waiting {
-                Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
-                Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
-            };
-            decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
+            decision = self.inspect(position, &arrival, packet.can_mark(), &backlog);
         }
         if let Waiting::Dual(queues) = &mut self.waiting {
             queues.count_arrival(queues.is_l4s(arrival.ecn), arrival.size, decision.fate());
@@ -290,7 +298,7 @@ impl<P: Packet> Qdisc<P> {
         if let Some(useless) = useless {
             self.drop_useless(useless, &mut dropped);
         }
-        self.bytes += u64::from(arrival.size);
+        self.held.add(arrival.size);
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
@@ -299,9 +307,19 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
-        if idle_since.is_none() || self.packets() > 1 {
+        if idle_since.is_none() || self.held.packets > 1 {
             self.make_room(now, departure, &mut dropped);
         }
+    }
+
+    /// Shows the algorithm the packet that waits at `position`.
+    #[cold]
+    fn inspect(&mut self, position: u32, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
+        let waiting = match &self.waiting {
+            Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
+            Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
+        };
+        self.controller.inspect(arrival, waiting.as_ref(), can_mark, backlog)
     }
 
     /// Gives an arriving packet to the host or to its class.
@@ -311,7 +329,7 @@ impl<P: Packet> Qdisc<P> {
         let departure = self.simultaneous_departure.take();
         match &mut self.waiting {
             Waiting::Host(held) => {
-                self.bytes += u64::from(packet.size());
+                self.held.add(packet.size());
                 held.enqueue(now, packet);
                 self.end_host_call(dropped);
             }
@@ -323,7 +341,7 @@ impl<P: Packet> Qdisc<P> {
                 };
                 let marked = classes.enqueue(now, packet, &Arrival { is_idle, departure }, &mut count);
                 counters.marked += u64::from(marked);
-                self.bytes = classes.bytes();
+                self.held = Occupancy { packets: classes.packets(), bytes: classes.bytes() };
             }
             Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) => {
                 unreachable!("the queue holds the packet itself")
@@ -340,7 +358,7 @@ impl<P: Packet> Qdisc<P> {
             Amount::Packets(limit) => packets > limit,
             Amount::Bytes(limit) => bytes > limit,
         };
-        while exceeded(self.packets() + one, self.bytes + more) {
+        while exceeded(self.held.packets + one, self.held.bytes + more) {
             let longest = match &mut self.waiting {
                 Waiting::Flows(queues, _) => queues.drop_longest(),
                 Waiting::Cake(queues, _) => queues.drop_longest(),
@@ -348,7 +366,7 @@ impl<P: Packet> Qdisc<P> {
             };
             let Some((queue, since, packet)) = longest else { return };
             self.earlier.add(since);
-            self.bytes -= u64::from(packet.size());
+            self.held.take(packet.size());
             self.controller.counters.count_drop(packet.size(), DropReason::Tail);
             if let Waiting::Cake(queues, _) = &mut self.waiting {
                 queues.count(queue, packet.size(), Fate::Dropped(DropReason::Tail), since < self.earlier.from);
@@ -362,44 +380,45 @@ impl<P: Packet> Qdisc<P> {
     /// the head.
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
         loop {
-            let (since, mut packet, backlog, queue) = match &mut self.waiting {
+            let (since, mut packet, queue) = match &mut self.waiting {
                 Waiting::Fifo(queue) => {
                     let (since, packet) = queue.pop_front()?;
-                    self.bytes -= u64::from(packet.size());
-                    (since, packet, Backlog { packets: queue.len() as u32, bytes: self.bytes, idle_since: None }, 0)
+                    (since, packet, 0)
                 }
                 Waiting::Flows(queues, _) => {
                     let aqm = &mut self.controller.aqm;
                     let (queue, since, packet) = queues.pop(|queue| {
                         aqm.on_empty(queue, now);
                     })?;
-                    self.bytes -= u64::from(packet.size());
-                    (since, packet, queues.backlog(queue, self.bytes), queue)
+                    (since, packet, queue)
                 }
                 Waiting::Dual(queues) => {
                     let (since, packet, is_l4s) = queues.pop()?;
                     if let Some(length) = queues.take_length() {
                         self.controller.aqm.on_low_latency(length);
                     }
-                    self.bytes -= u64::from(packet.size());
-                    (since, packet, Backlog { packets: queues.packets(), bytes: self.bytes, idle_since: None }, u32::from(is_l4s))
+                    (since, packet, u32::from(is_l4s))
                 }
                 Waiting::Cake(queues, _) => {
                     let aqm = &mut self.controller.aqm;
                     let (queue, since, packet) = queues.pop(now, |queue| aqm.on_empty(queue, now))?;
-                    self.bytes -= u64::from(packet.size());
-                    let (packets, bytes) = queues.backlog(queue);
-                    (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
+                    (since, packet, queue)
                 }
                 Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
                 Waiting::Classes(_) => return self.dequeue_from_class(now, &mut dropped),
             };
             let (mut departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
-            match self.waiting {
+            self.held.take(departure.size);
+            let mut backlog = self.backlog(None);
+            match &self.waiting {
                 // The mark that this queue has set does not make a packet scalable.
                 Waiting::Dual(_) => departure.ecn = if queue == 1 { Ecn::Ect1 } else { departure.ecn.unmarked() },
-                Waiting::Cake(..) => departure.flow = queue,
-                Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
+                Waiting::Flows(queues, _) => backlog = queues.backlog(queue, self.held.bytes),
+                Waiting::Cake(queues, _) => {
+                    departure.flow = queue;
+                    (backlog.packets, backlog.bytes) = queues.backlog(queue);
+                }
+                Waiting::Fifo(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             let decision = self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog);
             let is_earlier = since < self.earlier.from;
@@ -427,22 +446,6 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
-    /// The next packet to send of those that the host keeps.
-    #[cold]
-    fn dequeue_from_host(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<(P, Duration)> {
-        let Waiting::Host(held) = &mut self.waiting else { return None };
-        let next = held.dequeue(now);
-        self.end_host_call(dropped);
-        let Left { since, mut packet, marked } = next?;
-        self.bytes -= u64::from(packet.size());
-        if marked {
-            packet.mark();
-            self.controller.counters.marked += 1;
-        }
-        self.departed += 1;
-        Some((packet, now.since(since)))
-    }
-
     /// The next packet to send of those that wait in classes.
     #[cold]
     fn dequeue_from_class(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<(P, Duration)> {
@@ -452,24 +455,11 @@ impl<P: Packet> Qdisc<P> {
             counters.count_drop(packet.size(), reason);
             dropped(packet, reason);
         });
-        self.bytes = classes.bytes();
+        self.held = Occupancy { packets: classes.packets(), bytes: classes.bytes() };
         let Next { packet, wait, marked } = next?;
         self.controller.counters.marked += u64::from(marked);
         self.departed += 1;
         Some((packet, wait))
-    }
-
-    /// Counts what the host has dropped in a call.
-    #[cold]
-    fn end_host_call(&mut self, dropped: &mut dyn FnMut(P, DropReason)) {
-        let Waiting::Host(held) = &mut self.waiting else { return };
-        while let Some((Left { since, packet, .. }, reason)) = held.next_lost() {
-            self.earlier.add(since);
-            self.bytes -= u64::from(packet.size());
-            self.controller.counters.count_drop(packet.size(), reason);
-            dropped(packet, reason);
-        }
-        held.end_call();
     }
 
     /// Drops the packet that waits at `position`, if there is one.
@@ -477,7 +467,7 @@ impl<P: Packet> Qdisc<P> {
         let Waiting::Fifo(queue) = &mut self.waiting else { return };
         if let Some((since, other)) = queue.remove(position as usize) {
             self.earlier.add(since);
-            self.bytes -= u64::from(other.size());
+            self.held.take(other.size());
             self.controller.counters.count_drop(other.size(), DropReason::Early);
             dropped(other, DropReason::Early);
         }
@@ -487,7 +477,7 @@ impl<P: Packet> Qdisc<P> {
     pub fn balances(&self) -> bool {
         let counters = &self.controller.counters;
         let of_parts = self.subqueues().fold(Counters::default(), |sum, part| sum.and(&part.counters));
-        counters.arrived == self.departed + counters.dropped() + u64::from(self.packets())
+        counters.arrived == self.departed + counters.dropped() + u64::from(self.waiting.packets())
             && self.classes().all(Qdisc::balances)
             && (self.last_subqueue().is_none() || of_parts == *counters)
     }

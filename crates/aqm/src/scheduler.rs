@@ -100,6 +100,7 @@ impl<P: Packet> FlowQueues<P> {
 
     /// The next packet, its queue and the time of its arrival (rfc8290#4.2). A packet that is sent must be charged to its queue.
     /// `found_empty` is called with each queue whose turn comes while it is empty.
+    #[inline(never)]
     pub fn pop(&mut self, mut found_empty: impl FnMut(u32)) -> Option<(u32, Time, P)> {
         loop {
             let (index, is_new) = match self.new.front() {

@@ -69,7 +69,7 @@ impl<P: Packet> Qdisc<P> {
     pub(super) fn drop_useless(&mut self, useless: Useless, dropped: &mut impl FnMut(P, DropReason)) {
         if let Some((since, ack)) = self.waiting.remove(useless.queue, useless.at) {
             self.earlier.add(since);
-            self.bytes -= u64::from(ack.size());
+            self.held.take(ack.size());
             let is_earlier = since < self.earlier.from;
             match &mut self.waiting {
                 Waiting::Dual(queues) => queues.count_drop(useless.queue == 1, ack.size(), DropReason::AckFilter, is_earlier),

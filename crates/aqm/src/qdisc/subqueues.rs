@@ -3,6 +3,20 @@
 use super::{Qdisc, Waiting};
 use crate::{Packet, Subqueue};
 
+impl<P: Packet> Waiting<P> {
+    /// Packets waiting.
+    pub(super) fn packets(&self) -> u32 {
+        match self {
+            Waiting::Fifo(queue) => queue.len() as u32,
+            Waiting::Flows(queues, _) => queues.packets(),
+            Waiting::Dual(queues) => queues.packets(),
+            Waiting::Cake(queues, _) => queues.packets(),
+            Waiting::Host(held) => held.packets(),
+            Waiting::Classes(classes) => classes.packets(),
+        }
+    }
+}
+
 impl<P: Packet> Qdisc<P> {
     /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
     pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
@@ -32,7 +46,7 @@ impl<P: Packet> Qdisc<P> {
         match &self.waiting {
             Waiting::Classes(classes) => classes.backlog(at),
             Waiting::Cake(queues, _) => queues.tin_backlog(at),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => (self.packets(), self.bytes),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => (self.packets(), self.bytes()),
         }
     }
 

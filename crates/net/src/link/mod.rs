@@ -15,6 +15,7 @@ mod buffered;
 mod classes;
 mod config;
 mod meter;
+mod offer;
 mod pass;
 mod precomputed;
 mod queue;
@@ -32,7 +33,7 @@ pub use config::{LinkConfig, LinkStats};
 use crate::contention::Order;
 use crate::impaired::LinkLoss;
 use crate::medium::TurnStats;
-use crate::packet::{InFlight, Packet};
+use crate::packet::Packet;
 use crate::trace::QueueSample;
 use crate::window::Window;
 use ahead::Ahead;
@@ -47,7 +48,7 @@ use queue::Queue;
 use router::Router;
 use sojourn_aqm::{Aqm, Backlog, Counters, DropReason};
 use sojourn_spec::queue::Hints;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Rate, Time};
 use transmitter::{Transmitter, sends_apart};
 use updates::Updates;
 
@@ -273,92 +274,6 @@ impl<P: Packet> Link<P> {
             return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.bits_on_link()));
         }
         if self.queue.balances() { Ok(()) } else { Err(format!("link {}: its queue does not balance", self.name)) }
-    }
-
-    /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.
-    #[inline]
-    pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P) -> Offer {
-        if self.transmitter.serializer.is_none() {
-            if now >= self.meter.window.from {
-                self.passed.add(packet.size());
-            }
-            return Offer::Arrives(now + self.transmitter.delay);
-        }
-        if self.undecided { self.find_room(now, packet, None) } else { self.decide(now, hop, packet, None) }
-    }
-
-    /// Offers a packet again after [`Offer::NeedsTieBreak`], now with its transit time over the link before.
-    #[cold]
-    pub(crate) fn offer_with_transit_time(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: Duration) -> Offer {
-        if self.undecided { self.find_room(now, packet, Some(transit_time)) } else { self.decide(now, hop, packet, Some(transit_time)) }
-    }
-
-    /// Offers a packet where nothing is decided but whether there is room.
-    #[inline(never)]
-    fn find_room(&mut self, now: Time, packet: &P, transit_time: Option<Duration>) -> Offer {
-        let size = packet.size();
-        self.advance(now);
-        let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
-        let simultaneous = match transit_time {
-            // Without room where the leaving packet does not count there is none where it does.
-            None if queue.last_departure.ties_with(now) && queue.has_room(now, size, None, &self.transmitter) => {
-                return Offer::NeedsTieBreak;
-            }
-            None => None,
-            Some(transit_time) => self.transmitter.still_counted(&queue.last_departure, transit_time, size),
-        };
-        if !queue.admit(now, size, simultaneous, &self.transmitter) {
-            return Offer::Dropped(DropReason::Tail);
-        }
-        let service = queue.enqueue(now, size, &mut self.transmitter, &mut self.meter);
-        Offer::Arrives(self.serve(&service, packet.flow()))
-    }
-
-    /// Offers a packet to a link whose discipline decides.
-    #[inline(never)]
-    fn decide(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: Option<Duration>) -> Offer {
-        debug_assert!(now >= self.last_offer, "link {}: offered at {now:?}, after {:?}", self.name, self.last_offer);
-        self.last_offer = now;
-        self.advance(now);
-        let last_departure = self.queue.last_departure();
-        if transit_time.is_none()
-            && last_departure.ties_with(now)
-            && self.queue.depends_on_tie(now, last_departure.size, packet.size(), &self.transmitter)
-        {
-            return Offer::NeedsTieBreak;
-        }
-        if self.updates.router.is_some() {
-            self.read_headers(now, packet);
-        }
-        let simultaneous = match transit_time {
-            Some(transit_time) => self.transmitter.still_counted(&last_departure, transit_time, packet.size()),
-            None => None,
-        };
-        match &mut self.queue {
-            Queue::Buffered(queue) => match queue.offer(
-                now,
-                InFlight { packet: packet.take(), hop, next: 0 },
-                simultaneous,
-                &mut self.transmitter,
-                &mut self.meter,
-            ) {
-                None if self.takes_turns => Offer::Contends,
-                None => Offer::Buffered,
-                Some(end) => Offer::Transmitting(end),
-            },
-            Queue::Precomputed(queue) => match queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter) {
-                Ok(accepted) => self.accept(&accepted, packet),
-                Err(reason) => Offer::Dropped(reason),
-            },
-            Queue::Ahead(queue) => match queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter) {
-                Ok(Some(accepted)) => self.accept(&accepted, packet),
-                Ok(None) => {
-                    queue.hold(InFlight { packet: packet.take(), hop, next: 0 });
-                    Offer::Undecided
-                }
-                Err(reason) => Offer::Dropped(reason),
-            },
-        }
     }
 
     /// Catches up with everything that is due by `now`.

@@ -132,15 +132,18 @@ impl Transmitter {
     /// free before.
     #[inline]
     pub fn send(&mut self, start: Time, size: u32, idle: bool) -> Time {
-        if self.adjusts {
-            let size = self.on_link(size);
-            if let Some(traced) = &mut self.traced {
-                self.free_at = traced.send(start, size, idle);
-                return self.free_at;
-            }
-            self.change_rate(start);
-            return self.send_at_rate(start, size);
+        if self.adjusts { self.adjust_and_send(start, size, idle) } else { self.send_at_rate(start, size) }
+    }
+
+    /// The same where its time takes more to compute.
+    #[inline(never)]
+    fn adjust_and_send(&mut self, start: Time, size: u32, idle: bool) -> Time {
+        let size = self.on_link(size);
+        if let Some(traced) = &mut self.traced {
+            self.free_at = traced.send(start, size, idle);
+            return self.free_at;
         }
+        self.change_rate(start);
         self.send_at_rate(start, size)
     }
 

@@ -63,11 +63,16 @@ impl AckOptionsPool {
                 self.options[handle as usize - 1] = options;
                 handle
             }
-            None => {
-                self.options.push(options);
-                self.options.len() as u32
-            }
+            None => self.add(options),
         }
+    }
+
+    /// Makes room for one more.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, options: AckOptions) -> u32 {
+        self.options.push(options);
+        self.options.len() as u32
     }
 
     /// A handle of the same options, for a copy of their ACK; 0 for handle 0.

@@ -12,9 +12,11 @@ pub fn is_exact_clock(params: &TcpOptions) -> bool {
 /// What the receiver's clock shows at `now`: with an offset and a drift, but never before 0.
 #[inline]
 pub fn clock(now: Time, params: &TcpOptions) -> Time {
-    if is_exact_clock(params) {
-        return now;
-    }
+    if is_exact_clock(params) { now } else { inexact_clock(now, params) }
+}
+
+#[cold]
+fn inexact_clock(now: Time, params: &TcpOptions) -> Time {
     let skew = now.as_nanos() as f64 * params.clock_skew_ppm * 1e-6;
     Time::from_nanos(now.as_nanos().saturating_add_signed(params.clock_offset + skew as i64))
 }

@@ -2,6 +2,7 @@
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
+use std::hint::black_box;
 
 /// Bits by which each level of the wheel is coarser than the one before (Linux `LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;
@@ -14,7 +15,8 @@ const COARSEST: u32 = 8;
 #[inline]
 pub fn whole(nanos: u64, tick: u64) -> u64 {
     const MILLISECOND: u64 = 1_000_000;
-    if tick == MILLISECOND { nanos / MILLISECOND } else { nanos / tick }
+    // Without a black box the compiler makes one division by a variable of the two.
+    if tick == MILLISECOND { nanos / MILLISECOND } else { black_box(nanos / tick) }
 }
 
 /// When a timer that is set at `now` expires `after` that.
