@@ -32,6 +32,8 @@ GROWTH = 1.05  # largest growth of an instruction count
 DUMBBELL = ROOT / "target/release/examples/dumbbell"
 TOPOLOGY = ROOT / "target/release/examples/topology"
 QDISC = ROOT / "target/release/examples/qdisc"
+SCENARIO = ROOT / "target/release/examples/scenario"
+LABORATORY = Path(__file__).with_name("laboratory.toml")
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,12 @@ def over_links(words: str) -> float:
     return spent / packets
 
 
+def of_laboratory() -> float:
+    """Instructions per bottleneck packet of a run with its record, as users have it."""
+    spent, packets = counted([str(SCENARIO), str(LABORATORY)], "packets at")
+    return spent / packets
+
+
 def topologies(runs: int) -> None:
     """Prints how many packets a second pass a link in networks that are no dumbbell."""
     for name, words in TOPOLOGIES.items():
@@ -239,7 +247,7 @@ def bytes_per_flow(flows: int) -> int:
 
 
 def instructions() -> dict[str, float]:
-    """Instructions per bottleneck packet of short runs, and per packet and link in other networks."""
+    """Instructions per bottleneck packet of short runs, also of the laboratory, and per packet and link elsewhere."""
     runs = {
         "newreno-droptail": "10 10 20 100 84",
         "direct": "10 10 20 100 84 direct",
@@ -252,7 +260,7 @@ def instructions() -> dict[str, float]:
     }
     others = {"parking-lot": "parking-lot 12 100 1", "fat-tree": "fat-tree 96 100 0.1"}
     counts = {name: whole_run(words) for name, words in runs.items()}
-    return counts | {name: over_links(words) for name, words in others.items()}
+    return counts | {name: over_links(words) for name, words in others.items()} | {"laboratory": of_laboratory()}
 
 
 def algorithms() -> None:
@@ -346,7 +354,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one run for each case, without the largest")
     parser.add_argument("--store", action="store_true", help="store the instruction counts for later comparison")
     options = parser.parse_args()
-    for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-sim", "topology"), ("sojourn-aqm", "qdisc")):
+    examples = {"dumbbell": "sojourn-sim", "topology": "sojourn-sim", "qdisc": "sojourn-aqm", "scenario": "sojourn-lab"}
+    for example, part in examples.items():
         build = ["cargo", "build", "--release", "--quiet", "-p", part, "--example", example]
         subprocess.run(build, cwd=ROOT, check=True)
     with_ns2 = shutil.which("ns") is not None

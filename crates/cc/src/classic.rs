@@ -301,6 +301,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         self.cwnd = cwnd;
     }
 
+    #[inline]
     fn ssthresh(&self) -> f64 {
         self.ssthresh
     }

@@ -99,6 +99,7 @@ macro_rules! registry {
             fn set_cwnd(&mut self, cwnd: f64) {
                 match self { $(AnyController::$controller(c) => c.set_cwnd(cwnd),)* }
             }
+            #[inline]
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$controller(c) => c.ssthresh(),)* }
             }

@@ -36,6 +36,7 @@ impl Controllers {
     }
 
     /// Takes what a sender has now.
+    #[inline(never)]
     pub fn add(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let Some(rows) = self.by_flow.get_mut(&flow) else { return };
         let or_nan = |value: f64| if value.is_finite() { value } else { f64::NAN };

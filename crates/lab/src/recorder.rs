@@ -118,6 +118,47 @@ impl Recorder {
         }
     }
 
+    /// A segment is sent again.
+    #[inline(never)]
+    fn sends_again(&mut self, now: Time, packet: &Packet) {
+        if let Some(segments) = self.retransmissions.get_mut(&self.entries[packet.flow as usize]) {
+            segments.push((now, packet.seq, packet.size));
+        }
+    }
+
+    /// So many bytes of a flow become readable.
+    #[inline(never)]
+    fn delivers(&mut self, now: Time, flow: u32, bytes: u64) {
+        if let Some(bins) = self.delivered.get_mut(&self.entries[flow as usize]) {
+            let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
+            if bins.len() <= bin {
+                bins.resize(bin + 1, 0.0);
+            }
+            bins[bin] += bytes as f64;
+        }
+    }
+
+    /// The window of a flow may have changed.
+    #[inline(never)]
+    fn window_is(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
+        let every = self.window_every;
+        if let Some(window) = self.windows.get_mut(&self.entries[flow as usize]) {
+            // Samples before this time have the value from before.
+            if now > Time::ZERO {
+                window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
+            }
+            (window.cwnd, window.slow_start_threshold) = (cwnd, ssthresh);
+        }
+    }
+
+    /// A sender takes an RTT sample.
+    #[inline(never)]
+    fn samples_rtt(&mut self, now: Time, flow: u32, rtt: Duration) {
+        if let Some(samples) = self.rtts.get_mut(&self.entries[flow as usize]) {
+            samples.push((now, rtt));
+        }
+    }
+
     /// Completes every trace up to the end of the run.
     pub fn finish(&mut self) {
         let (every, end) = (self.window_every, self.end);
@@ -149,7 +190,7 @@ impl Observer for Recorder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn watches_hosts(&self) -> bool {
         self.capture.as_ref().is_some_and(|capture| capture.watches_hosts())
     }
@@ -195,58 +236,38 @@ impl Observer for Recorder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_send(&mut self, now: Time, packet: &Packet) {
-        if packet.has(flag::RETRANSMIT)
-            && let Some(segments) = self.retransmissions.get_mut(&self.entries[packet.flow as usize])
-        {
-            segments.push((now, packet.seq, packet.size));
+        if packet.has(flag::RETRANSMIT) {
+            self.sends_again(now, packet);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
-        if self.delivered.is_empty() || packet.has(flag::BACK) {
-            return;
-        }
-        if let Some(bins) = self.delivered.get_mut(&self.entries[packet.flow as usize]) {
-            let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
-            if bins.len() <= bin {
-                bins.resize(bin + 1, 0.0);
-            }
-            bins[bin] += bytes as f64;
+        if !self.delivered.is_empty() && !packet.has(flag::BACK) {
+            self.delivers(now, packet.flow, bytes);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
-        if self.windows.is_empty() {
-            return;
-        }
-        let every = self.window_every;
-        if let Some(window) = self.windows.get_mut(&self.entries[flow as usize]) {
-            // Samples before this time have the value from before.
-            if now > Time::ZERO {
-                window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
-            }
-            (window.cwnd, window.slow_start_threshold) = (cwnd, ssthresh);
+        if !self.windows.is_empty() {
+            self.window_is(now, flow, cwnd, ssthresh);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         if !self.controllers.is_empty() {
             self.controllers.add(now, self.entries[flow as usize], sender, options);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
-        if self.rtts.is_empty() {
-            return;
-        }
-        if let Some(samples) = self.rtts.get_mut(&self.entries[flow as usize]) {
-            samples.push((now, Duration::from_nanos(rtt)));
+        if !self.rtts.is_empty() {
+            self.samples_rtt(now, flow, Duration::from_nanos(rtt));
         }
     }
 }

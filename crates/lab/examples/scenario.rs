@@ -1,0 +1,23 @@
+//! Runs a scenario file as the laboratory does, with the record that `sojourn run` writes, and times it: `scenario FILE`.
+
+use sojourn_lab::{Laws, run};
+use sojourn_scenario::Document;
+use std::error::Error;
+
+/// The seconds that a call takes, and what it gives.
+#[allow(clippy::disallowed_methods)]
+fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
+    let begin = std::time::Instant::now();
+    let given = call();
+    (begin.elapsed().as_secs_f64(), given)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1).ok_or("usage: scenario FILE")?;
+    let text = std::fs::read_to_string(&file)?;
+    let scenario = Document::from_toml(&file, &text)?.check()?;
+    let (wall, outcome) = timed(|| run(&scenario, None, &Laws::default(), &|| false));
+    let first = outcome?.record.links.into_iter().next().ok_or("no link is measured")?;
+    println!("{} packets at {}, {:.2} M/s, {wall:.3} s", first.arrived, first.name, first.arrived as f64 / wall / 1e6);
+    Ok(())
+}
