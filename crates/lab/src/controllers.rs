@@ -1,13 +1,13 @@
 //! Traces of congestion controllers.
 
+use crate::traced::Traced;
 use sojourn_sim::tcp::{Sender, TcpOptions};
 use sojourn_units::Time;
-use std::collections::HashMap;
 
 /// The congestion controllers that are traced, by the plan's flow.
 #[derive(Clone, Debug, Default)]
 pub struct Controllers {
-    pub by_flow: HashMap<u32, Rows>,
+    pub by_flow: Traced<Rows>,
 }
 
 /// What one controller had, at each change.
@@ -21,7 +21,7 @@ pub struct Rows {
 impl Controllers {
     /// Traces of these flows.
     pub fn new(flows: &[u32]) -> Self {
-        Controllers { by_flow: flows.iter().map(|&flow| (flow, Rows::default())).collect() }
+        Controllers { by_flow: flows.iter().copied().collect() }
     }
 
     #[inline]
@@ -38,7 +38,7 @@ impl Controllers {
     /// Takes what a sender has now.
     #[inline(never)]
     pub fn add(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
-        let Some(rows) = self.by_flow.get_mut(&flow) else { return };
+        let Some(rows) = self.by_flow.get_mut(flow) else { return };
         let or_nan = |value: f64| if value.is_finite() { value } else { f64::NAN };
         let own = [
             sender.cwnd(),

@@ -16,6 +16,7 @@ mod report;
 mod run;
 mod series;
 mod simulation;
+mod traced;
 mod watch;
 
 pub use agent::{Agent, Observation, step_all};

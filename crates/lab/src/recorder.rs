@@ -2,12 +2,13 @@
 
 use crate::capture::{Capture, Hosts, Simulated};
 use crate::controllers::Controllers;
+use crate::traced::Traced;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_sim::{Completion, DropCause, HostDoes, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// A flow's congestion window at equal intervals.
 #[derive(Clone, Debug, Default)]
@@ -60,17 +61,17 @@ pub struct Recorder {
     window_every: Duration,
     bin: Duration,
     end: Time,
-    pub windows: HashMap<u32, Window>,
+    pub windows: Traced<Window>,
     /// Bytes delivered in each interval.
-    pub delivered: HashMap<u32, Vec<f64>>,
+    pub delivered: Traced<Vec<f64>>,
     /// Every RTT sample: when it was taken, and the round-trip time.
-    pub rtts: HashMap<u32, Vec<(Time, Duration)>>,
+    pub rtts: Traced<Vec<(Time, Duration)>>,
     /// The drops and marks of the links that are traced, by link.
-    pub signals: HashMap<u32, Vec<Signal>>,
+    pub signals: Traced<Vec<Signal>>,
     /// The congestion controllers that are traced, by flow.
     pub controllers: Controllers,
     /// The segments that are sent again by the flows that are traced: when, the first byte and the size on the wire.
-    pub retransmissions: HashMap<u32, Vec<(Time, u64, u16)>>,
+    pub retransmissions: Traced<Vec<(Time, u64, u16)>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
     /// Where packets are captured.
@@ -87,12 +88,12 @@ impl Recorder {
             window_every: trace.cwnd.as_ref().map_or(Duration::MAX, |s| s.every),
             bin: trace.throughput.as_ref().map_or(Duration::MAX, |s| s.every),
             end: plan.duration,
-            windows: flows(&trace.cwnd).into_iter().map(|flow| (flow, Window::default())).collect(),
-            delivered: flows(&trace.throughput).into_iter().map(|flow| (flow, Vec::new())).collect(),
-            rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
-            signals: trace.signals.iter().map(|&link| (link, Vec::new())).collect(),
+            windows: flows(&trace.cwnd).into_iter().collect(),
+            delivered: flows(&trace.throughput).into_iter().collect(),
+            rtts: trace.rtt.iter().copied().collect(),
+            signals: trace.signals.iter().copied().collect(),
             controllers: Controllers::new(&trace.controller),
-            retransmissions: trace.retransmissions.iter().map(|&flow| (flow, Vec::new())).collect(),
+            retransmissions: trace.retransmissions.iter().copied().collect(),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
             capture: None,
@@ -113,7 +114,7 @@ impl Recorder {
     /// A link dropped or marked a packet.
     #[inline]
     pub fn signal(&mut self, link: u32, signal: Signal) {
-        if let Some(signals) = self.signals.get_mut(&link) {
+        if let Some(signals) = self.signals.get_mut(link) {
             signals.push(signal);
         }
     }
@@ -121,7 +122,7 @@ impl Recorder {
     /// A segment is sent again.
     #[inline(never)]
     fn sends_again(&mut self, now: Time, packet: &Packet) {
-        if let Some(segments) = self.retransmissions.get_mut(&self.entries[packet.flow as usize]) {
+        if let Some(segments) = self.retransmissions.get_mut(self.entries[packet.flow as usize]) {
             segments.push((now, packet.seq, packet.size));
         }
     }
@@ -129,7 +130,7 @@ impl Recorder {
     /// So many bytes of a flow become readable.
     #[inline(never)]
     fn delivers(&mut self, now: Time, flow: u32, bytes: u64) {
-        if let Some(bins) = self.delivered.get_mut(&self.entries[flow as usize]) {
+        if let Some(bins) = self.delivered.get_mut(self.entries[flow as usize]) {
             let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
             if bins.len() <= bin {
                 bins.resize(bin + 1, 0.0);
@@ -142,7 +143,7 @@ impl Recorder {
     #[inline(never)]
     fn window_is(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let every = self.window_every;
-        if let Some(window) = self.windows.get_mut(&self.entries[flow as usize]) {
+        if let Some(window) = self.windows.get_mut(self.entries[flow as usize]) {
             // Samples before this time have the value from before.
             if now > Time::ZERO {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
@@ -154,7 +155,7 @@ impl Recorder {
     /// A sender takes an RTT sample.
     #[inline(never)]
     fn samples_rtt(&mut self, now: Time, flow: u32, rtt: Duration) {
-        if let Some(samples) = self.rtts.get_mut(&self.entries[flow as usize]) {
+        if let Some(samples) = self.rtts.get_mut(self.entries[flow as usize]) {
             samples.push((now, rtt));
         }
     }

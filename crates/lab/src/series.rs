@@ -19,17 +19,17 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
     sampled_links(plan, links, &mut series);
     waits(plan, links, recorder, &mut series);
     let name = |flow: u32| plan.flows[flow as usize].name.as_str();
-    for (&flow, window) in &recorder.windows {
+    for (flow, window) in recorder.windows.iter() {
         let columns = vec![window.packets.clone(), window.ssthresh.clone()];
         series.insert(CWND.name(name(flow)), CWND.table(window.t.clone(), columns));
     }
-    for (&flow, bytes) in &recorder.delivered {
+    for (flow, bytes) in recorder.delivered.iter() {
         let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
         let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
         let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
         series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
-    for (&flow, samples) in &recorder.rtts {
+    for (flow, samples) in recorder.rtts.iter() {
         // The connections of a session run ahead of each other.
         let mut samples = samples.clone();
         samples.sort_unstable();
@@ -82,7 +82,7 @@ fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series:
 
 /// Drops and marks in the order of time; those at the same time in that of the flows.
 fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
-    for (&link, signals) in &recorder.signals {
+    for (link, signals) in recorder.signals.iter() {
         let mut signals = signals.clone();
         signals.sort_unstable();
         let column = |value: &dyn Fn(&Signal) -> f64| signals.iter().map(value).collect::<Vec<f64>>();
@@ -95,7 +95,7 @@ fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Serie
 
 /// Congestion controllers: what all have, and the variables of each.
 fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
-    for (&index, rows) in &recorder.controllers.by_flow {
+    for (index, rows) in recorder.controllers.by_flow.iter() {
         let flow = &plan.flows[index as usize];
         let name = plan.tcp(flow).map_or("", |tcp| tcp.control.name());
         let variables = REGISTRY.iter().find(|entry| entry.name == name).map_or_else(Vec::new, |entry| (entry.variables)());
@@ -109,7 +109,7 @@ fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
 
 /// What flows send again.
 fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
-    for (&index, segments) in &recorder.retransmissions {
+    for (index, segments) in recorder.retransmissions.iter() {
         let flow = &plan.flows[index as usize];
         let header = plan.tcp(flow).map_or(0, |tcp| tcp.header);
         let (t, columns) = (

@@ -301,13 +301,9 @@ impl<P: Packet> Calendar<P> {
         Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop })
     }
 
-    /// The entity and the hop of the event that most likely comes next, where so many wait that the processor's cache has no room for all
-    /// that they concern.
-    #[inline(always)]
+    /// The entity and the hop of the event that most likely comes next.
+    #[inline]
     pub fn upcoming(&self) -> Option<(u32, u32)> {
-        if !self.bins.are_used() {
-            return None;
-        }
         let index = self.current.last().map_or_else(|| self.first_of_next_bucket(), |&(_, index)| Some(index))?;
         let node = self.nodes.get(index as usize)?;
         Some((node.key.entity(), node.item.hop))

@@ -307,8 +307,8 @@ impl<P: Packet> Network<P> {
     }
 
     /// Has what the next event needs of the network brought into the processor's cache. Gives whom it concerns, a flow if it is that of a
-    /// packet, so that the host can do the same; `None` where so few events wait that all is there, or where it is not known yet.
-    #[inline(always)]
+    /// packet, so that the host can do the same; `None` where that is not known yet. It pays where the cache has no room for all flows.
+    #[inline]
     pub fn prefetch_upcoming(&self) -> Option<u32> {
         let (entity, hop) = self.calendar.upcoming()?;
         if let Some(link) = self.hops.get(hop as usize + 1).and_then(|next| next.access_link()) {
