@@ -50,6 +50,13 @@ def fitting(version: str, found: Sequence[str], version_of: Callable[[str], str 
     return next((tool for tool in found if version_of(tool) == version), None)
 
 
+def profdata() -> tuple[str | None, str]:
+    """The `llvm-profdata` for this rustc, or why there is none."""
+    version = llvm(said("rustc", "-vV"))
+    tool = version and fitting(version, candidates(version), lambda tool: llvm(said(tool, "--version")))
+    return tool or None, f"there is no llvm-profdata of LLVM {version}: rustup component add llvm-tools"
+
+
 def training(dumbbell: str, registry: dict[str, list[dict[str, str]]]) -> list[str]:
     """The scenarios whose runs are counted: a short dumbbell with each queue, and with each controller in two ways."""
     short = changed(dumbbell, '"60 s"', '"20 s"')
@@ -99,10 +106,9 @@ def profile(arguments: Sequence[str]) -> str:
     """Writes the profile, and says why if it can't."""
     if "quick" in arguments:
         return "the profile quick is for a quick build"
-    version = llvm(said("rustc", "-vV"))
-    tool = version and fitting(version, candidates(version), lambda tool: llvm(said(tool, "--version")))
+    tool, why_not = profdata()
     if not tool:
-        return f"there is no llvm-profdata of LLVM {version}: rustup component add llvm-tools"
+        return why_not
     shutil.rmtree(WORK, ignore_errors=True)
     if maturin(*counting(arguments)) != 0:
         return "an engine that counts can't be built"
