@@ -121,7 +121,7 @@ impl Recorder {
 
     /// A segment is sent again.
     #[inline(never)]
-    fn sends_again(&mut self, now: Time, packet: &Packet) {
+    fn store_retransmission(&mut self, now: Time, packet: &Packet) {
         if let Some(segments) = self.retransmissions.get_mut(self.entries[packet.flow as usize]) {
             segments.push((now, packet.seq, packet.size));
         }
@@ -129,7 +129,7 @@ impl Recorder {
 
     /// So many bytes of a flow become readable.
     #[inline(never)]
-    fn delivers(&mut self, now: Time, flow: u32, bytes: u64) {
+    fn count_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
         if let Some(bins) = self.delivered.get_mut(self.entries[flow as usize]) {
             let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
             if bins.len() <= bin {
@@ -141,7 +141,7 @@ impl Recorder {
 
     /// The window of a flow may have changed.
     #[inline(never)]
-    fn window_is(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
+    fn sample_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let every = self.window_every;
         if let Some(window) = self.windows.get_mut(self.entries[flow as usize]) {
             // Samples before this time have the value from before.
@@ -154,7 +154,7 @@ impl Recorder {
 
     /// A sender takes an RTT sample.
     #[inline(never)]
-    fn samples_rtt(&mut self, now: Time, flow: u32, rtt: Duration) {
+    fn store_rtt(&mut self, now: Time, flow: u32, rtt: Duration) {
         if let Some(samples) = self.rtts.get_mut(self.entries[flow as usize]) {
             samples.push((now, rtt));
         }
@@ -240,21 +240,21 @@ impl Observer for Recorder {
     #[inline(always)]
     fn on_send(&mut self, now: Time, packet: &Packet) {
         if packet.has(flag::RETRANSMIT) {
-            self.sends_again(now, packet);
+            self.store_retransmission(now, packet);
         }
     }
 
     #[inline(always)]
     fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
         if !self.delivered.is_empty() && !packet.has(flag::BACK) {
-            self.delivers(now, packet.flow, bytes);
+            self.count_delivered(now, packet.flow, bytes);
         }
     }
 
     #[inline(always)]
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         if !self.windows.is_empty() {
-            self.window_is(now, flow, cwnd, ssthresh);
+            self.sample_window(now, flow, cwnd, ssthresh);
         }
     }
 
@@ -268,7 +268,7 @@ impl Observer for Recorder {
     #[inline(always)]
     fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
         if !self.rtts.is_empty() {
-            self.samples_rtt(now, flow, Duration::from_nanos(rtt));
+            self.store_rtt(now, flow, Duration::from_nanos(rtt));
         }
     }
 }

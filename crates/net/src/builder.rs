@@ -246,7 +246,7 @@ impl NetworkBuilder {
             &self.routes,
             &self.steps,
             &targets,
-            &Besides { impairments: &network.impairments, of_links: &impaired, readers: &self.readers },
+            &LinkExtras { impairments: &network.impairments, of_links: &impaired, readers: &self.readers },
         );
         drop((targets, self.steps));
         let choices = self.routes.iter().filter_map(|route| route.choice.as_deref().cloned());
@@ -292,9 +292,9 @@ fn is_read(readers: &[Reader], number: u32) -> bool {
     readers.iter().any(|reader| reader.reads == number)
 }
 
-/// What happens to packets besides that they pass links: all impairments, their positions for each link that decides or measures, and routers that
-/// read.
-struct Besides<'a> {
+/// What links have besides their queues: all impairments, their positions for each link that decides or measures, and the routers that read what
+/// comes over links.
+struct LinkExtras<'a> {
     impairments: &'a [LinkImpairment],
     of_links: &'a [Range<usize>],
     readers: &'a [Reader],
@@ -302,16 +302,16 @@ struct Besides<'a> {
 
 /// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link that do not belong to
 /// its hop are hops before and after it. Where routers read what comes over it they do so behind them.
-fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], besides: &Besides<'_>) -> Vec<Hop> {
+fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], extras: &LinkExtras<'_>) -> Vec<Hop> {
     let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
     for route in routes {
         let (links, others) = steps.split_at(route.links as usize);
         steps = others;
         for (number, target) in links.iter().map(|&number| (number, targets[number as usize])) {
-            let own = if let HopTarget::Link(link) = target { besides.of_links[link].clone() } else { 0..0 };
-            let is_lossy = own.clone().any(|at| besides.impairments[at].is_of_link_hop());
-            let own = own.map(|at| (at, &besides.impairments[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
+            let own = if let HopTarget::Link(link) = target { extras.of_links[link].clone() } else { 0..0 };
+            let is_lossy = own.clone().any(|at| extras.impairments[at].is_of_link_hop());
+            let own = own.map(|at| (at, &extras.impairments[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
             let at = |place| {
                 let here = own.clone().filter(move |(_, impairment)| impairment.place() == place);
                 here.map(|(at, _)| Hop::new(HopTarget::Impairment(at)))
@@ -321,7 +321,7 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], besides: &Be
             hops.push(if is_lossy { hop.lossy() } else { hop });
             hops.extend(at(Place::AfterQueue));
             if let HopTarget::Link(link) = target
-                && is_read(besides.readers, number)
+                && is_read(extras.readers, number)
             {
                 hops.push(Hop::new(HopTarget::Reading(link)));
             }

@@ -64,7 +64,8 @@ pub struct World<O: Observer = NoopObserver> {
 const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
-/// From so many flows on the cache of a processor core (a megabyte, at 700 B a flow) has no room for all.
+/// From so many flows on, 350 kB with their links, what the next event needs is brought into the cache of a processor core ahead. With
+/// fewer it mostly is there, and the instructions would be lost.
 const MANY_FLOWS: usize = 512;
 
 /// A flow to add.

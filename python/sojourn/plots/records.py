@@ -235,22 +235,24 @@ class RecordPlots:
         """Counts drops or marks of links, or of the groups or flows whose packets they were."""
         if by not in (None, "link", "group", "flow"):
             raise UserError.unknown("by", by, ("link", "group", "flow"))
+        if by == "link":
+            return self._lines(ax, curve, names)
         shown = self._names(curve.kind, names)
-        owners = [str(flow["name" if by == "flow" else "group"]) for flow in self._record.get("flows")]
+        owners = np.array([str(flow["name" if by == "flow" else "group"]) for flow in self._record.get("flows")])
         lines: dict[str, list[Line]] = {}
         for link, dashes in zip(shown, itertools.cycle(LINES)):
             table = self._record.series[f"{curve.kind}/{link}"]
             rows = np.isin(table[curve.column], curve.values or ())
             flows = table["flow"][rows].astype(int)
-            for owner in dict.fromkeys(owners[flow] for flow in np.unique(flows)):
+            for owner in dict.fromkeys(owners[np.unique(flows)].tolist()):
                 own = rows.copy()
-                own[rows] = [owners[flow] == owner for flow in flows]
+                own[rows] = (owners == owner)[flows]
                 place = len(lines) if by == "flow" else self._groups.index(owner)
                 color = lines[owner][0].color if owner in lines else style_of(place).color
                 points = curve.points({key: column[own] for key, column in table.items()})
                 label = owner if len(shown) == 1 else f"{owner}, {link}"
                 lines.setdefault(owner, []).append(Line(label, color, points, dashes))
-        if by == "link" or (by is None and len(lines) < 2):
+        if by is None and len(lines) < 2:
             return self._lines(ax, curve, names)
         return self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
 

@@ -163,7 +163,7 @@ impl<P: Packet> Buffered<P> {
         };
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         // Nothing arrived or was dropped since the queue was accounted for.
-        let is_all = start == Start::Behind && reports.is_empty();
+        let others_stay = start == Start::Behind && reports.is_empty();
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
@@ -180,16 +180,16 @@ impl<P: Packet> Buffered<P> {
             meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);
         }
         if meter.has_subqueues() {
-            self.account_subqueue(&Service { arrived, start: now, end, size }, is_all, meter);
+            self.account_subqueue(&Service { arrived, start: now, end, size }, others_stay, meter);
         }
         Some(end)
     }
 
-    /// A packet of a subqueue is sent; `is_all` says that the others are as they were.
+    /// A packet of a subqueue is sent; `others_stay` says that the others are as they were.
     #[inline(never)]
-    fn account_subqueue(&self, service: &Service, is_all: bool, meter: &mut Meter) {
+    fn account_subqueue(&self, service: &Service, others_stay: bool, meter: &mut Meter) {
         let Some(at) = self.qdisc.last_subqueue() else { return };
-        if is_all {
+        if others_stay {
             let (packets, bytes) = self.qdisc.subqueue_backlog(at);
             meter.stats.subqueues[at].queue.shrink(service.start, packets.into(), bytes);
         } else {
