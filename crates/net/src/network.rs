@@ -1,5 +1,6 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
+mod departures;
 mod go_over;
 mod impair;
 mod lookahead;
@@ -12,7 +13,7 @@ pub(crate) use impair::DiscardRoute;
 pub(crate) use lookahead::Lookahead;
 pub(crate) use reading::Reader;
 
-use crate::calendar::{Calendar, FIT_EVERY, Rank};
+use crate::calendar::{Calendar, Due, FIT_EVERY, Rank};
 use crate::choice::Choice;
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
@@ -27,6 +28,7 @@ use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use departures::NextDeparture;
 use sojourn_aqm::DropReason;
 use sojourn_units::Time;
 
@@ -100,6 +102,7 @@ const WAKE: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     calendar: Calendar<P>,
+    departure: NextDeparture,
     pub(crate) links: Vec<Link<P>>,
     pub(crate) access_links: AccessLinks,
     /// Of each link the answers that wait before it; empty where none do before any.
@@ -143,6 +146,7 @@ impl<P: Packet> Network<P> {
     ) -> Self {
         Network {
             calendar: Calendar::new(),
+            departure: NextDeparture::new(links.iter().position(Link::is_buffered), window.last()),
             links,
             access_links,
             lookaheads: Vec::new(),
@@ -194,7 +198,11 @@ impl<P: Packet> Network<P> {
 
     /// When the next event is due; `None` if nothing is to come.
     pub fn next_event(&mut self) -> Option<Time> {
-        if self.deciding.is_some() { Some(self.now) } else { self.calendar.peek() }
+        if self.deciding.is_some() {
+            return Some(self.now);
+        }
+        let departure = Some(self.departure.at()).filter(|&at| at < Time::NEVER);
+        self.calendar.peek().into_iter().chain(departure).min()
     }
 
     /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
@@ -244,7 +252,6 @@ impl<P: Packet> Network<P> {
     /// The same without moving a delivered packet once more: it is left in `packet`. `None` also when it pauses ([`Network::paused`]).
     #[inline(always)]
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
-        let until = until.min(self.last);
         loop {
             if let Some(link) = self.deciding {
                 let Some((hop, arrival)) = self.next_decided(link, packet, observer) else { continue };
@@ -253,7 +260,8 @@ impl<P: Packet> Network<P> {
                     None => continue,
                 }
             }
-            let Some(due) = self.calendar.pop(until, packet) else {
+            let next = self.calendar.pop(until.min(self.departure.limit), packet);
+            let Some(due) = next.or_else(|| self.take_departure(until.min(self.last))) else {
                 self.pause();
                 return None;
             };
@@ -330,7 +338,9 @@ impl<P: Packet> Network<P> {
 
     /// Where the network stands.
     pub fn place(&mut self) -> Place {
-        let next = self.calendar.next_due().filter(|due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY));
+        let departs = self.departure.at();
+        let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
+        let next = self.calendar.next_due().filter(is_packet);
         let link = next.as_ref().and_then(|due| self.link_number(due.hop));
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
     }

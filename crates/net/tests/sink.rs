@@ -110,3 +110,20 @@ fn a_host_has_been_told_of_all_drops_and_marks_by_any_time_though_departures_are
     let differs = ahead.0.iter().zip(&by_events.0).position(|(ahead, by_events)| ahead != by_events);
     assert_eq!((differs, ahead.1), (None, by_events.1), "the step that differs, and the audit");
 }
+
+#[test]
+fn the_next_event_may_be_the_end_of_a_transmission() {
+    let until = Time::ZERO + Duration::from_secs(1);
+    for all_events in [false, true] {
+        let (mut network, routes) = network("fq-codel", all_events, until);
+        let packet = Datagram { flow: 0, number: 0, size: 500, can_mark: false, marked: false };
+        assert!(network.send(Time::ZERO, routes[0], packet, &mut Told::default()).is_none());
+        let mut events = Vec::new();
+        while let Some(at) = network.next_event() {
+            events.push(at.as_nanos() / 1_000);
+            network.advance(at, &mut Told::default());
+        }
+        // 400 us at 10 Mbit/s and 5 ms, 2 ms at 2 Mbit/s, and 5 ms.
+        assert!(events.ends_with(&[5_400, 7_400, 12_400]), "{events:?}");
+    }
+}
