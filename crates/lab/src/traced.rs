@@ -52,3 +52,24 @@ impl<T: Default> FromIterator<u32> for Traced<T> {
         Traced(traced)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_traced_is_found_by_its_number_and_comes_in_the_order_of_numbers() {
+        let mut traced: Traced<Vec<u32>> = [4, 1, 2].into_iter().collect();
+        for number in 0..6 {
+            let found = traced.get_mut(number);
+            assert_eq!(found.is_some(), [1, 2, 4].contains(&number), "{number}");
+            if let Some(list) = found {
+                list.push(number);
+            }
+        }
+        traced.values_mut().for_each(|list| list.push(9));
+        assert_eq!(traced.iter().map(|(number, list)| (number, list.clone())).collect::<Vec<_>>(), [1, 2, 4].map(|n| (n, vec![n, 9])));
+        assert_eq!(traced.values().count(), 3);
+        assert!(!traced.is_empty() && Traced::<u32>::from_iter([]).is_empty());
+    }
+}

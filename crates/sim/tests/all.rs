@@ -6,6 +6,7 @@ mod elision;
 mod lookahead;
 mod network_by_hand;
 mod queues;
+mod reading;
 mod receiver_window;
 mod timelines;
 mod watch;

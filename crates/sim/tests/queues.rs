@@ -3,8 +3,6 @@
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
-use sojourn_link::kinds::loss;
-use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, LinkConfig, Observer, Packet, World, WorldConfig};
 use sojourn_spec::flow::Flow;
@@ -18,15 +16,15 @@ use std::sync::{Arc, Mutex};
 
 /// Passes everything, with the needs it is told to have; notes what it sees.
 #[derive(Clone, Default)]
-struct Idle {
-    needs: Needs,
-    seen: Arc<Mutex<Seen>>,
+pub(crate) struct Idle {
+    pub(crate) needs: Needs,
+    pub(crate) seen: Arc<Mutex<Seen>>,
 }
 
 #[derive(Clone, Default, Debug)]
-struct Seen {
+pub(crate) struct Seen {
     /// Hints at arrival and at departure, and the packets that waited at each arrival.
-    hints: Vec<(u32, u16)>,
+    pub(crate) hints: Vec<(u32, u16)>,
     waited: Vec<u32>,
     departed: Vec<(u32, u16, Duration)>,
     flows: Vec<(Time, u32)>,
@@ -60,7 +58,7 @@ impl Aqm for Idle {
 
 const RATE: u64 = 10_000_000;
 
-fn ms(ms: u64) -> Duration {
+pub(crate) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
@@ -70,7 +68,7 @@ fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Amount) -> LinkConfig {
     LinkConfig::new(PlannedLink { name: name.into(), rate, delay, ..PlannedLink::default() }, controller)
 }
 
-fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldConfig<'static> {
+pub(crate) fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldConfig<'static> {
     let at = |s: f64| Time::from_secs_f64(s);
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     let flow = |i: u32| Flow {
@@ -253,7 +251,7 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
 
 /// Where a queue's hints come from.
 #[derive(Clone, Copy)]
-enum HintSource {
+pub(crate) enum HintSource {
     Senders,
     /// The router before the link, which also reads the packets of this link.
     Router {
@@ -262,7 +260,7 @@ enum HintSource {
 }
 
 impl HintSource {
-    fn set(self, link: &mut PlannedLink) {
+    pub(crate) fn set(self, link: &mut PlannedLink) {
         let (hints, reverse) = match self {
             HintSource::Senders => (Hints::Senders, None),
             HintSource::Router { reverse } => (Hints::Router, reverse),
@@ -283,7 +281,7 @@ fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (S
     (seen, text)
 }
 
-const ROUTER: HintSource = HintSource::Router { reverse: Some(1) };
+pub(crate) const ROUTER: HintSource = HintSource::Router { reverse: Some(1) };
 
 /// Over the second half of a flow's packets, the mean of what the queue was told of the round-trip time and that of what
 /// it was: 21 + 5 i ms of path and sending times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms a packet that waits.
@@ -351,55 +349,6 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
     config.all_events = true;
     World::new(config).unwrap().finish().unwrap();
     assert_eq!(seen.lock().unwrap().hints, precomputed.hints);
-}
-
-/// Where the ACKs that a router reads come from.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Back {
-    /// A link that tells at once when each packet comes out.
-    Foreseen,
-    /// The same, and every hop has an event.
-    AllEvents,
-    /// A link behind which two impairments stand, which let everything pass and could delay it.
-    Impaired,
-    /// A link that takes no time.
-    Immediate,
-}
-
-/// What a queue of 10 packets is told, if 20 senders stand at the router: what an ACK lets them send comes in the nanosecond of the ACK.
-fn told_beside_senders(back: Back) -> Vec<(u32, u16)> {
-    let idle = Idle { needs: Needs { rtt_hints: true, ..Needs::default() }, ..Idle::default() };
-    let seen = Arc::clone(&idle.seen);
-    let params = TcpOptions { delayed_ack: None, ..TcpOptions::rfc() };
-    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), 20, params);
-    ROUTER.set(&mut config.links[0].link);
-    config.flows.to_mut().iter_mut().for_each(|flow| flow.forward = vec![0]);
-    config.all_events = back == Back::AllEvents;
-    if back == Back::Impaired {
-        let nothing = ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet });
-        let nothing = ImpairmentConfig { kind: nothing, place: Place::AfterQueue };
-        config.links[1].impairments = Impairments::new(&[nothing.clone(), nothing], 1, "back");
-    }
-    if back == Back::Immediate {
-        config.links[0].link.delay = ms(20);
-        config.links[1].link = PlannedLink { delay: Duration::ZERO, rate: None, ..config.links[1].link.clone() };
-    }
-    World::new(config).unwrap().finish().unwrap();
-    let hints = seen.lock().unwrap().hints.clone();
-    assert!(hints.len() > 10_000);
-    hints
-}
-
-#[test]
-fn an_ack_is_read_before_what_is_sent_for_it_whether_it_has_an_event_or_not() {
-    let hints = told_beside_senders(Back::Foreseen);
-    // From the router over 10 ms and back over 10 ms, at most 1.23 ms to send, and up to 12 ms in the queue; 0 before it is known.
-    let plausible = |hints: &[(u32, u16)]| hints.iter().all(|&(_, ms)| ms == 0 || (20..=34).contains(&ms));
-    assert!(plausible(&hints));
-    for back in [Back::AllEvents, Back::Impaired] {
-        assert_eq!(told_beside_senders(back), hints, "{back:?}");
-    }
-    assert!(plausible(&told_beside_senders(Back::Immediate)));
 }
 
 #[test]
