@@ -172,8 +172,10 @@ def kinds(packets: list[dict[str, str]]) -> set[tuple[str, str]]:
 
 @tool
 @pytest.mark.parametrize("host", ["simulator", pytest.param("linux", marks=live)])
-@pytest.mark.parametrize(("ecn", "cc", "ect"), [("accurate", "cubic", "2"), ("l4s", "prague", "1")])
-def test_with_accurate_ecn_every_packet_but_those_that_open_a_connection_can_carry_marks_as_in_linux(
+@pytest.mark.parametrize(
+    ("ecn", "cc", "ect"), [("accurate", "cubic", "2"), ("l4s", "prague", "1"), ("dctcp", "dctcp", "2")]
+)
+def test_where_marks_are_counted_data_and_acks_and_what_is_sent_again_can_carry_some_as_in_linux(
     tmp_path: Path, host: str, ecn: str, cc: str, ect: str
 ) -> None:
     file = tmp_path / "run.pcapng"
@@ -181,10 +183,29 @@ def test_with_accurate_ecn_every_packet_but_those_that_open_a_connection_can_car
     sj.run(scenario().set("tcp", tcp).set("host", host), seed=1, pcap=file, pcap_hosts=["bulk/0:sender"], pcap_links=[])
     fields = ("tcp.seq", "tcp.len", "tcp.flags.syn", "tcp.flags.ack", "ip.dsfield.ecn", "ip.src")
     packets = tshark(file, *fields, only="tcp.port")
-    # The kernel's SYN of a scalable sender is ECT(1), of others Not-ECT; its answer is Not-ECT, and ACKs are ECT(0).
-    opening = "1" if ecn == "l4s" else "0"
-    expected = {("syn", opening), ("syn-ack", "0"), ("data", ect), ("again", ect), ("ack", "2")}
+    # The kernel's SYN is what the controller asks for, and its answer with DCTCP; ACKs are ECT(0).
+    opening = {"l4s": "1", "dctcp": "2"}.get(ecn, "0")
+    answer = "2" if ecn == "dctcp" else "0"
+    expected = {("syn", opening), ("syn-ack", answer), ("data", ect), ("again", ect), ("ack", "2")}
     assert kinds(packets) == expected
+
+
+@tool
+@pytest.mark.parametrize("host", ["simulator", pytest.param("linux", marks=live)])
+def test_data_tells_of_the_acks_that_came_with_a_mark(tmp_path: Path, host: str) -> None:
+    file = tmp_path / "run.pcapng"
+    run = scenario('{ aqm = "dualpi2", ecn = true }', 'control = { cc = "prague" }\necn = true').set("host", host)
+    run.set("links.wire.back", {"rate": "100 kbit/s", "queue": {"aqm": "step", "packets": 3, "ecn": True}})
+    sj.run(run, seed=1, pcap=file, pcap_hosts=["bulk/0:sender"], pcap_links=[])
+    marked, told = 0, set()
+    for each in tshark(file, "tcp.len", "tcp.flags", "tcp.flags.syn", "ip.dsfield.ecn", "ip.src", only="tcp.port"):
+        if each["tcp.len"] == "0":
+            marked += each["ip.dsfield.ecn"] == "3"
+        elif each["tcp.len"] > "0":
+            # The count begins with 5, and has the bits AE, CWR and ECE (rfc9768#3.2.1).
+            assert int(each["tcp.flags"], 16) >> 6 & 7 == (5 + marked) % 8
+            told.add(marked)
+    assert len(told) > 8
 
 
 @tool

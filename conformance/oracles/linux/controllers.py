@@ -51,10 +51,11 @@ def cases() -> Iterator[tuple[str, list[Scenario]]]:
                 yield f"{control}, {queue}, {count} flow{'s' if count > 1 else ''}", pair
 
 
-def main() -> None:
-    """Measures, stores and prints; with `--show` only prints what is stored."""
-    asked = sys.argv[1:]
-    if asked != ["--show"]:
+def main(argv: list[str] | None = None) -> int:
+    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    options = gaps.read_options(COMMAND, __doc__, CONTROLLERS, argv)
+    asked = options.names
+    if not options.show:
         known = list(cases())
         chosen = [case for case in known if not asked or case[0].partition(",")[0] in asked]
         kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked else {}
@@ -63,7 +64,8 @@ def main() -> None:
         STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     print("\n".join(gaps.table(stored, list(stored["cases"]))))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,7 @@ import json
 import random
 import statistics
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,6 +213,18 @@ def table(stored: dict[str, Any], names: list[str]) -> list[str]:
 def tables(stored: dict[str, Any]) -> list[str]:
     """The lines of both tables."""
     return [*table(stored, [name for name, _ in grid()]), "", *table(stored, [name for name, _ in drawn()])]
+
+
+def read_options(command: str, about: str | None, names: Sequence[str], argv: list[str] | None) -> argparse.Namespace:
+    """What a command of this folder is asked that measures the cases of these names, or shows what is stored."""
+    parser = argparse.ArgumentParser(prog=command, description=about)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (default: all): {'; '.join(names)}")
+    parser.add_argument("--show", action="store_true", help="print what is stored")
+    options = parser.parse_args(argv)
+    unknown = [name for name in options.names if name not in names]
+    if unknown:
+        parser.error(f"{unknown[0]!r}: expected one of {'; '.join(names)}")
+    return options
 
 
 def main(argv: list[str] | None = None) -> int:

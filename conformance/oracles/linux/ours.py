@@ -99,11 +99,13 @@ def tables(stored: dict[str, Any]) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Measures, stores and prints; with `--show` only prints what is stored."""
-    asked = sys.argv[1:]
-    if asked != ["--show"]:
-        known = blocks()
+def main(argv: list[str] | None = None) -> int:
+    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    known = blocks()
+    names = [name for block in known for name, _ in block]
+    options = gaps.read_options(COMMAND, __doc__, names, argv)
+    if not options.show:
+        asked = options.names
         chosen = [case for block in known for case in block if not asked or case[0] in asked]
         kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked and STORED.exists() else {}
         found = gaps.measure(chosen, COMMAND)
@@ -111,7 +113,8 @@ def main() -> None:
         found["tables"] = [[name for name, _ in block if name in found["cases"]] for block in known]
         STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,7 +11,8 @@
 //! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
 //! show receiver                     lines of the receiver too
 //! show rtt                          samples of the round-trip time, in ms
-//! show feedback                     with the receiver's lines: size and ACE field of ACKs, kind and fields of AccECN's option
+//! show feedback                     with the receiver's lines: size and ACE field of ACKs, kind and fields of AccECN's option; the ACE
+//!                                   field of the sender's packets, where it is another than that of a host that has got no marks
 //! end 3 s
 //! ---
 //!   100.0  ack 4 sack 6-8       cwnd  4.00  ssthresh  4   sends 4r 9(lost)
@@ -43,6 +44,9 @@ struct Fate {
     sent: HashMap<String, u32>,
     next: Option<ArrivalVerdict>,
 }
+
+/// The ACE field of a host that has got no marks (rfc9768#3.2.1).
+const NO_MARKS: u16 = 5;
 
 #[derive(Clone)]
 struct Scripted(Arc<Mutex<Fate>>);
@@ -125,9 +129,14 @@ impl Observer for Timeline {
     }
 
     fn on_host(&mut self, _: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
-        let text = self.lines[1].last_mut().and_then(|line| line.sends.last_mut());
-        let Some(text) = text.filter(|_| does == HostDoes::Sends && packet.has(flag::BACK)) else { return };
-        *text += &format!(" [{} B, ace {}", packet.size, packet.flags >> 13);
+        let (back, ace) = (packet.has(flag::BACK), packet.flags >> 13);
+        let text = self.lines[usize::from(back)].last_mut().and_then(|line| line.sends.last_mut());
+        let Some(text) = text.filter(|_| does == HostDoes::Sends) else { return };
+        if !back {
+            *text += &if ace == NO_MARKS || packet.has(flag::SYN) { String::new() } else { format!(" [ace {ace}]") };
+            return;
+        }
+        *text += &format!(" [{} B, ace {ace}", packet.size);
         if let Some(counts) = options.byte_counts {
             *text += &format!(", {}:", counts.kind());
             counts.fields().for_each(|field| *text += &format!(" {field}"));
@@ -210,6 +219,7 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
             "ecn" => {
                 tcp.ecn = match value {
                     "on" => Ecn::Classic,
+                    "dctcp" => Ecn::Dctcp,
                     "accurate" => Ecn::Accurate,
                     "l4s" => Ecn::L4s,
                     _ => Ecn::Off,

@@ -5,18 +5,13 @@
 
 use sojourn_aqm::{Ecn, Packet as _};
 use sojourn_capture::wire::{AccEcn, Headers, Ip, Tcp, flag as bit, tcp};
-use sojourn_sim::tcp::{AckOptions, ByteCounts, Ecn as Choice, Handshake, Recovery, SackBlocks, TcpOptions};
+use sojourn_sim::tcp::{AckOptions, ByteCounts, Handshake, Recovery, SackBlocks, TcpOptions};
 use sojourn_sim::{Packet, flag};
 use sojourn_units::Time;
 
 /// The number of a SYN.
 const INITIAL: u32 = 0;
 const MOST_SHIFT: u8 = 14;
-/// The ACE field of packets that a sender of data sends: it has got no marks (rfc9768#3.2.1).
-const NO_MARKS: u16 = 5;
-/// The same where a connection is opened, to say that the SYN, or the answer to it, was Not-ECT or ECT(1) (rfc9768#3.1.2).
-const SYN_UNMARKED: u16 = 2;
-const SYN_SCALABLE: u16 = 3;
 
 /// The ECN codepoint of a packet.
 pub fn ecn(packet: &Packet) -> u8 {
@@ -122,20 +117,17 @@ fn flags(packet: &Packet, options: &TcpOptions) -> u16 {
     let ecn = match (syn, back) {
         (true, false) if options.ecn.is_accurate() => bit::AE | bit::CWR | bit::ECE,
         (true, false) if options.ecn.is_on() => bit::CWR | bit::ECE,
-        // A server that has to answer a third time does so as one that knows no ECN (rfc9768#3.2.3.2.2).
-        (true, true) if agreed.is_accurate() && packet.flags & flag::ACE == 0 => 0,
-        (true, true) if agreed.is_accurate() => ace(if agreed == Choice::L4s { SYN_SCALABLE } else { SYN_UNMARKED }),
+        (true, false) => 0,
+        _ if agreed.is_accurate() => ace(packet.flags >> 13),
         (true, true) if agreed.is_on() => bit::ECE,
-        (true, _) => 0,
-        (false, false) if agreed.is_accurate() => ace(if packet.has(flag::ACK) && packet.seq == 0 { SYN_UNMARKED } else { NO_MARKS }),
-        (false, true) if agreed.is_accurate() => ace(packet.flags >> 13),
+        (true, true) => 0,
         (false, _) => (u16::from(packet.has(flag::ECE)) * bit::ECE) | (u16::from(packet.has(flag::CWR)) * bit::CWR),
     };
     let given = [(syn, bit::SYN), (fin, bit::FIN), (psh, bit::PSH), (!syn || back, bit::ACK)];
     given.iter().filter(|(is_set, _)| *is_set).fold(ecn, |all, (_, bit)| all | bit)
 }
 
-/// A count in the three bits of the ACE field (rfc9768#3.2).
+/// The three bits of the ACE field (rfc9768#3.2).
 fn ace(count: u16) -> u16 {
     [(4, bit::AE), (2, bit::CWR), (1, bit::ECE)].iter().filter(|(value, _)| count & value != 0).map(|(_, bit)| bit).sum()
 }

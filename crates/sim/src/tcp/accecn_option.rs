@@ -7,6 +7,9 @@
 //! A path may drop packets with it (rfc9768#3.2.3.2.2): a SYN-ACK that is sent again has none, and a receiver to which a segment comes for
 //! the third time, after two ACKs with the option, sends it no more. In Linux a host that got no option sends none, so after a SYN-ACK
 //! without it ACKs have none; by the RFC they have. A path that strips it is one with `accecn_option = "off"`.
+//!
+//! But for "full" the first data segment has none, which rfc9768#3.2.3.2.1 recommends: it would tell the server whether the client's
+//! counts come through, and a server here sends no data that they could count.
 
 use sojourn_aqm::Ecn;
 use sojourn_spec::tcp::{AccEcnOption, TcpOptions};
@@ -180,6 +183,11 @@ impl ByteCounter {
                 rtt: Duration::ZERO,
             })
         })
+    }
+
+    /// A SYN arrives, whose payload is not counted (rfc9768#3.2).
+    pub fn on_syn(&mut self, ecn: Ecn) {
+        self.last = ecn;
     }
 
     /// A packet with so much payload arrives (Linux `tcp_ecn_received_counters`). The first after the SYN-ACK gives the round trip.

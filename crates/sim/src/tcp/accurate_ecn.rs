@@ -1,4 +1,6 @@
-//! The count of marked packets in ACKs: `AccECN`'s ACE field (rfc9768#3.2), and what its option says of it (`accecn_option.rs`).
+//! The count of marked packets that each packet carries: `AccECN`'s ACE field (rfc9768#3.2), and what its option says of it
+//! (`accecn_option.rs`). Marked ACKs are counted too, and told by what is sent next; as in Linux no packet is sent to tell of them alone
+//! (rfc9768#3.2.2.5.1 wants an ACK for every third).
 
 use super::accecn_option::{ByteCounts, ByteReader};
 use crate::packet::Packet;
@@ -11,6 +13,21 @@ const MODULUS: u32 = 8;
 
 /// Where the counts begin, so that a field of zeros is none (rfc9768#3.2.1).
 const START: u32 = 5;
+
+/// The field of a host that has got no marks, and what each adds to it.
+pub const NO_MARKS: u16 = (START << SHIFT) as u16;
+pub const ONE_MARK: u16 = 1 << SHIFT;
+
+/// The field of a packet that answers a SYN, or a SYN-ACK, which came with these bits of ECN (rfc9768#3.1.2, rfc9768#3.2.2.1).
+pub fn handshake(ecn: Ecn) -> u16 {
+    let field = match ecn {
+        Ecn::NotEct => 2,
+        Ecn::Ect1 => 3,
+        Ecn::Ect0 => 4,
+        Ecn::Ce => 6,
+    };
+    field << SHIFT
+}
 
 /// Marks without an ACK after which the next is sent at once (rfc9768#3.2.2.5.1, Linux `TCP_ACCECN_ACE_MAX_DELTA`).
 const MARKS_PER_ACK: u8 = 2;
@@ -40,6 +57,11 @@ impl MarkCounter {
     pub const fn new(option: AccEcnOption) -> Self {
         let asks_on_change = matches!(option, AccEcnOption::Minimum | AccEcnOption::Full);
         MarkCounter { count: START as u8, unreported: 0, last: Ecn::NotEct, asks_on_change }
+    }
+
+    /// A SYN arrives: its mark is not counted, but told by the answer (rfc9768#3.2.2.2).
+    pub fn on_syn(&mut self, ecn: Ecn) {
+        self.last = ecn;
     }
 
     /// A packet arrives; says whether an ACK must be sent at once: the first mark after a packet without, or the second since the

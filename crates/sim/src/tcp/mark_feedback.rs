@@ -1,7 +1,7 @@
 //! How a receiver tells of marked segments: one echo for a window (rfc3168#6.1.3), an echo or none in each ACK (rfc8257#3.2), or
 //! counts (rfc9768#3.2).
 
-use super::accurate_ecn::MarkCounter;
+use super::accurate_ecn::{self, MarkCounter};
 use crate::packet::{Packet, flag};
 use sojourn_aqm::Packet as _;
 use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
@@ -46,6 +46,15 @@ impl MarkFeedback {
         self.ecn.is_accurate()
     }
 
+    /// A SYN arrives: gives the flags of the answer to it. Its mark is told by no other packet (rfc9768#3.2.2.2), with other feedback by none.
+    pub fn on_syn(&mut self, syn: &Packet) -> u16 {
+        if self.ecn.is_accurate() {
+            self.counter.on_syn(syn.ecn());
+            return accurate_ecn::handshake(syn.ecn());
+        }
+        u16::from(self.marks_acks) * flag::ECT
+    }
+
     /// A segment arrives; says whether its ACK tells what the last one did not.
     #[inline]
     pub fn take(&mut self, segment: &Packet) -> bool {
@@ -66,8 +75,9 @@ impl MarkFeedback {
             self.asks_for_ack = self.counter.on_packet(segment.ecn());
             self.asks_for_ack
         } else {
+            // DCTCP tells of data alone (Linux `tcp_data_ecn_check`).
             let marked = segment.has(flag::CE);
-            std::mem::replace(&mut self.echoes, marked) != marked
+            !segment.has(flag::ACK) && std::mem::replace(&mut self.echoes, marked) != marked
         }
     }
 
@@ -81,10 +91,11 @@ impl MarkFeedback {
     /// The flags of an ACK that is sent now.
     #[inline]
     pub fn report(&mut self) -> u16 {
+        let ect = u16::from(self.marks_acks) * flag::ECT;
         if !self.ecn.is_accurate() {
-            return u16::from(self.echoes) * flag::ECE;
+            return ect | (u16::from(self.echoes) * flag::ECE);
         }
         self.asks_for_ack = false;
-        self.counter.report() | (u16::from(self.marks_acks) * flag::ECT)
+        self.counter.report() | ect
     }
 }

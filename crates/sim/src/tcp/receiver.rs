@@ -144,7 +144,7 @@ impl Receiver {
         ack: &mut Packet,
     ) -> Received {
         let length = u64::from(segment.size).wrapping_sub(u64::from(params.header));
-        if self.predictable && segment.flags & !(flag::ECT | flag::ECT1) == 0 && segment.seq == self.rcv_nxt && length > 0 {
+        if self.predictable && segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE) == 0 && segment.seq == self.rcv_nxt && length > 0 {
             return self.on_predicted_segment(now, segment, params, pool, ack);
         }
         self.on_any_segment(now, segment, params, pool, ack)
@@ -269,17 +269,11 @@ impl Receiver {
 
     #[inline(always)]
     fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> Received {
-        let marked = self.count_marks(now, segment, params);
         if segment.has(flag::SYN) {
-            self.ts_recent = segment.stamp;
-            self.policy().into_iter().for_each(|policy| policy.on_syn(now));
-            *ack = self.ack(now, segment, flag::SYN, params, pool);
-            ack.flags &= !flag::ECT;
-            if self.bytes().is_some_and(|bytes| bytes.hides_ecn()) {
-                ack.flags &= !flag::ACE;
-            }
+            self.answer_syn(now, segment, params, pool, ack);
             return Received { readable: 0, acks: true };
         }
+        let marked = self.count_marks(now, segment, params);
         if segment.has(flag::ACK) {
             self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
@@ -322,6 +316,18 @@ impl Receiver {
         let flags = if fin { flag::FIN } else { 0 };
         *ack = self.ack(now, segment, flags, params, pool);
         Received { readable, acks: true }
+    }
+
+    /// A SYN arrives: writes the answer to `ack`.
+    #[cold]
+    fn answer_syn(&mut self, now: Time, syn: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
+        self.ts_recent = syn.stamp;
+        self.policy().into_iter().for_each(|policy| policy.on_syn(now));
+        self.bytes().into_iter().for_each(|bytes| bytes.on_syn(syn.ecn()));
+        let told = self.marks.on_syn(syn);
+        *ack = self.ack(now, syn, flag::SYN, params, pool);
+        let hidden = self.bytes().is_some_and(|bytes| bytes.hides_ecn());
+        ack.flags = (ack.flags & !(flag::ECT | flag::ECE | flag::ACE)) | if hidden { 0 } else { told };
     }
 
     /// When the ACK of a segment with these bytes is due.

@@ -157,6 +157,9 @@ impl Sender {
     fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let core = &mut self.core;
         core.read_timestamp(ack, call.params);
+        if ack.has(flag::CE) {
+            core.on_mark();
+        }
         if ack.has(flag::SYN) {
             if core.on_syn_ack(ack, call) {
                 self.recovery.send_window(core, call);

@@ -119,7 +119,7 @@ tcp_options! {
         "With ecn \"accurate\" or \"l4s\": which segments have AccECN's option, the counts of bytes that arrived with each mark: \"off\", \"recommended\" (ACKs of data), \"minimum\" (ACKs after a change, and three a round trip), \"full\" (all, data too, of which it takes 12 B of payload); with \"minimum\" and \"full\" a receiver acknowledges at once where the mark changes, else at the first mark and every second",
         AccEcnOption::Off, "rfc9768#3.2.3: recommended";
     generalized_ecn: bool as bool, ranges::any,
-        "Whether with ecn \"accurate\" or \"l4s\" ACKs can carry congestion marks too, as ECT(0), and retransmissions; those of packets that open a connection not",
+        "Whether with ecn \"dctcp\", \"accurate\" or \"l4s\" ACKs can carry congestion marks too, as ECT(0), and retransmissions, and with \"dctcp\" the answer to a SYN; a marked SYN then leaves the initial window as it is, else AccECN makes it one segment",
         false, "rfc3168#6.1.4, rfc3168#6.1.5";
     ecn_on_retransmit: bool as bool, ranges::any,
         "Whether retransmissions can carry congestion marks too; with ecn \"dctcp\" or \"l4s\" all packets of the sender can",
@@ -260,9 +260,9 @@ impl TcpOptions {
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
-    /// Whether ACKs and retransmissions can carry marks (rfc8311#4.3, draft-ietf-tcpm-generalized-ecn).
+    /// Whether ACKs and retransmissions can carry marks (rfc8311#4.3, draft-ietf-tcpm-generalized-ecn, Linux `tcp_ca_needs_ecn`).
     pub fn marks_all(&self) -> bool {
-        self.generalized_ecn && self.agreed_ecn().is_accurate()
+        self.generalized_ecn && self.agreed_ecn().counts()
     }
 
     /// Bytes that timestamps take in a header (rfc7323#3.2, with padding).

@@ -2,9 +2,11 @@
 
 use super::{LastReduction, SenderCore, State, TimedSegment};
 use crate::packet::{Packet, flag};
+use crate::tcp::accurate_ecn;
 use crate::tcp::call::{Call, SegmentSink};
+use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_cc::CongestionController;
-use sojourn_spec::tcp::Handshake;
+use sojourn_spec::tcp::{Ecn, Handshake};
 use sojourn_units::Time;
 
 /// What the expiry of the timer asks of the sender.
@@ -57,14 +59,26 @@ impl SenderCore {
             self.rtt.after_lost_syn(params);
         }
         self.timed = TimedSegment { end: 0, sent: call.now };
-        // After a lost SYN the window is one segment (rfc5681#3.1).
-        self.cc.set_cwnd(if syn_lost { 1.0 } else { params.initial_window });
+        if self.ecn.is_accurate() && ack.flags & flag::ACE == 0 {
+            self.end_ecn();
+        }
+        // After a lost SYN the window is one segment (rfc5681#3.1), and after a marked one (draft-ietf-tcpm-generalized-ecn; not in Linux).
+        let marked = self.ecn.is_accurate() && ack.flags & flag::ACE == accurate_ecn::handshake(Mark::Ce) && !params.generalized_ecn;
+        self.cc.set_cwnd(if syn_lost || marked { 1.0 } else { params.initial_window });
         self.state = State::Established;
         self.timer = Time::NEVER;
         if params.handshake == Handshake::ThreeWay {
-            self.send_header(0, flag::ACK, call);
+            let told = if self.ecn.is_accurate() { accurate_ecn::handshake(ack.ecn()) } else { 0 };
+            self.send_header(0, flag::ACK | told, call);
         }
         true
+    }
+
+    /// The server answers as one without ECN (rfc9768#3.1.2).
+    #[cold]
+    fn end_ecn(&mut self) {
+        self.ecn = Ecn::Off;
+        self.path.iter_mut().for_each(|path| path.end_marks());
     }
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.

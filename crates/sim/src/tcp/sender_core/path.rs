@@ -3,7 +3,7 @@
 
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::packet::Packet;
-use crate::tcp::accurate_ecn::{MarkReader, NewlyAcked};
+use crate::tcp::accurate_ecn::{MarkReader, NO_MARKS, NewlyAcked, ONE_MARK};
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::Call;
 use crate::tcp::delivered::DeliveredBytes;
@@ -39,6 +39,8 @@ pub struct Path {
     /// What serves the counts of marks where there are no samples.
     delivered: DeliveredBytes,
     marks: Option<MarkReader>,
+    /// The ACE field of what is sent, which tells of marked ACKs; 0 without AccECN (rfc9768#3.2.2).
+    ace: u16,
     /// Segments that the current ACK reports as marked, where they are counted.
     pub marked: f64,
     /// Where a recovery strategy says it that has states of its own.
@@ -60,10 +62,24 @@ impl Path {
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),
             marks: ecn.is_accurate().then(|| MarkReader::new(params)),
+            ace: if ecn.is_accurate() { NO_MARKS } else { 0 },
             marked: 0.0,
             state: None,
         };
         (path.pacer.is_some() || path.sampler.is_some() || path.marks.is_some()).then(|| Box::new(path))
+    }
+
+    /// No marks are counted any more, and none are told.
+    pub fn end_marks(&mut self) {
+        (self.marks, self.ace) = (None, 0);
+    }
+
+    /// A packet with a mark arrives, which the next ones tell of (rfc9768#3.2.2.2).
+    #[cold]
+    pub fn count_mark(&mut self) {
+        if self.marks.is_some() {
+            self.ace = self.ace.wrapping_add(ONE_MARK);
+        }
     }
 
     /// Bytes of memory.
@@ -87,6 +103,18 @@ impl SenderCore {
     #[inline]
     pub fn owns_window(&self) -> bool {
         self.path.as_ref().is_some_and(|path| path.samples)
+    }
+
+    /// The ACE field of what it sends now; 0 without AccECN.
+    #[inline]
+    pub(super) fn ace(&self) -> u16 {
+        self.path.as_ref().map_or(0, |path| path.ace)
+    }
+
+    /// A packet with a mark arrives.
+    #[cold]
+    pub fn on_mark(&mut self) {
+        self.path.iter_mut().for_each(|path| path.count_mark());
     }
 
     /// Whether what is not marked opens the window while it is reduced for marks.
