@@ -83,6 +83,11 @@ pub trait Aqm {
         false
     }
 
+    /// Whether [`Aqm::on_enqueue`] does nothing but to pass each packet: it then need not be called.
+    fn passes_arrivals(&self) -> bool {
+        self.foresees()
+    }
+
     /// Whether it decides nothing about arrivals, uses nothing but the packet, its wait and the bytes behind it as one leaves, has no timer, and
     /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never with [`Needs::flow_queues`].
     fn foresees(&self) -> bool {

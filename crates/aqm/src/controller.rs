@@ -79,6 +79,7 @@ pub struct QueueController {
     pub host: Option<Box<dyn HostQueue>>,
     random: Stream,
     sees_departures: bool,
+    passes_arrivals: bool,
 }
 
 impl QueueController {
@@ -86,6 +87,7 @@ impl QueueController {
     pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
         QueueController {
+            passes_arrivals: aqm.passes_arrivals(),
             aqm,
             limit,
             ecn,
@@ -118,6 +120,17 @@ impl QueueController {
         self.counters.count_arrival(arrival.size);
         let verdict = self.aqm.on_enqueue(arrival, backlog, &mut self.random);
         self.apply_arrival(verdict, arrival, can_mark, backlog)
+    }
+
+    /// Admits an arriving packet of `size` bytes if the algorithm passes all and there is room. If it does not, nothing has happened, and
+    /// [`QueueController::decide_arrival`] is to be called.
+    #[inline]
+    pub fn admits_unasked(&mut self, size: u32, backlog: &Backlog) -> bool {
+        let admits = self.passes_arrivals && self.has_room(size, backlog);
+        if admits {
+            self.counters.count_arrival(size);
+        }
+        admits
     }
 
     /// Admits an arriving packet of `size` bytes if there is room, without asking the algorithm. For an algorithm that

@@ -74,13 +74,24 @@ pub(crate) struct DualQueues<P> {
     charge: i64,
     /// Whether that packet was in the low-latency queue.
     last_is_l4s: bool,
+    /// Whether the packet that joined last did so there.
+    joined_l4s: bool,
 }
 
 impl<P: Packet> DualQueues<P> {
     pub fn new(queuing: DualQueuing) -> Self {
         let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
         let (low_latency, classic) = (empty(), empty());
-        let mut queues = DualQueues { queuing, low_latency, found: VecDeque::new(), classic, credit: 0, charge: 0, last_is_l4s: false };
+        let mut queues = DualQueues {
+            queuing,
+            low_latency,
+            found: VecDeque::new(),
+            classic,
+            credit: 0,
+            charge: 0,
+            last_is_l4s: false,
+            joined_l4s: false,
+        };
         queues.reset_credit();
         queues
     }
@@ -114,6 +125,11 @@ impl<P: Packet> DualQueues<P> {
         usize::from(!self.last_is_l4s)
     }
 
+    /// Which of [`DualQueues::subqueues`] the packet went to that joined last.
+    pub fn last_joined(&self) -> usize {
+        usize::from(!self.joined_l4s)
+    }
+
     /// Packets in both queues.
     pub fn packets(&self) -> u32 {
         (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
@@ -143,6 +159,7 @@ impl<P: Packet> DualQueues<P> {
         if is_l4s && self.queuing.tells_length {
             self.found.push_back(self.low_latency.waiting.len() as u32);
         }
+        self.joined_l4s = is_l4s;
         let queue = self.queue(is_l4s);
         queue.did.bytes += u64::from(packet.size());
         queue.waiting.push_back((now, packet));

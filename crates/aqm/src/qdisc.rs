@@ -1,6 +1,7 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
 mod acks;
+mod apart;
 mod classes;
 mod host;
 mod subqueues;
@@ -21,7 +22,7 @@ use acks::Useless;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use classes::{Arrival, Classes, Next};
+use classes::Classes;
 use core::mem::{replace, take};
 use sojourn_units::{Duration, Time};
 
@@ -39,6 +40,17 @@ pub struct Qdisc<P> {
     /// A waiting ACK that the next arrival makes useless.
     useless: Option<Useless>,
     earlier: DropsOfEarlier,
+}
+
+/// A packet that was taken out of the queue, about which the algorithm is to decide.
+struct Taken<P> {
+    since: Time,
+    packet: P,
+    /// How the algorithm sees it, and what is left behind it.
+    departure: PacketView,
+    backlog: Backlog,
+    /// Its queue, where there is one for each flow.
+    queue: u32,
 }
 
 /// How much waits, in all queues together.
@@ -59,6 +71,13 @@ impl Occupancy {
     fn take(&mut self, size: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(size);
+    }
+
+    /// Takes a packet of this size, and gives what is left.
+    #[inline]
+    fn without(&mut self, size: u32) -> Backlog {
+        self.take(size);
+        Backlog { packets: self.packets, bytes: self.bytes, idle_since: None }
     }
 }
 
@@ -273,18 +292,18 @@ impl<P: Packet> Qdisc<P> {
         if matches!(self.waiting, Waiting::Host(_) | Waiting::Classes(_)) {
             return self.enqueue_apart(now, packet, idle_since.is_some(), &mut dropped);
         }
-        let arrival = PacketView::of(now, &packet);
+        let size = packet.size();
         let (departure, useless) = (self.simultaneous_departure.take(), self.useless.take());
         let mut backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
         if let Some(useless) = useless {
             backlog = backlog.without_packet(useless.size);
         }
-        let mut decision = self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog);
-        while let ArrivalDecision::Inspect(position) = decision {
-            decision = self.inspect(position, &arrival, packet.can_mark(), &backlog);
-        }
+        let admits = self.controller.admits_unasked(size, &backlog);
+        let decision = if admits { ArrivalDecision::Enqueue } else { self.decide_arrival(now, &packet, &backlog) };
+        let mut is_l4s = false;
         if let Waiting::Dual(queues) = &mut self.waiting {
-            queues.count_arrival(queues.is_l4s(arrival.ecn), arrival.size, decision.fate());
+            is_l4s = queues.is_l4s(packet.ecn());
+            queues.count_arrival(is_l4s, size, decision.fate());
         }
         match decision {
             ArrivalDecision::Drop(reason) => return dropped(packet, reason),
@@ -298,11 +317,11 @@ impl<P: Packet> Qdisc<P> {
         if let Some(useless) = useless {
             self.drop_useless(useless, &mut dropped);
         }
-        self.held.add(arrival.size);
+        self.held.add(size);
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
-            Waiting::Dual(queues) => queues.push(now, packet, queues.is_l4s(arrival.ecn)),
+            Waiting::Dual(queues) => queues.push(now, packet, is_l4s),
             Waiting::Cake(queues, _) => queues.push(now, packet),
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
@@ -310,6 +329,17 @@ impl<P: Packet> Qdisc<P> {
         if idle_since.is_none() || self.held.packets > 1 {
             self.make_room(now, departure, &mut dropped);
         }
+    }
+
+    /// Asks the algorithm about an arriving packet.
+    #[inline(never)]
+    fn decide_arrival(&mut self, now: Time, packet: &P, backlog: &Backlog) -> ArrivalDecision {
+        let (arrival, can_mark) = (PacketView::of(now, packet), packet.can_mark());
+        let mut decision = self.controller.decide_arrival(&arrival, can_mark, backlog);
+        while let ArrivalDecision::Inspect(position) = decision {
+            decision = self.inspect(position, &arrival, can_mark, backlog);
+        }
+        decision
     }
 
     /// Shows the algorithm the packet that waits at `position`.
@@ -320,33 +350,6 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
         };
         self.controller.inspect(arrival, waiting.as_ref(), can_mark, backlog)
-    }
-
-    /// Gives an arriving packet to the host or to its class.
-    #[cold]
-    fn enqueue_apart(&mut self, now: Time, packet: P, is_idle: bool, dropped: &mut dyn FnMut(P, DropReason)) {
-        self.controller.counters.count_arrival(packet.size());
-        let departure = self.simultaneous_departure.take();
-        match &mut self.waiting {
-            Waiting::Host(held) => {
-                self.held.add(packet.size());
-                held.enqueue(now, packet);
-                self.end_host_call(dropped);
-            }
-            Waiting::Classes(classes) => {
-                let counters = &mut self.controller.counters;
-                let mut count = |packet: P, reason| {
-                    counters.count_drop(packet.size(), reason);
-                    dropped(packet, reason);
-                };
-                let marked = classes.enqueue(now, packet, &Arrival { is_idle, departure }, &mut count);
-                counters.marked += u64::from(marked);
-                self.held = Occupancy { packets: classes.packets(), bytes: classes.bytes() };
-            }
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) => {
-                unreachable!("the queue holds the packet itself")
-            }
-        }
     }
 
     /// Drops from the head of the longest queue while all queues together hold too much (rfc8290#4.1.3).
@@ -376,56 +379,71 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
+    /// Takes out the next packet, about which the algorithm is to decide.
+    #[inline(always)]
+    fn take_next(&mut self, now: Time) -> Option<Taken<P>> {
+        let (aqm, held) = (&mut self.controller.aqm, &mut self.held);
+        let (mut departure, mut backlog, queue);
+        let (since, packet) = match &mut self.waiting {
+            Waiting::Fifo(waiting) => {
+                let (since, packet) = waiting.pop_front()?;
+                departure = PacketView::of(now, &packet);
+                (backlog, queue) = (held.without(departure.size), 0);
+                (since, packet)
+            }
+            Waiting::Flows(queues, _) => {
+                let (of, since, packet) = queues.pop(|queue| {
+                    aqm.on_empty(queue, now);
+                })?;
+                departure = PacketView::of(now, &packet);
+                let left = held.without(departure.size).bytes;
+                (backlog, queue) = (queues.backlog(of, left), of);
+                (since, packet)
+            }
+            Waiting::Dual(queues) => {
+                let (since, packet, is_l4s) = queues.pop()?;
+                if let Some(length) = queues.take_length() {
+                    aqm.on_low_latency(length);
+                }
+                departure = PacketView::of(now, &packet);
+                // The mark that this queue has set does not make a packet scalable.
+                departure.ecn = if is_l4s { Ecn::Ect1 } else { departure.ecn.unmarked() };
+                (backlog, queue) = (held.without(departure.size), 0);
+                (since, packet)
+            }
+            Waiting::Cake(queues, _) => {
+                let (of, since, packet) = queues.pop(now, |queue| aqm.on_empty(queue, now))?;
+                departure = PacketView { flow: of, ..PacketView::of(now, &packet) };
+                (backlog, queue) = (held.without(departure.size), of);
+                (backlog.packets, backlog.bytes) = queues.backlog(of);
+                (since, packet)
+            }
+            Waiting::Host(_) | Waiting::Classes(_) => return None,
+        };
+        Some(Taken { since, packet, departure, backlog, queue })
+    }
+
     /// The next packet to send at `now` and how long it waited. `dropped` is called with packets that the algorithm drops at
     /// the head.
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
+        if matches!(self.waiting, Waiting::Host(_) | Waiting::Classes(_)) {
+            return self.dequeue_apart(now, &mut dropped);
+        }
         loop {
-            let (since, mut packet, queue) = match &mut self.waiting {
-                Waiting::Fifo(queue) => {
-                    let (since, packet) = queue.pop_front()?;
-                    (since, packet, 0)
-                }
-                Waiting::Flows(queues, _) => {
-                    let aqm = &mut self.controller.aqm;
-                    let (queue, since, packet) = queues.pop(|queue| {
-                        aqm.on_empty(queue, now);
-                    })?;
-                    (since, packet, queue)
-                }
-                Waiting::Dual(queues) => {
-                    let (since, packet, is_l4s) = queues.pop()?;
-                    if let Some(length) = queues.take_length() {
-                        self.controller.aqm.on_low_latency(length);
-                    }
-                    (since, packet, u32::from(is_l4s))
-                }
-                Waiting::Cake(queues, _) => {
-                    let aqm = &mut self.controller.aqm;
-                    let (queue, since, packet) = queues.pop(now, |queue| aqm.on_empty(queue, now))?;
-                    (since, packet, queue)
-                }
-                Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
-                Waiting::Classes(_) => return self.dequeue_from_class(now, &mut dropped),
-            };
-            let (mut departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
-            self.held.take(departure.size);
-            let mut backlog = self.backlog(None);
-            match &self.waiting {
-                // The mark that this queue has set does not make a packet scalable.
-                Waiting::Dual(_) => departure.ecn = if queue == 1 { Ecn::Ect1 } else { departure.ecn.unmarked() },
-                Waiting::Flows(queues, _) => backlog = queues.backlog(queue, self.held.bytes),
-                Waiting::Cake(queues, _) => {
-                    departure.flow = queue;
-                    (backlog.packets, backlog.bytes) = queues.backlog(queue);
-                }
-                Waiting::Fifo(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
-            }
+            let Taken { since, mut packet, departure, backlog, queue } = self.take_next(now)?;
+            let (size, sojourn, is_earlier) = (departure.size, now.since(since), since < self.earlier.from);
             let decision = self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog);
-            let is_earlier = since < self.earlier.from;
+            let is_sent = !matches!(decision, DepartureDecision::Drop(_));
             match &mut self.waiting {
-                Waiting::Dual(queues) => queues.leave(departure.size, decision.fate(), is_earlier),
-                Waiting::Cake(queues, _) => queues.count(queue, departure.size, decision.fate(), is_earlier),
-                Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
+                Waiting::Dual(queues) => queues.leave(size, decision.fate(), is_earlier),
+                Waiting::Cake(queues, _) => {
+                    queues.count(queue, size, decision.fate(), is_earlier);
+                    if is_sent {
+                        queues.charge(queue, size, now);
+                    }
+                }
+                Waiting::Flows(queues, _) if is_sent => queues.charge(queue, size),
+                Waiting::Flows(..) | Waiting::Fifo(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             match decision {
                 DepartureDecision::Send => {}
@@ -436,30 +454,9 @@ impl<P: Packet> Qdisc<P> {
                     continue;
                 }
             }
-            match &mut self.waiting {
-                Waiting::Flows(queues, _) => queues.charge(queue, departure.size),
-                Waiting::Cake(queues, _) => queues.charge(queue, departure.size, now),
-                Waiting::Fifo(_) | Waiting::Dual(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
-            }
             self.departed += 1;
             return Some((packet, sojourn));
         }
-    }
-
-    /// The next packet to send of those that wait in classes.
-    #[cold]
-    fn dequeue_from_class(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<(P, Duration)> {
-        let Waiting::Classes(classes) = &mut self.waiting else { return None };
-        let counters = &mut self.controller.counters;
-        let next = classes.dequeue(now, &mut |packet: P, reason| {
-            counters.count_drop(packet.size(), reason);
-            dropped(packet, reason);
-        });
-        self.held = Occupancy { packets: classes.packets(), bytes: classes.bytes() };
-        let Next { packet, wait, marked } = next?;
-        self.controller.counters.marked += u64::from(marked);
-        self.departed += 1;
-        Some((packet, wait))
     }
 
     /// Drops the packet that waits at `position`, if there is one.

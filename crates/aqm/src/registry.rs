@@ -110,6 +110,9 @@ macro_rules! registry {
             fn ignores_backlog(&self) -> bool {
                 match self { $(AnyAqm::$algorithm(a) => a.ignores_backlog(),)* AnyAqm::Custom(a) => a.ignores_backlog() }
             }
+            fn passes_arrivals(&self) -> bool {
+                match self { $(AnyAqm::$algorithm(a) => a.passes_arrivals(),)* AnyAqm::Custom(a) => a.passes_arrivals() }
+            }
             fn foresees(&self) -> bool {
                 match self { $(AnyAqm::$algorithm(a) => a.foresees(),)* AnyAqm::Custom(a) => a.foresees() }
             }

@@ -91,6 +91,10 @@ impl Aqm for Cake {
         ArrivalVerdict::Pass
     }
 
+    fn passes_arrivals(&self) -> bool {
+        true
+    }
+
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.last = departure.flow as usize % self.queues.len();
         self.queues[self.last].on_dequeue(departure, sojourn, backlog, random)

@@ -158,6 +158,10 @@ impl Aqm for DualPi2 {
         }
     }
 
+    fn passes_arrivals(&self) -> bool {
+        !self.params.drop_early
+    }
+
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.ecn.is_l4s(), backlog.bytes, random) };
         match fate {

@@ -112,6 +112,10 @@ impl Aqm for FqCodel {
         ArrivalVerdict::Pass
     }
 
+    fn passes_arrivals(&self) -> bool {
+        true
+    }
+
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
         let verdict = self.queues[self.last].on_departure(departure, sojourn, backlog.bytes);

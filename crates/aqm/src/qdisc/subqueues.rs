@@ -51,12 +51,23 @@ impl<P: Packet> Qdisc<P> {
     }
 
     /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any.
+    #[inline(always)]
     pub fn last_subqueue(&self) -> Option<usize> {
+        if let Waiting::Dual(queues) = &self.waiting { Some(queues.last()) } else { self.last_class() }
+    }
+
+    /// The same of a class or a tin.
+    #[inline(never)]
+    fn last_class(&self) -> Option<usize> {
         match &self.waiting {
             Waiting::Classes(classes) => Some(classes.last()),
-            Waiting::Dual(queues) => Some(queues.last()),
             Waiting::Cake(queues, _) => queues.last(),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => None,
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => None,
         }
+    }
+    /// Which of [`Qdisc::subqueues`] the last packet went to that joined the queue, where that is known.
+    #[inline]
+    pub fn last_joined(&self) -> Option<usize> {
+        if let Waiting::Dual(queues) = &self.waiting { Some(queues.last_joined()) } else { None }
     }
 }

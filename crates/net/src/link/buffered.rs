@@ -118,6 +118,7 @@ impl<P: Packet> Buffered<P> {
         if meter.wants_probability(now) && reports.is_empty() {
             meter.probability(self.qdisc.aqm().probability());
         }
+        let others_stay = reports.is_empty();
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(flow));
         }
@@ -125,18 +126,21 @@ impl<P: Packet> Buffered<P> {
             Some(_) if self.takes_turns => None,
             Some(_) => self.start_next(now, Start::Idle, transmitter, meter),
             None => {
-                self.queue_changes(now, meter);
+                self.queue_changes(now, others_stay, meter);
                 None
             }
         }
     }
 
-    /// Something may have joined the queue.
+    /// A packet may have joined the queue; `others_stay` says that it did if anything has changed, and that no other one left.
     #[inline(always)]
-    pub fn queue_changes(&self, now: Time, meter: &mut Meter) {
+    pub fn queue_changes(&self, now: Time, others_stay: bool, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_subqueues() {
-            meter.stats.set_subqueues(now, &self.qdisc);
+            match self.qdisc.last_joined().filter(|_| others_stay) {
+                Some(at) => meter.stats.set_subqueue(at, now, &self.qdisc),
+                None => meter.stats.set_subqueues(now, &self.qdisc),
+            }
         }
     }
 
@@ -144,7 +148,7 @@ impl<P: Packet> Buffered<P> {
     #[cold]
     fn hold(&mut self, now: Time, meter: &mut Meter) {
         // A packet that found the link idle may have joined those that are held back.
-        self.queue_changes(now, meter);
+        self.queue_changes(now, false, meter);
         let Some(ready) = self.qdisc.ready() else { return };
         if self.wake <= now || ready < self.wake {
             self.wake = ready.max(now);

@@ -79,11 +79,15 @@ impl LinkStats {
     /// The subqueues may have changed at `now`.
     #[inline(never)]
     pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
-        for (at, stats) in self.subqueues.iter_mut().enumerate() {
-            let (packets, bytes) = qdisc.subqueue_backlog(at);
-            if !stats.queue.holds(packets.into(), bytes) {
-                stats.queue.set(now, packets.into(), bytes);
-            }
+        (0..self.subqueues.len()).for_each(|at| self.set_subqueue(at, now, qdisc));
+    }
+
+    /// This subqueue may have changed at `now`.
+    #[inline]
+    pub(super) fn set_subqueue<P: sojourn_aqm::Packet>(&mut self, at: usize, now: Time, qdisc: &Qdisc<P>) {
+        let (queue, (packets, bytes)) = (&mut self.subqueues[at].queue, qdisc.subqueue_backlog(at));
+        if !queue.holds(packets.into(), bytes) {
+            queue.set(now, packets.into(), bytes);
         }
     }
 }

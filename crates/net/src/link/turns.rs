@@ -55,7 +55,7 @@ impl<P: Packet> Link<P> {
     /// A packet that found the link idle waits for its turn.
     pub(crate) fn waits_for_turn(&mut self, now: Time) {
         if let Queue::Buffered(queue) = &mut self.queue {
-            queue.queue_changes(now, &mut self.meter);
+            queue.queue_changes(now, false, &mut self.meter);
         }
     }
 }
