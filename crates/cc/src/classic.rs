@@ -9,6 +9,9 @@ pub trait WindowLaw {
     /// Whether it has a count of its own in Linux, and not that of `tcp_cong_avoid_ai`. What slow start leaves of an ACK is lost to it.
     const COUNTS_ITSELF: bool = false;
 
+    /// Whether it only grows by an acknowledgment: it has neither [`WindowLaw::observe`] nor [`WindowLaw::early`], and reads little of it.
+    const ONLY_GROWS: bool = false;
+
     /// The window in segments after an acknowledgment in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64;
 
@@ -260,6 +263,17 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
             Counting::Fractions => self.cwnd = self.law.grow(self.cwnd, ack),
             Counting::Whole(gained) => self.grow_whole(ack, gained),
             Counting::Linux(cwnd_cnt) => self.grow_as_linux(ack, cwnd_cnt),
+        }
+    }
+
+    #[inline(always)]
+    fn on_ack_of(&mut self, ack: impl Fn() -> Ack) {
+        if !L::ONLY_GROWS || self.cwnd < self.ssthresh || !matches!(self.counting, Counting::Fractions) {
+            return self.on_ack(&ack());
+        }
+        let ack = ack();
+        if !ack.in_recovery && ack.cwnd_limited {
+            self.cwnd = self.law.grow(self.cwnd, &ack);
         }
     }
 

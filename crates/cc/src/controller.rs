@@ -147,6 +147,15 @@ pub trait CongestionController {
     /// Data was acknowledged. The window must not grow while `in_recovery`, nor while not `cwnd_limited`.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// The same for an acknowledgment that is made here: what the controller does not read need not be computed.
+    #[inline(always)]
+    fn on_ack_of(&mut self, ack: impl Fn() -> Ack)
+    where
+        Self: Sized,
+    {
+        self.on_ack(&ack());
+    }
+
     /// Congestion was signaled.
     fn on_congestion(&mut self, event: &CongestionEvent);
 

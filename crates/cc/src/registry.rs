@@ -68,13 +68,12 @@ macro_rules! registry {
                 match self { $(AnyController::$controller(c) => $module::VARIABLES.iter().map(|variable| (variable.value)(c)).collect(),)* }
             }
 
-            /// [`CongestionController::on_ack`] of an acknowledgment that is made for the controller at hand: what it does not read
-            /// need not be computed. Gives the window after it.
+            /// [`CongestionController::on_ack_of`]; gives the window after it.
             #[inline(always)]
-            pub fn on_ack_of(&mut self, ack: impl Fn() -> Ack) -> f64 {
+            pub fn grow(&mut self, ack: impl Fn() -> Ack) -> f64 {
                 match self {
                     $(AnyController::$controller(c) => {
-                        c.on_ack(&ack());
+                        c.on_ack_of(ack);
                         c.cwnd()
                     })*
                 }

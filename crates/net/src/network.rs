@@ -369,8 +369,11 @@ impl<P: Packet> Network<P> {
         let mut hop = if from_event { first.immediate() } else { first };
         loop {
             if hop.needs_event() {
-                if hop.is_ordered() {
-                    hop = self.change_places(hop, &mut time, &mut at, packet)?;
+                if hop.is_ordered()
+                    && let Some(link) = hop.any_link()
+                {
+                    (time, at) = self.change_places(link, time, at, packet)?;
+                    hop = self.hops[at as usize].immediate();
                     continue;
                 }
                 return self.wait(time, at, hop, packet);

@@ -3,7 +3,7 @@
 use crate::flow::Drops;
 use crate::observer::{HostDoes, Observer};
 use crate::packet::{Packet, flag};
-use crate::tcp::{AckOptions, AckOptionsPool};
+use crate::tcp::{AckOptions, AckOptionsPool, Sender, TcpOptions};
 use sojourn_net::{DropCause, LinkObserver};
 use sojourn_units::Time;
 
@@ -25,6 +25,13 @@ impl<O: Observer> PacketAccounts<O> {
         if self.observer.watches_hosts() {
             self.observer.on_host(now, packet, HostDoes::Sends, &self.options(packet));
         }
+    }
+
+    /// A sender has processed an ACK, a timer or data of its application.
+    #[inline(always)]
+    pub fn shows_sender(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
+        self.observer.on_window(now, flow, sender.cwnd(), sender.ssthresh());
+        self.observer.on_controller(now, flow, sender, options);
     }
 
     /// What an ACK carries beside its header, which it keeps.

@@ -1,7 +1,7 @@
 //! What endpoints do: receivers acknowledge, senders go on.
 
 use crate::accounts::PacketAccounts;
-use crate::flow::{Endpoint, Flow, Transfer};
+use crate::flow::{Endpoint, Transfer};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{AckOptions, Call, Progress, Received, SegmentSink};
@@ -48,13 +48,9 @@ macro_rules! call {
     };
 }
 
-/// Plans an event by the time the sending side of this flow is due, if none comes before.
+/// Plans an event by the time the sending side of this flow is due, if none comes before; it has `armed` one before.
 #[inline]
-fn arm_sender(network: &mut Network<Packet>, index: u32, flow: &mut Flow) {
-    let (due, armed) = match &mut flow.endpoint {
-        Endpoint::Tcp(sender) => (sender.deadline().min(flow.application.due()), &mut sender.armed),
-        Endpoint::Udp(datagrams) => (flow.application.due(), &mut datagrams.armed),
-    };
+fn arm_sender(network: &mut Network<Packet>, index: u32, due: Time, armed: &mut Time) {
     if due < *armed {
         *armed = due;
         network.set_timer(due, SENDER_TIMER, index, 0);
@@ -70,8 +66,33 @@ impl<O: Observer> World<O> {
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
+    /// A segment arrives at its receiver: mostly a usual one, which is acknowledged at once.
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let usual = self.stacks.get(flow.stack as usize).filter(|params| flow.receiver.is_usual(packet, params));
+        let Some(params) = usual.filter(|_| flow.in_window || now < self.warmup) else {
+            return self.at_receiver_of_any(now, packet);
+        };
+        self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
+        let (readable, mut ack) = flow.receiver.on_usual_segment(now, packet, params);
+        flow.totals.received += u64::from(packet.size);
+        flow.totals.packets += 1;
+        flow.totals.delivered += readable;
+        if let Some(transfer) = &mut flow.transfer {
+            transfer.travels.data_arrives(now);
+            transfer.travels.sent += 1;
+        }
+        self.accounts.gets(now, packet, readable, &AckOptions::default());
+        self.accounts.sends(now, &ack);
+        if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
+            self.on_delivery(delivered, &ack);
+        }
+    }
+
+    /// A packet of any kind arrives from the sending side.
+    #[inline(never)]
+    fn at_receiver_of_any(&mut self, now: Time, packet: &Packet) {
         let mut flow = &mut self.flows[packet.flow as usize];
         if !flow.in_window && now >= self.warmup {
             flow.open_window();
@@ -157,8 +178,40 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// An ACK arrives at its sender: nearly always a usual one, which nothing that is due comes before.
     #[inline(never)]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
+        let flow = &mut self.flows[ack.flow as usize];
+        let sender = match &mut flow.endpoint {
+            Endpoint::Tcp(sender) if sender.is_usual(now, ack) && flow.application.due() >= now => sender,
+            _ => return self.at_sender_of_any(now, ack),
+        };
+        self.accounts.gets(now, ack, 0, &AckOptions::default());
+        if let Some(transfer) = &mut flow.transfer {
+            transfer.travels.ack_arrives(now);
+        }
+        let mut call = call!(self, flow, now);
+        let goes_on = sender.on_usual_ack(ack, &mut call);
+        let (params, rtt_sample) = (call.params, call.rtt_sample);
+        if goes_on {
+            sender.go_on_sending(&mut call!(self, flow, now));
+        }
+        self.accounts.shows_sender(now, ack.flow, sender, params);
+        if let Some(rtt) = rtt_sample {
+            self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
+            if now >= self.warmup {
+                self.rtts[flow.group as usize].add(rtt.as_nanos());
+            }
+        }
+        arm_sender(&mut self.network, ack.flow, sender.timer(), &mut sender.armed);
+        if self.counts_flows {
+            self.count_flow(now, ack.flow);
+        }
+    }
+
+    /// An ACK of any kind arrives, at a sender that may have something to do before it.
+    #[inline(never)]
+    fn at_sender_of_any(&mut self, now: Time, ack: &Packet) {
         let options = self.accounts.pool.take(ack.extra);
         let mut flow = &mut self.flows[ack.flow as usize];
         if flow.sender_due() < now {
@@ -174,15 +227,15 @@ impl<O: Observer> World<O> {
         let mut call = call!(self, flow, now);
         let progress = sender.on_ack(ack, &options, &mut call);
         let rtt_sample = call.rtt_sample;
-        self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
-        self.accounts.observer.on_controller(now, ack.flow, sender, &self.stacks[flow.stack as usize]);
+        self.accounts.shows_sender(now, ack.flow, sender, &self.stacks[flow.stack as usize]);
         if let Some(rtt) = rtt_sample {
             self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             if now >= self.warmup {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
-        arm_sender(&mut self.network, ack.flow, flow);
+        let due = sender.deadline().min(flow.application.due());
+        arm_sender(&mut self.network, ack.flow, due, &mut sender.armed);
         if self.counts_flows {
             self.count_flow(now, ack.flow);
         }
@@ -219,7 +272,8 @@ impl<O: Observer> World<O> {
     /// finds nothing due.
     #[inline]
     pub(crate) fn arm_sender(&mut self, index: u32) {
-        arm_sender(&mut self.network, index, &mut self.flows[index as usize]);
+        let flow = &mut self.flows[index as usize];
+        arm_sender(&mut self.network, index, flow.sender_due(), flow.armed_mut());
     }
 
     #[inline]
@@ -268,8 +322,7 @@ impl<O: Observer> World<O> {
                         Some(Action::Stop) => sender.stop(),
                         Some(Action::Write(Write { bytes, last, .. })) => sender.write(bytes, last, &mut call),
                     }
-                    self.accounts.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
-                    self.accounts.observer.on_controller(due, index, sender, &self.stacks[flow.stack as usize]);
+                    self.accounts.shows_sender(due, index, sender, &self.stacks[flow.stack as usize]);
                     if self.counts_flows {
                         self.count_flow(due, index);
                     }

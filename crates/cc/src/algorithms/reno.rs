@@ -67,6 +67,8 @@ impl RenoLaw {
 }
 
 impl WindowLaw for RenoLaw {
+    const ONLY_GROWS: bool = true;
+
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         cwnd + self.params().increase * ack.avoidance_count() / cwnd

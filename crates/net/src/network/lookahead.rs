@@ -8,7 +8,6 @@
 
 use super::Network;
 use crate::calendar::Rank;
-use crate::hop::Hop;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
 use core::mem::{replace, swap};
@@ -100,43 +99,35 @@ impl<P: Packet> Waiting<P> {
 }
 
 impl<P: Packet> Network<P> {
-    /// An answer waits before a link in its order, and another may go on in its place: gives the hop of that, which needs no event.
+    /// An answer comes to a link at `time`, stands at `at`, and waits there in its order. If another may go on, it has changed places with
+    /// that: gives when that comes and where it stands.
     #[inline(always)]
-    pub(super) fn change_places(&mut self, hop: Hop, time: &mut Time, at: &mut u32, packet: &mut P) -> Option<Hop> {
-        let goes_on = self.wait_in_order(hop.any_link()?, time, at, packet);
-        goes_on.then(|| self.hops[*at as usize].immediate())
-    }
-
-    /// An answer comes to a link at `time` and stands at `at`. Gives whether one may go on: then it has changed places with that answer.
-    #[inline(always)]
-    fn wait_in_order(&mut self, link: usize, time: &mut Time, at: &mut u32, packet: &mut P) -> bool {
+    pub(super) fn change_places(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let ahead = &mut self.lookaheads[link];
         let horizon = self.links[ahead.source].free_at() + ahead.lead;
-        if ahead.first.time >= horizon.min(*time) || !ahead.others.is_empty() {
+        if ahead.first.time >= horizon.min(time) || !ahead.others.is_empty() {
             return self.wait_behind(link, time, at, packet);
         }
-        swap(&mut ahead.first.time, time);
-        swap(&mut ahead.first.at, at);
         swap(&mut ahead.first.packet, packet);
-        true
+        Some((replace(&mut ahead.first.time, time), replace(&mut ahead.first.at, at)))
     }
 
     /// The same where the answer is not simply the next.
     #[inline(never)]
-    fn wait_behind(&mut self, link: usize, time: &mut Time, at: &mut u32, packet: &mut P) -> bool {
+    fn wait_behind(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let horizon = self.horizon(link);
-        let mut answer = Waiting { time: *time, at: *at, packet: packet.take() };
+        let mut answer = Waiting { time, at, packet: packet.take() };
         if self.lookaheads[link].take_turns(horizon, &mut answer) {
-            (*time, *at, *packet) = (answer.time, answer.at, answer.packet);
-            return true;
+            *packet = answer.packet;
+            return Some((answer.time, answer.at));
         }
         self.lookaheads[link].insert(answer);
         let Some(first) = self.lookaheads[link].take_before(horizon) else {
             self.arm(link);
-            return false;
+            return None;
         };
-        (*time, *at, *packet) = (first.time, first.at, first.packet);
-        true
+        *packet = first.packet;
+        Some((first.time, first.at))
     }
 
     /// No answer that is still to come to this link comes before this time.

@@ -132,6 +132,29 @@ impl Receiver {
         self.reassembly.as_ref().map_or(0, |reassembly| reassembly.arrived_early(self.rcv_nxt))
     }
 
+    /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
+    #[inline(always)]
+    fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        let plain = segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE) == 0;
+        self.predictable && plain && segment.seq == self.rcv_nxt && u32::from(segment.size) > params.header
+    }
+
+    /// Whether this is a usual segment: predicted, and acknowledged at once with an unlimited window.
+    #[inline(always)]
+    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        self.rules.is_none() && self.is_predicted(segment, params)
+    }
+
+    /// Takes a usual segment that arrives at `now`: gives the bytes that became readable, and its ACK.
+    #[inline(always)]
+    pub fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+        debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
+        let readable = u64::from(segment.size) - u64::from(params.header);
+        self.rcv_nxt += readable;
+        self.ts_recent = self.ts_recent.max(segment.stamp);
+        (readable, self.plain_ack(now, segment, params))
+    }
+
     /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before
     /// `now` must have been run.
     #[inline(always)]
@@ -143,14 +166,13 @@ impl Receiver {
         pool: &mut AckOptionsPool,
         ack: &mut Packet,
     ) -> Received {
-        let length = u64::from(segment.size).wrapping_sub(u64::from(params.header));
-        if self.predictable && segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE) == 0 && segment.seq == self.rcv_nxt && length > 0 {
+        if self.is_predicted(segment, params) {
             return self.on_predicted_segment(now, segment, params, pool, ack);
         }
         self.on_any_segment(now, segment, params, pool, ack)
     }
 
-    /// Takes the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
+    /// Takes a predicted segment.
     #[inline(always)]
     fn on_predicted_segment(
         &mut self,

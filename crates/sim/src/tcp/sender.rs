@@ -130,15 +130,35 @@ impl Sender {
         self.core.predict_nothing();
     }
 
-    /// An ACK arrives, with its options.
+    /// Whether this ACK is a usual one, which may take the short way, and the timer does not expire before `now`.
+    #[inline]
+    pub fn is_usual(&self, now: Time, ack: &Packet) -> bool {
+        self.core.is_predicted(ack) && self.core.timer() >= now
+    }
+
+    /// When the timer of a sender without a pace expires.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        self.core.timer()
+    }
+
+    /// A usual ACK arrives. Gives whether [`Sender::go_on_sending`] is to follow.
+    #[inline]
+    pub fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+        self.core.on_predicted_ack(ack, call)
+    }
+
+    /// Sends what else the windows allow after a usual ACK.
+    #[inline(never)]
+    pub fn go_on_sending<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        if self.core.send_full_segments(call) {
+            self.recovery.go_on_sending(&mut self.core, call);
+        }
+    }
+
+    /// An ACK of any kind arrives, with its options.
     #[inline]
     pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
-        if self.core.is_predicted(ack) {
-            if self.core.on_predicted_ack(ack, call) {
-                self.recovery.go_on_sending(&mut self.core, call);
-            }
-            return Progress::Going;
-        }
         let progress = self.on_any_ack(ack, options, call);
         self.predict();
         progress

@@ -59,7 +59,7 @@ impl SenderCore {
     }
 
     #[inline]
-    fn receive_window(&self, params: &TcpOptions) -> u32 {
+    pub(super) fn receive_window(&self, params: &TcpOptions) -> u32 {
         if self.rwnd == u16::MAX { params.window } else { params.window.min(u32::from(self.rwnd)) }
     }
 
@@ -81,51 +81,50 @@ impl SenderCore {
     /// the window (rfc3168#6.1.2).
     #[inline(never)]
     pub fn grow<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) {
-        self.grow_inline(ack, snd_una_before, call);
-    }
-
-    /// [`SenderCore::grow`] within the short way of the usual ACK; gives the window after it.
-    #[inline(always)]
-    pub(super) fn grow_inline<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) -> f64 {
         if !ack.ece {
             self.ecn_at_one_segment = false;
             self.wait_for_rto = false;
         }
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
+            limit.on_flight((self.snd_max - snd_una_before) as i64 as f64 / f64::from(call.params.mss), &self.cc);
+        }
+        let in_recovery = self.state == State::Recovery;
+        self.grow_by(ack, snd_una_before, in_recovery, call);
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !in_recovery) {
+            limit.cap(&mut self.cc, call.now);
+        }
+    }
+
+    /// [`SenderCore::grow`] within the short way of the usual ACK, where nothing limits the increase; gives the window after it.
+    #[inline(always)]
+    pub(super) fn grow_by<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, in_recovery: bool, call: &Call<O>) -> f64 {
         let (params, packet) = (call.params, ack.packet);
-        let mss = f64::from(params.mss);
-        let in_flight = (self.snd_max - snd_una_before) as i64 as f64 / mss;
+        // Made only as far as the controller at hand reads it.
+        let segments = |bytes: u64| bytes as i64 as f64 / f64::from(params.mss);
+        let in_flight = || segments(self.snd_max - snd_una_before);
+        let acked = || segments(self.snd_una - snd_una_before);
         // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
         let advances = self.snd_una > snd_una_before;
-        let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
-        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.limits_increase();
-        let in_recovery = self.state == State::Recovery;
-        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
-            limit.on_flight(in_flight, &self.cc);
-        }
-        let acked = (self.snd_una - snd_una_before) as i64 as f64 / mss;
-        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked) } else { 0.0 };
-        // Made only as far as the controller at hand reads it.
-        let cwnd = self.cc.on_ack_of(|| Ack {
+        let after_timeout = || self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
+        let cwnd_limited = !params.growth_needs_limit || in_flight() + 1.0 > self.cc.cwnd() || self.limits_increase();
+        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked()) } else { 0.0 };
+        self.cc.grow(|| Ack {
             now: call.now,
-            acked,
-            advanced: acked,
+            acked: acked(),
+            advanced: acked(),
             rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { call.rtt_sample },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
-            in_flight,
+            in_flight: in_flight(),
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery,
-            after_timeout,
-            abc_limit: abc_limit(params, after_timeout),
+            after_timeout: after_timeout(),
+            abc_limit: abc_limit(params, after_timeout()),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
             marked,
-        });
-        match self.limits.as_deref_mut() {
-            Some(Limits { increase: Some(limit), .. }) if !in_recovery => limit.cap(&mut self.cc, call.now),
-            _ => cwnd,
-        }
+        })
     }
 
     /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).

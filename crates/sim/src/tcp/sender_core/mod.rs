@@ -203,8 +203,8 @@ impl SenderCore {
         let path = Path::new(&cc, params, ecn);
         let limits = Limits::new(&cc, params);
         Ok(SenderCore {
+            predicts: origin.predicts && path.is_none() && limits.is_none(),
             limits,
-            predicts: origin.predicts && path.is_none(),
             path,
             ecn,
             grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
@@ -379,6 +379,9 @@ impl SenderCore {
         self.after_timeout = false;
         self.accept_partial_ack(ack);
         self.sample_rtt_of_new_data(ack, call);
+        if let Some(Limits { inflight: Some(limit), .. }) = self.limits.as_deref_mut() {
+            limit.on_ack(call.now, self.snd_una, &self.rtt, call.params);
+        }
         self.restart_timer(call);
     }
 

@@ -3,11 +3,13 @@
 //! Nearly all ACKs bring new data in order to a sender that repairs nothing. What they need of the general way
 //! ([`Sender::on_ack`](crate::tcp::Sender::on_ack)) is one straight line: an RTT sample, growth of the window, and full segments of
 //! new data. One test of the state, made after everything that is not usual, and one of the header decide.
-//! A sender that paces, samples the delivery rate or repairs takes the general way. Worlds with `all_events` take it always, and tests compare.
+//! A sender that paces, samples the delivery rate, repairs, or has limits besides its windows takes the general way. Worlds with
+//! `all_events` take it always, and tests compare.
 
 use super::{IncomingAck, SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
+use sojourn_spec::tcp::TcpOptions;
 
 impl SenderCore {
     /// Whether an ACK ever may be a usual one.
@@ -37,7 +39,7 @@ impl SenderCore {
     }
 
     /// Takes a usual ACK: [`SenderCore::accept_ack`], [`SenderCore::grow`] and [`SenderCore::send_window`], without what can't happen.
-    /// Gives whether the recovery strategy has to go on sending.
+    /// That sends a segment at most. Gives whether more may follow ([`SenderCore::send_full_segments`]).
     #[inline]
     pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
         let snd_una_before = self.snd_una;
@@ -47,17 +49,22 @@ impl SenderCore {
         self.snd_una = ack.seq;
         self.sample_rtt_of_new_data(&incoming, call);
         self.start_timer(call);
-        let cwnd = self.grow_inline(&incoming, snd_una_before, call);
-        self.send_full_segments(cwnd, call)
+        let cwnd = self.grow_by(&incoming, snd_una_before, false, call);
+        let (mss, end) = (u64::from(call.params.mss), self.end_of_window(cwnd, call.params));
+        if self.snd_nxt + mss >= self.write_end {
+            return true;
+        }
+        if self.snd_nxt + mss > end {
+            return false;
+        }
+        self.transmit_new(mss, call);
+        self.snd_nxt + mss <= end || self.snd_nxt + mss >= self.write_end
     }
 
-    /// Sends full segments of new data from `snd_nxt` on, as far as this window and the receiver's allow. Gives whether it came to the last segment of
+    /// Sends full segments of new data from `snd_nxt` on, as far as the windows allow. Gives whether it came to the last segment of
     /// what the application has written, which is for the recovery strategy to send.
-    #[inline]
-    fn send_full_segments<O: SegmentSink>(&mut self, cwnd: f64, call: &mut Call<O>) -> bool {
-        let mss = u64::from(call.params.mss);
-        let window = u64::from((cwnd as u32).min(self.send_limit(call.params)));
-        let end = self.snd_una.saturating_add(window.saturating_mul(mss));
+    pub fn send_full_segments<O: SegmentSink>(&mut self, call: &mut Call<O>) -> bool {
+        let (mss, end) = (u64::from(call.params.mss), self.end_of_window(self.cwnd(), call.params));
         while self.snd_nxt + mss < self.write_end {
             if self.snd_nxt + mss > end {
                 return false;
@@ -65,5 +72,12 @@ impl SenderCore {
             self.transmit_new(mss, call);
         }
         true
+    }
+
+    /// One past the last byte that this window and the receiver's allow.
+    #[inline(always)]
+    fn end_of_window(&self, cwnd: f64, params: &TcpOptions) -> u64 {
+        let window = u64::from((cwnd as u32).min(self.receive_window(params)));
+        self.snd_una.saturating_add(window.saturating_mul(u64::from(params.mss)))
     }
 }

@@ -1,7 +1,8 @@
 //! RTT samples and the retransmission timer of a sender.
 
-use super::{IncomingAck, Limits, SenderCore};
+use super::{IncomingAck, SenderCore};
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::rto::SentData;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
@@ -19,9 +20,6 @@ impl SenderCore {
             self.end_backoff_unless_ecn(ack.ece, params);
             self.sample_rtt(sent, call);
         }
-        if let Some(Limits { inflight: Some(limit), .. }) = self.limits.as_deref_mut() {
-            limit.on_ack(call.now, self.snd_una, &self.rtt, params);
-        }
     }
 
     /// ECN echoes that arrive one after another at a window of one segment keep the timer backed off (rfc3168#6.1.2).
@@ -34,16 +32,22 @@ impl SenderCore {
     }
 
     /// Takes an RTT sample of a segment that was sent at `sent`.
-    #[inline(never)]
+    #[inline]
     pub fn sample_rtt<O>(&mut self, sent: Time, call: &mut Call<O>) {
         let rtt = call.now.since(sent);
-        if call.params.windowed_variation {
-            self.sample_rtts(rtt, rtt, call);
-            return;
-        }
-        self.rtt.sample(rtt, sent, self.clock_phase, call.params);
+        self.add_sample(rtt, sent, call.counts(), call.params);
         call.rtt_sample = Some(rtt);
-        if call.counts() {
+    }
+
+    /// The same with plain values, so that the short way of the usual ACK need not write its call to memory.
+    #[inline(never)]
+    fn add_sample(&mut self, rtt: Duration, sent: Time, counts: bool, params: &TcpOptions) {
+        if params.windowed_variation {
+            self.rtt.sample_windowed(rtt, rtt, SentData { snd_una: self.snd_una, snd_nxt: self.snd_max }, params);
+        } else {
+            self.rtt.sample(rtt, sent, self.clock_phase, params);
+        }
+        if counts {
             self.stats.rtt.add(rtt.as_secs_f64());
         }
     }
