@@ -369,11 +369,8 @@ impl<P: Packet> Network<P> {
         let mut hop = if from_event { first.immediate() } else { first };
         loop {
             if hop.needs_event() {
-                if hop.is_ordered()
-                    && let Some(link) = hop.any_link()
-                {
-                    (time, at) = self.change_places(link, time, at, packet)?;
-                    hop = self.hops[at as usize].immediate();
+                if hop.is_ordered() {
+                    (hop, time, at) = self.change_places(hop, time, at, packet)?;
                     continue;
                 }
                 return self.wait(time, at, hop, packet);

@@ -4,7 +4,7 @@ use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Transfer};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
-use crate::tcp::{AckOptions, Call, Progress, Received, SegmentSink};
+use crate::tcp::{AckOptions, Call, Progress, Received, Receiver, SegmentSink};
 use crate::world::{RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
@@ -54,6 +54,16 @@ fn arm_sender(network: &mut Network<Packet>, index: u32, due: Time, armed: &mut 
     if due < *armed {
         *armed = due;
         network.set_timer(due, SENDER_TIMER, index, 0);
+    }
+}
+
+/// Makes sure that an event comes by the time a receiver's timer is due.
+#[inline]
+fn arm_receiver(network: &mut Network<Packet>, index: u32, receiver: &mut Receiver) {
+    let due = receiver.deadline();
+    if due < receiver.armed() {
+        receiver.set_armed(due);
+        network.set_timer(due, RECEIVER_TIMER, index, 0);
     }
 }
 
@@ -118,7 +128,7 @@ impl<O: Observer> World<O> {
         let mut ack = Packet::EMPTY;
         let Received { readable, acks } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool, &mut ack);
         flow.totals.delivered += readable;
-        let has_timer = flow.receiver.deadline() != Time::NEVER;
+        arm_receiver(&mut self.network, packet.flow, &mut flow.receiver);
         self.accounts.gets(now, packet, readable, &AckOptions::default());
         if acks {
             if let Some(transfer) = &mut flow.transfer {
@@ -128,9 +138,6 @@ impl<O: Observer> World<O> {
             if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
                 self.on_delivery(delivered, &ack);
             }
-        }
-        if has_timer {
-            self.arm_receiver(packet.flow);
         }
     }
 
@@ -193,8 +200,8 @@ impl<O: Observer> World<O> {
         let mut call = call!(self, flow, now);
         let goes_on = sender.on_usual_ack(ack, &mut call);
         let (params, rtt_sample) = (call.params, call.rtt_sample);
-        if goes_on {
-            sender.go_on_sending(&mut call!(self, flow, now));
+        if let Some(end) = goes_on {
+            sender.go_on_sending(end, &mut call!(self, flow, now));
         }
         self.accounts.shows_sender(now, ack.flow, sender, params);
         if let Some(rtt) = rtt_sample {
@@ -276,16 +283,6 @@ impl<O: Observer> World<O> {
         arm_sender(&mut self.network, index, flow.sender_due(), flow.armed_mut());
     }
 
-    #[inline]
-    fn arm_receiver(&mut self, index: u32) {
-        let flow = &mut self.flows[index as usize];
-        let due = flow.receiver.deadline();
-        if due < flow.receiver.armed() {
-            flow.receiver.set_armed(due);
-            self.network.set_timer(due, RECEIVER_TIMER, index, 0);
-        }
-    }
-
     pub(crate) fn sender_timer(&mut self, now: Time, index: u32) {
         let armed = self.flows[index as usize].armed_mut();
         if *armed != now {
@@ -340,7 +337,7 @@ impl<O: Observer> World<O> {
         if flow.receiver.deadline() == now {
             self.receiver_acts(index, now);
         }
-        self.arm_receiver(index);
+        arm_receiver(&mut self.network, index, &mut self.flows[index as usize].receiver);
     }
 
     /// The application of a new connection writes all its data.

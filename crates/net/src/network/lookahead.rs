@@ -8,6 +8,7 @@
 
 use super::Network;
 use crate::calendar::Rank;
+use crate::hop::Hop;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
 use core::mem::{replace, swap};
@@ -99,10 +100,18 @@ impl<P: Packet> Waiting<P> {
 }
 
 impl<P: Packet> Network<P> {
-    /// An answer comes to a link at `time`, stands at `at`, and waits there in its order. If another may go on, it has changed places with
-    /// that: gives when that comes and where it stands.
+    /// An answer waits before a link in its order, and another may go on in its place: gives the hop of that, which needs no event, when it
+    /// comes and where it stands.
     #[inline(always)]
-    pub(super) fn change_places(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
+    pub(super) fn change_places(&mut self, hop: Hop, time: Time, at: u32, packet: &mut P) -> Option<(Hop, Time, u32)> {
+        let (time, at) = self.wait_in_order(hop.any_link()?, time, at, packet)?;
+        Some((self.hops[at as usize].immediate(), time, at))
+    }
+
+    /// An answer comes to a link at `time` and stands at `at`. If one may go on, it has changed places with that answer: gives when that comes
+    /// and where it stands.
+    #[inline(always)]
+    fn wait_in_order(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let ahead = &mut self.lookaheads[link];
         let horizon = self.links[ahead.source].free_at() + ahead.lead;
         if ahead.first.time >= horizon.min(time) || !ahead.others.is_empty() {

@@ -142,16 +142,16 @@ impl Sender {
         self.core.timer()
     }
 
-    /// A usual ACK arrives. Gives whether [`Sender::go_on_sending`] is to follow.
+    /// A usual ACK arrives. Gives the end of the window if [`Sender::go_on_sending`] is to follow.
     #[inline]
-    pub fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+    pub fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         self.core.on_predicted_ack(ack, call)
     }
 
-    /// Sends what else the windows allow after a usual ACK.
+    /// Sends what else the window allows after a usual ACK, up to its `end`.
     #[inline(never)]
-    pub fn go_on_sending<O: SegmentSink>(&mut self, call: &mut Call<O>) {
-        if self.core.send_full_segments(call) {
+    pub fn go_on_sending<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) {
+        if self.core.send_full_segments(end, call) {
             self.recovery.go_on_sending(&mut self.core, call);
         }
     }

@@ -9,7 +9,6 @@
 use super::{IncomingAck, SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_spec::tcp::TcpOptions;
 
 impl SenderCore {
     /// Whether an ACK ever may be a usual one.
@@ -39,9 +38,9 @@ impl SenderCore {
     }
 
     /// Takes a usual ACK: [`SenderCore::accept_ack`], [`SenderCore::grow`] and [`SenderCore::send_window`], without what can't happen.
-    /// That sends a segment at most. Gives whether more may follow ([`SenderCore::send_full_segments`]).
+    /// That sends a segment at most. If more may follow, gives the end of the window for [`SenderCore::send_full_segments`].
     #[inline]
-    pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+    pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let snd_una_before = self.snd_una;
         let incoming = IncomingAck { packet: ack, sack: None, byte_counts: None, ece: false, full: false };
         self.read_timestamp(ack, call.params);
@@ -50,21 +49,20 @@ impl SenderCore {
         self.sample_rtt_of_new_data(&incoming, call);
         self.start_timer(call);
         let cwnd = self.grow_by(&incoming, snd_una_before, false, call);
-        let (mss, end) = (u64::from(call.params.mss), self.end_of_window(cwnd, call.params));
-        if self.snd_nxt + mss >= self.write_end {
-            return true;
+        let mss = u64::from(call.params.mss);
+        let window = u64::from((cwnd as u32).min(self.receive_window(call.params)));
+        let end = self.snd_una.saturating_add(window.saturating_mul(mss));
+        if self.snd_nxt + mss < self.write_end && self.snd_nxt + mss <= end {
+            self.transmit_new(mss, call);
         }
-        if self.snd_nxt + mss > end {
-            return false;
-        }
-        self.transmit_new(mss, call);
-        self.snd_nxt + mss <= end || self.snd_nxt + mss >= self.write_end
+        (self.snd_nxt + mss <= end || self.snd_nxt + mss >= self.write_end).then_some(end)
     }
 
-    /// Sends full segments of new data from `snd_nxt` on, as far as the windows allow. Gives whether it came to the last segment of
+    /// Sends full segments of new data from `snd_nxt` on, up to the `end` of the window. Gives whether it came to the last segment of
     /// what the application has written, which is for the recovery strategy to send.
-    pub fn send_full_segments<O: SegmentSink>(&mut self, call: &mut Call<O>) -> bool {
-        let (mss, end) = (u64::from(call.params.mss), self.end_of_window(self.cwnd(), call.params));
+    #[inline]
+    pub fn send_full_segments<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) -> bool {
+        let mss = u64::from(call.params.mss);
         while self.snd_nxt + mss < self.write_end {
             if self.snd_nxt + mss > end {
                 return false;
@@ -72,12 +70,5 @@ impl SenderCore {
             self.transmit_new(mss, call);
         }
         true
-    }
-
-    /// One past the last byte that this window and the receiver's allow.
-    #[inline(always)]
-    fn end_of_window(&self, cwnd: f64, params: &TcpOptions) -> u64 {
-        let window = u64::from((cwnd as u32).min(self.receive_window(params)));
-        self.snd_una.saturating_add(window.saturating_mul(u64::from(params.mss)))
     }
 }
