@@ -326,4 +326,73 @@ mod tests {
         };
         assert_eq!([reduced(Signal::Loss, false), reduced(Signal::Mark, true)], [10.0, 10.0]);
     }
+
+    #[test]
+    fn it_grows_only_for_what_is_not_marked_while_its_window_is_full_and_no_loss_is_being_repaired() {
+        let grows = |ack: Ack, loss: bool| {
+            let mut cc = prague(&Params::default());
+            if loss {
+                cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 40.0, signal: Signal::Loss });
+            }
+            cc.on_ack(&ack);
+            cc.cwnd() > 20.0
+        };
+        assert!(grows(Ack::ONE, false));
+        assert!(grows(Ack::ONE, true), "the loss is repaired");
+        assert!(!grows(Ack { in_recovery: true, ..Ack::ONE }, true));
+        assert!(!grows(Ack { cwnd_limited: false, ..Ack::ONE }, false));
+        assert!(!grows(Ack { marked: 1.0, ..Ack::ONE }, false));
+    }
+
+    #[test]
+    fn the_estimate_moves_once_a_round_trip_and_no_more_often_than_once_in_the_target() {
+        for (rtt, estimates) in [(MS * 50, 20), (MS * 25, 20), (MS * 5, 4)] {
+            let mut cc = prague(&Params { transition: 0, g: 0.5, ..Params::default() });
+            for round in 1..=20 {
+                let now = Time::ZERO + rtt * round;
+                cc.on_ack(&Ack { now, acked: 10.0, marked: 10.0, srtt: rtt, snd_una: round, snd_max: round, ..Ack::ONE });
+            }
+            assert_eq!(cc.alpha, Some(1.0 - 0.5f64.powi(estimates)), "{rtt:?}");
+        }
+    }
+
+    #[test]
+    fn a_round_in_which_nothing_was_acknowledged_says_nothing_of_marks() {
+        let mut cc = prague(&Params::default());
+        cc.on_ack(&Ack { acked: 2.0, marked: 2.0, snd_una: 1, snd_max: 1, ..Ack::ONE });
+        let known = cc.alpha;
+        cc.on_ack(&Ack { acked: 0.0, snd_una: 2, snd_max: 2, ..Ack::ONE });
+        assert_eq!(cc.alpha, known);
+    }
+
+    #[test]
+    fn a_target_does_not_make_long_round_trips_count_as_longer() {
+        let grown = |ms| {
+            let mut cc = prague(&Params { transition: 0, target_rtt: MS * 200, ..Params::default() });
+            rounds(&mut cc, 1, MS * ms, 0.0)[0] - 20.0
+        };
+        assert_eq!([grown(100), grown(101)], [0.25, 1.0]);
+    }
+
+    #[test]
+    fn the_first_mark_ends_slow_start_before_there_is_an_estimate_and_a_later_one_of_none_changes_nothing() {
+        let mut cc = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
+        let mark = |cc: &mut Prague| cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal: Signal::Mark });
+        mark(&mut cc);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, 20.0));
+        cc.set_cwnd(30.0);
+        mark(&mut cc);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (30.0, 20.0));
+    }
+
+    #[test]
+    fn its_pace_is_twice_the_window_a_round_trip_in_the_first_half_of_slow_start() {
+        let pace = |ssthresh| {
+            let mut cc = Params::default().build(Start { window: 20.0, ssthresh }).unwrap();
+            cc.on_ack(&Ack { srtt: MS * 10, acked: 0.0, in_flight: 10.0, ..Ack::ONE });
+            cc.pacing().unwrap().rate
+        };
+        assert_eq!([41.0, 39.0, 10.0].map(pace), [4000.0, 2000.0, 2000.0]);
+        assert!(prague(&Params::default()).pacing().is_none(), "there is no round-trip time");
+    }
 }
