@@ -225,6 +225,7 @@ impl CongestionController for Copa {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec::Vec;
 
     /// A path with this bandwidth-delay product in segments and 100 ms; gives the window after so many round trips.
     fn settled(delta: f64, bdp: f64, rounds: u64) -> f64 {
@@ -249,5 +250,91 @@ mod tests {
             let window = settled(delta, 50.0, 300);
             assert!((window - 50.0 - queued).abs() < 6.0 + queued, "{delta}: {window}");
         }
+    }
+
+    /// One ACK a round trip, each with its round-trip time in ms.
+    struct Rounds {
+        cc: Copa,
+        now: Time,
+        round: u64,
+    }
+
+    impl Rounds {
+        fn new(window: f64) -> Self {
+            let cc = Params::default().build(Start { window, ssthresh: 1e9 }).unwrap();
+            Rounds { cc, now: Time::ZERO, round: 0 }
+        }
+
+        fn see(&mut self, ms: u64, acked: f64) -> &State {
+            let rtt = Duration::from_millis(ms);
+            self.now += rtt;
+            self.round += 1;
+            self.cc.on_ack(&Ack { now: self.now, rtt: Some(rtt), srtt: rtt, acked, snd_una: self.round, snd_max: self.round, ..Ack::ONE });
+            &self.cc.0
+        }
+
+        /// 1/delta after each of so many rounds of this round-trip time.
+        fn targets(&mut self, ms: u64, rounds: usize) -> Vec<f64> {
+            (0..rounds).map(|_| 1.0 / self.see(ms, 1.0).delta).collect()
+        }
+
+        fn lose(&mut self) {
+            self.cc.on_congestion(&CongestionEvent { now: self.now, window: 10.0, signal: crate::Signal::Loss });
+        }
+    }
+
+    /// arun-2018, section 2.2: AIMD on 1/delta while the queue has not been nearly empty for five round trips.
+    #[test]
+    fn where_others_fill_the_queue_its_target_grows_by_a_segment_a_round_trip_and_halves_for_a_loss() {
+        let mut rounds = Rounds::new(10.0);
+        rounds.see(100, 1.0);
+        // 100 ms were 750 ms before the sixth round of 150, and 900 before the next.
+        for (round, target) in rounds.targets(150, 8).into_iter().enumerate() {
+            let expected = 2.0 + (round as f64 - 4.0).max(0.0);
+            assert!((target - expected).abs() < 1e-9, "{round}: {target}");
+        }
+        let halved = [0; 3].map(|_| {
+            rounds.lose();
+            1.0 / rounds.see(150, 1.0).delta
+        });
+        assert!((halved[0] - 2.5).abs() < 1e-9, "{halved:?}");
+        assert_eq!(halved[1..], [2.0, 2.0], "it is never less than at first");
+        assert!(rounds.targets(150, 3)[2] > 4.9);
+        assert_eq!(rounds.targets(105, 2), [2.0, 2.0], "a tenth of 50 ms is nearly empty");
+    }
+
+    #[test]
+    fn the_greatest_round_trip_time_counts_for_four_round_trips() {
+        let mut rounds = Rounds::new(10.0);
+        rounds.see(100, 1.0);
+        rounds.see(200, 1.0);
+        // 10 ms are a tenth of 100 for four rounds; five rounds later they are a queue that others fill.
+        let targets = rounds.targets(110, 12);
+        let changed = targets.iter().position(|&target| target > 2.0);
+        assert_eq!(changed, Some(9), "{targets:?}");
+    }
+
+    #[test]
+    fn the_velocity_doubles_each_round_after_three_in_one_direction_and_ends_with_a_turn() {
+        let mut rounds = Rounds::new(200.0);
+        rounds.cc.0.slow_start = false;
+        // 10 segments acknowledged are 10/(0.5 200) = 0.1 segments a velocity; the first round has no one before it to rise from.
+        let velocities: Vec<f64> = (0..8).map(|_| rounds.see(100, 10.0).velocity).collect();
+        assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0]);
+        let before = rounds.cc.cwnd();
+        assert!(before > 200.0);
+        assert_eq!(rounds.see(500, 10.0).velocity, 1.0);
+        let step = 10.0 / (0.5 * before);
+        assert!((before - rounds.cc.cwnd() - step).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_timeout_ends_the_velocity_and_leaves_one_segment() {
+        let mut rounds = Rounds::new(200.0);
+        rounds.cc.0.slow_start = false;
+        (0..8).for_each(|_| _ = rounds.see(100, 10.0));
+        rounds.cc.on_rto(rounds.now, 200.0);
+        assert_eq!((rounds.cc.cwnd(), rounds.cc.0.velocity), (1.0, 1.0));
+        assert!(rounds.cc.0.lost_in_round);
     }
 }

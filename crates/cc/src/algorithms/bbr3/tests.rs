@@ -109,7 +109,8 @@ fn six_ranges_lost_in_a_round_of_recovery_end_startup() {
         rounds.cc.0.state
     });
     assert!(states.iter().any(|&state| state != State::Startup), "{states:?}");
-    assert!(rounds.cc.0.inflight_longterm.is_finite());
+    // A round trip of 100 ms at 200 segments a second.
+    assert_eq!(rounds.cc.0.inflight_longterm, 20.0);
     rounds.cc.on_spurious_recovery();
     assert_eq!(rounds.cc.0.state, State::Startup, "a spurious recovery takes it back");
 }
@@ -186,6 +187,36 @@ fn each_round_of_going_up_doubles_the_growth_of_inflight_longterm() {
     });
     // The first was on entering.
     assert_eq!(slopes, [50.0, 25.0, 12.5, 6.25]);
+}
+
+/// draft-ietf-ccwg-bbr#5.3.3.9.
+#[test]
+fn while_going_up_inflight_longterm_grows_by_a_segment_for_each_share_that_is_acknowledged() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwUp);
+    rounds.cc.0.inflight_longterm = 100.0;
+    (rounds.cc.0.cwnd, rounds.cc.0.probe_up_acked_per_inc, rounds.cc.0.bw_probe_up_acked) = (100.0, 40.0, 0.0);
+    let raised = |rounds: &mut Rounds, newly_acked: f64, is_cwnd_limited: bool| {
+        let sample = RateSample { newly_acked, is_cwnd_limited, prior_delivered: None, ..rounds.sample(1000.0) };
+        rounds.cc.on_sample(&sample);
+        (rounds.cc.0.inflight_longterm, rounds.cc.0.bw_probe_up_acked)
+    };
+    assert_eq!(raised(&mut rounds, 39.0, true), (100.0, 39.0));
+    assert_eq!(raised(&mut rounds, 50.0, false), (100.0, 39.0), "the window does not limit it");
+    assert_eq!(raised(&mut rounds, 50.0, true), (102.0, 9.0));
+    rounds.cc.0.cwnd = 90.0;
+    assert_eq!(raised(&mut rounds, 1.0, true).1, 9.0, "less than inflight_longterm is in use");
+}
+
+#[test]
+fn a_sample_that_the_application_limited_counts_if_it_is_no_less_than_the_bandwidth() {
+    let mut rounds = Rounds::in_probe_bw();
+    let known = rounds.cc.0.max_bw();
+    let found = [0.9, 1.2].map(|part| {
+        let sample = rounds.sample(part * known);
+        rounds.cc.on_sample(&RateSample { is_app_limited: true, ..sample });
+        rounds.cc.0.max_bw() / known
+    });
+    assert!((found[0] - 1.0).abs() < 1e-9 && (found[1] - 1.2).abs() < 1e-9, "{found:?}");
 }
 
 #[test]
