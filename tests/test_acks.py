@@ -125,3 +125,59 @@ def test_what_makes_no_sense_is_refused(back, problem):
 def test_run_says_how_many_dropped_packets_are_acks_that_a_filter_dropped(capsys):
     main(["run", str(EXAMPLES / "cable.toml"), "--set", "duration=5 s", "--set", "warmup=1 s"])
     assert re.search(r"^cable.back: of the dropped packets [\d,]+ are ACKs", capsys.readouterr().out, re.MULTILINE)
+
+
+def option_filter(option, there, back, **tcp):
+    """2 MB over a path with a middlebox that does not let an option through: what it does there and back."""
+    made = [[{"kind": "tcp-option", "option": option, "action": action}] if action else [] for action in (there, back)]
+    tcp = {"profile": "linux", "ecn": True, "control": {"cc": "prague"}, **tcp}
+    link = {"name": "cable", "from": "isp", "to": "home", "rate": "10 Mbit/s", "delay": "10 ms", "duplex": True}
+    link |= {"impairments": made[0], "back": {"impairments": made[1]}, "queue": {"aqm": "dualpi2", "ecn": True}}
+    flow = {"name": "download", "from": "isp", "to": "home", "tcp": tcp, "traffic": {"kind": "bulk", "size": "2 MB"}}
+    record = sj.run(sj.Scenario({"duration": "20 s", "links": [link], "flows": [flow]}))
+    return record, [each for link in record["links"] for each in link.get("impairments", [])]
+
+
+@pytest.mark.parametrize("option", ["recommended", "minimum", "full"])
+def test_a_transfer_ends_where_accecns_option_does_not_come_through(option):
+    """Stripped, it costs nothing: the ACE field tells of marks. A SYN-ACK that is dropped comes again after 1 s."""
+    seconds = {}
+    for action in (None, "strip", "drop"):
+        record, filters = option_filter("accecn", action, action, accecn_option=option)
+        seconds[action] = record["groups"][0]["completion_s"]["mean"]
+        assert record["links"][0]["marked"] > 10
+        told = [(each["dropped"], each["stripped"]) for each in filters]
+        assert all((dropped > 0) == (action == "drop") for dropped, _ in told[1:])
+        assert all((stripped > 0) == (action == "strip") for _, stripped in told[1:])
+    assert seconds["strip"] == pytest.approx(seconds[None], rel=0.02)
+    assert 1 < seconds["drop"] - seconds[None] < 4
+
+
+def test_linux_sends_no_option_that_it_did_not_get_and_by_the_rfc_a_host_does():
+    """So one middlebox keeps the option from the ACKs too, of which it lets the rest through."""
+    stripped = {}
+    for option in ("recommended", "full"):
+        _, (there, back) = option_filter("accecn", "strip", "strip", accecn_option=option)
+        stripped[option] = (there["stripped"], back["stripped"])
+    assert stripped["full"] == (0, 1)
+    assert stripped["recommended"][0] == 1 < 500 < stripped["recommended"][1]
+
+
+def test_without_sack_blocks_losses_are_repaired_by_the_timer():
+    lossy = {"ecn": False, "control": {"cc": "cubic"}}
+    with_blocks, without = (option_filter("sack", None, action, **lossy)[0] for action in (None, "strip"))
+    assert with_blocks["flows"][0]["timeouts"] == 0 < without["flows"][0]["timeouts"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"option": "mss"}, "expected one of accecn, sack"),
+        ({"action": "bleach"}, "expected one of strip, drop"),
+        ({"options": ["accecn"]}, "expected one of option, action"),
+    ],
+)
+def test_a_wrong_option_filter_is_one_line(change, said):
+    entry = {"kind": "tcp-option", "option": "accecn"} | change
+    with pytest.raises(sj.ScenarioError, match=said):
+        run({"impairments": [entry]})

@@ -37,6 +37,7 @@ to = "c"
 rate = "10 Mbit/s"
 medium = "air"
 queue = { aqm = "dualpi2", ecn = true, ack_filter = "filter" }
+impairments = [{ kind = "tcp-option", option = "sack" }]
 duplex = true
 
 [[flows]]

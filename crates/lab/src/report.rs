@@ -163,8 +163,9 @@ fn one_class(stats: &SubqueueStats, name: &str, span: f64) -> Class {
 }
 
 fn impairment(impairment: &LinkImpairment) -> Impairment {
-    let ImpairmentStats { met, dropped, corrupted, duplicated, delayed } = *impairment.stats();
-    Impairment { kind: impairment.name().into(), place: impairment.place(), met, dropped, corrupted, duplicated, delayed }
+    let ImpairmentStats { met, dropped, corrupted, duplicated, delayed, stripped } = *impairment.stats();
+    let (kind, stripped) = (impairment.name().into(), impairment.strips().then_some(stripped));
+    Impairment { kind, place: impairment.place(), met, dropped, corrupted, duplicated, delayed, stripped }
 }
 
 /// The part of the packets that the link loses: what its queue and its impairments let through, one after the other, of the packets

@@ -11,6 +11,7 @@ fn record(impairments: &str, all_events: bool) -> Record {
 duration = "20 s"
 [tcp]
 profile = "linux"
+ecn = "accurate"
 [[links]]
 name = "link"
 from = "a"
@@ -63,7 +64,8 @@ fn every_impairment_is_audited_and_counted_and_hosts_that_run_ahead_change_nothi
             assert!(found.audit.balances(), "{what}");
             let impaired = &found.links[0].impairments[0];
             assert_eq!((impaired.kind.as_str(), found.links[1].impairments.len()), (entry.name, 1));
-            assert!(impaired.dropped + impaired.corrupted + impaired.duplicated + impaired.delayed > 0, "{what}");
+            let stripped = impaired.stripped.unwrap_or(0);
+            assert!(impaired.dropped + impaired.corrupted + impaired.duplicated + impaired.delayed + stripped > 0, "{what}");
             assert_eq!(found.links[0].dropped.impaired, Some(impaired.dropped), "{what}");
             let copies: u64 = found.links.iter().flat_map(|link| &link.impairments).map(|each| each.duplicated).sum();
             assert_eq!(found.audit.duplicated, copies, "{what}");

@@ -14,6 +14,19 @@ pub struct Transit {
     pub size: u32,
     /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
+    /// Whether it has the option that the impairment asks for ([`Impairment::option`]).
+    pub has_option: bool,
+}
+
+/// A TCP option that a path may not let through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum TcpOption {
+    /// `AccECN`'s counts of bytes (rfc9768#3.2.3).
+    AccEcn,
+    /// SACK blocks (rfc2018#3).
+    Sack,
 }
 
 /// What can be read of a packet that acknowledges.
@@ -45,6 +58,8 @@ pub enum Effect {
     Duplicate,
     /// It goes on so much later.
     Delay(Duration),
+    /// It goes on without this option.
+    Strip(TcpOption),
 }
 
 /// The running state of an impairment.
@@ -52,6 +67,11 @@ pub trait Impairment {
     /// What passes from now on without being asked about. It counts on getting asked about the first packet that this does not cover.
     fn give_allowance(&mut self) -> Allowance {
         Allowance::NONE
+    }
+
+    /// The option of which it must know whether a packet has it, where [`Params::READS_OPTIONS`].
+    fn option(&self) -> Option<TcpOption> {
+        None
     }
 
     /// What becomes of this packet.
@@ -81,6 +101,9 @@ pub trait Params {
 
     /// Whether it reads the headers of ACKs ([`Impairment::on_ack`]).
     const READS_ACKS: bool = false;
+
+    /// Whether it reads the TCP options of packets ([`Impairment::option`]).
+    const READS_OPTIONS: bool = false;
 
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;

@@ -42,7 +42,7 @@ mod tests {
     fn two_losses_draw_from_two_streams() {
         let half: ImpairmentConfig = loss::Params::of(0.5).into();
         let mut made = Impairments::new(&[half.clone(), half], 1, "up").0;
-        let packet = Transit { now: Time::ZERO, size: 1000, has_data: true };
+        let packet = Transit { now: Time::ZERO, size: 1000, has_data: true, has_option: false };
         let dropped = |made: &mut Vec<Started>| made.iter_mut().any(|each| each.impairment.on_packet(&packet) == Effect::Drop);
         let both = (0..10_000).filter(|_| dropped(&mut made)).count();
         assert!((7_300..=7_700).contains(&both), "{both} of 10000 dropped, expected about 7500");

@@ -17,7 +17,7 @@ mod token_bucket;
 pub mod trace;
 
 pub use error_rate::{Allowance, Per};
-pub use impairment::{Ack, Effect, Impairment, Params, Streams, Transit};
+pub use impairment::{Ack, Effect, Impairment, Params, Streams, TcpOption, Transit};
 pub use impairments::{Impairments, Started};
 pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};
 pub use sojourn_units::ParamError;

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use sojourn_aqm::{AckHeader, Timestamps};
+use sojourn_link::TcpOption;
 
 /// The longest headers that are kept: an IPv4 header without options and the longest TCP header.
 const MOST: usize = 80;
@@ -48,13 +49,29 @@ impl Header {
         &self.bytes[..usize::from(self.length).min(MOST)]
     }
 
+    /// Whether it is a TCP segment over IPv4 with this option.
+    pub(crate) fn has(&self, option: TcpOption) -> bool {
+        let Some((_, options)) = self.tcp() else { return false };
+        let options = Options::read(options);
+        match option {
+            TcpOption::AccEcn => options.has_byte_counts,
+            TcpOption::Sack => options.blocks > 0,
+        }
+    }
+
+    /// The TCP header without its options, and these; `None` where it is no TCP segment over IPv4.
+    fn tcp(&self) -> Option<(&[u8], &[u8])> {
+        let bytes = self.bytes();
+        let tcp = bytes.get(IP..).filter(|_| bytes[0] == PLAIN && bytes[9] == TCP)?;
+        tcp.get(..usize::from(*tcp.get(12)? >> 4) * 4)?.split_at_checked(20)
+    }
+
     /// What an ACK filter reads of it; `None` where it is no TCP segment over IPv4 that acknowledges, or one that opens a connection. As in
     /// Linux's CAKE (`cake_tcph_may_drop`), an ACK with other flags or options than those of plain ones is not pure.
     pub(crate) fn ack(&self) -> Option<AckHeader> {
         let bytes = self.bytes();
-        let tcp = bytes.get(IP..).filter(|_| bytes[0] == PLAIN && bytes[9] == TCP)?;
-        let length = usize::from(*tcp.get(12)? >> 4) * 4;
-        let (plain, options) = tcp.get(..length)?.split_at_checked(20)?;
+        let (plain, options) = self.tcp()?;
+        let length = plain.len() + options.len();
         let flags = u16::from_be_bytes([plain[12], plain[13]]) & bit::ALL;
         if flags & (bit::ACK | bit::SYN) != bit::ACK {
             return None;
@@ -84,8 +101,9 @@ struct Options {
     timestamps: Option<Timestamps>,
     sack: [(u32, u32); 4],
     blocks: usize,
-    /// Whether there are others than these two.
+    /// Whether there are others than these two, and `AccECN`'s among them.
     has_others: bool,
+    has_byte_counts: bool,
 }
 
 impl Options {
@@ -93,6 +111,7 @@ impl Options {
     const NOP: u8 = 1;
     const SACK: u8 = 5;
     const TIMESTAMPS: u8 = 8;
+    const BYTE_COUNTS: [u8; 2] = [172, 174];
 
     fn read(mut rest: &[u8]) -> Options {
         let mut options = Options::default();
@@ -122,7 +141,10 @@ impl Options {
                     self.blocks += 1;
                 }
             }
-            _ => self.has_others = true,
+            _ => {
+                self.has_others = true;
+                self.has_byte_counts |= Self::BYTE_COUNTS.contains(&kind);
+            }
         }
     }
 }
@@ -201,6 +223,13 @@ mod tests {
         assert_eq!([1, 8, 256].map(|flag| pure(bit::ACK | flag, &STAMPS)), [Some(false); 3]);
         assert_eq!(pure(bit::ACK, &[254, 4, 0, 0]), Some(false));
         assert_eq!((pure(bit::ACK | bit::SYN, &[]), pure(0, &[])), (None, None));
+        // AccECN's option, of its base alone, makes it impure too.
+        assert_eq!(pure(bit::ACK, &[174, 2, 0, 0]), Some(false));
+        let has = |options: &[u8]| [TcpOption::AccEcn, TcpOption::Sack].map(|option| ack(bit::ACK | bit::SYN, 1, options).has(option));
+        assert_eq!(
+            [has(&[1, 1, 172, 2]), has(&[5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1]), has(&STAMPS)],
+            [[true, false], [false, true], [false; 2]]
+        );
         let mut longer = ack(bit::ACK, 1, &STAMPS);
         longer.bytes[3] += 1;
         assert!(!longer.ack().unwrap().is_pure);

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
 use sojourn_aqm::{Aqm, AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
-    AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window,
-    packet_hash,
+    AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink,
+    TcpOption, Window, packet_hash,
 };
 use sojourn_units::Time;
 
@@ -96,6 +96,10 @@ impl LinkObserver<Packet> for Exit {
 
     fn ack_header(&self, packet: &Packet) -> Option<AckHeader> {
         packet.header.ack()
+    }
+
+    fn has_option(&self, packet: &Packet, option: TcpOption) -> bool {
+        packet.header.has(option)
     }
 
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {

@@ -5,7 +5,7 @@ use crate::observer::LinkObserver;
 use crate::packet::Packet;
 use crate::window::Window;
 use sojourn_aqm::AckHeader;
-use sojourn_link::{Ack, Allowance, AnyImpairment, Effect, Impairment as _, Impairments, Place, Started, Transit};
+use sojourn_link::{Ack, Allowance, AnyImpairment, Effect, Impairment as _, Impairments, Place, Started, TcpOption, Transit};
 use sojourn_units::{Duration, Time};
 
 /// What an impairment did to packets within the window of statistics.
@@ -21,6 +21,8 @@ pub struct ImpairmentStats {
     pub duplicated: u64,
     /// Packets that it delayed.
     pub delayed: u64,
+    /// Packets that it took an option out of.
+    pub stripped: u64,
 }
 
 /// An impairment of a link.
@@ -29,6 +31,7 @@ pub struct LinkImpairment {
     impairment: AnyImpairment,
     place: Place,
     reads_acks: bool,
+    option: Option<TcpOption>,
     link: usize,
     window: Window,
     /// Whether it belongs to the hop of its link, which then has what it lets pass unasked.
@@ -41,8 +44,9 @@ pub struct LinkImpairment {
 impl LinkImpairment {
     pub(crate) fn new(started: Started, link: usize, window: Window) -> Self {
         let Started { mut impairment, place } = started;
-        let (reads_acks, allowance, stats) = (impairment.reads_acks(), impairment.give_allowance(), ImpairmentStats::default());
-        LinkImpairment { impairment, place, reads_acks, link, window, of_link_hop: false, allowance, stats }
+        let (reads_acks, option) = (impairment.reads_acks(), impairment.option());
+        let (allowance, stats) = (impairment.give_allowance(), ImpairmentStats::default());
+        LinkImpairment { impairment, place, reads_acks, option, link, window, of_link_hop: false, allowance, stats }
     }
 
     /// Its name in scenario files.
@@ -75,6 +79,11 @@ impl LinkImpairment {
         self.impairment.reorders()
     }
 
+    /// Whether it takes options out of packets.
+    pub fn strips(&self) -> bool {
+        self.option.is_some()
+    }
+
     /// Whether it makes bit errors.
     pub(crate) fn corrupts(&self) -> bool {
         self.impairment.corrupts()
@@ -91,7 +100,8 @@ impl LinkImpairment {
     /// What becomes of a packet that meets it at `now`.
     #[inline]
     pub(crate) fn meet<P: Packet>(&mut self, now: Time, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
-        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
+        let has_option = self.option.is_some_and(|option| observer.has_option(packet, option));
+        let transit = Transit { now, size: packet.size(), has_data: packet.has_data(), has_option };
         let header = if self.reads_acks { observer.ack_header(packet) } else { None };
         let effect = match header {
             Some(AckHeader { connection, number, is_pure, echo, blocks, .. }) => {
@@ -117,13 +127,14 @@ impl LinkImpairment {
 
     #[cold]
     fn count(&mut self, effect: Effect) {
-        let ImpairmentStats { dropped, corrupted, delayed, .. } = &mut self.stats;
+        let ImpairmentStats { dropped, corrupted, delayed, stripped, .. } = &mut self.stats;
         match effect {
             // Whether there is a copy depends on the host.
             Effect::Pass | Effect::Duplicate => {}
             Effect::Drop => *dropped += 1,
             Effect::Corrupt => *corrupted += 1,
             Effect::Delay(_) => *delayed += 1,
+            Effect::Strip(_) => *stripped += 1,
         }
     }
 }

@@ -51,6 +51,7 @@ pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet, packet_hash};
 pub use prefetch::prefetch;
 pub use sojourn_aqm::{AckHeader, Timestamps};
+pub use sojourn_link::TcpOption;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use trace::{PacketWait, QueueTrace, SubqueueTrace, ThroughputTrace};
 pub use window::Window;

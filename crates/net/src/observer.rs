@@ -1,6 +1,7 @@
 //! What the network reports to a host.
 
 use sojourn_aqm::{AckHeader, DropReason};
+use sojourn_link::TcpOption;
 use sojourn_units::Time;
 
 /// Why a link dropped a packet.
@@ -32,6 +33,15 @@ pub trait LinkObserver<P> {
     fn ack_header(&self, packet: &P) -> Option<AckHeader> {
         let _ = packet;
         None
+    }
+    /// Whether a packet has this option; not where the host cannot read it.
+    fn has_option(&self, packet: &P, option: TcpOption) -> bool {
+        let _ = (packet, option);
+        false
+    }
+    /// An impairment takes this option out of a packet.
+    fn strip(&mut self, packet: &mut P, option: TcpOption) {
+        let _ = (packet, option);
     }
     /// A packet arrives at a link that is watched ([`crate::Link::watch`]). What the queue does with it comes after: a drop, a mark, and where
     /// the link buffers packets the end of its transmission.

@@ -214,6 +214,10 @@ pub struct Impairment {
     /// Packets that it delayed.
     #[schemars(extend("unit" = "packets"))]
     pub delayed: u64,
+    /// Packets that it took an option out of; only a `tcp-option` has this field.
+    #[schemars(extend("unit" = "packets"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripped: Option<u64>,
 }
 
 /// A quantity over time: integrals in whole numbers, so they are exact.

@@ -4,7 +4,7 @@ use crate::flow::Drops;
 use crate::observer::{HostDoes, Observer};
 use crate::packet::{Packet, flag};
 use crate::tcp::{AckOptions, AckOptionsPool, Sender, TcpOptions};
-use sojourn_net::{DropCause, LinkObserver};
+use sojourn_net::{DropCause, LinkObserver, TcpOption};
 use sojourn_units::Time;
 
 /// What the world does with what becomes of packets in the network, and the observer that sees it too.
@@ -75,6 +75,25 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
             (header.sack, header.blocks) = sack.headers();
         }
         Some(header)
+    }
+
+    fn has_option(&self, packet: &Packet, option: TcpOption) -> bool {
+        match option {
+            TcpOption::AccEcn if !packet.has(flag::BACK) => packet.has(flag::ACCECN),
+            TcpOption::AccEcn => self.options(packet).byte_counts.is_some(),
+            TcpOption::Sack => self.options(packet).sack.is_some(),
+        }
+    }
+
+    fn strip(&mut self, packet: &mut Packet, option: TcpOption) {
+        if !packet.has(flag::BACK) {
+            packet.flags &= !flag::ACCECN;
+        } else if let Some(options) = self.pool.get_mut(packet.extra) {
+            match option {
+                TcpOption::AccEcn => options.byte_counts = None,
+                TcpOption::Sack => options.sack = None,
+            }
+        }
     }
 
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {

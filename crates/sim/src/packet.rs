@@ -28,7 +28,9 @@ pub mod flag {
     pub const PSH: u16 = 512;
     /// Comes from a scalable sender: with [`ECT`] it is ECT(1) (rfc9331#4.1).
     pub const ECT1: u16 = 1024;
-    /// The ACE field of an ACK (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
+    /// Has `AccECN`'s option (rfc9768#3.2.3): a packet of the sender of data; those of ACKs are beside them.
+    pub const ACCECN: u16 = 2048;
+    /// The ACE field (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
     pub const ACE: u16 = 7 << 13;
     /// The highest bit of that field, which has a place of its own in the header (AE, rfc9768#3.1).
     pub const AE: u16 = 4 << 13;

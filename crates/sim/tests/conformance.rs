@@ -9,6 +9,8 @@
 //! writes 20 segments                or: writes 5 segments every 2 s
 //! lose 3                            the first sending of segment 3; `3#2` the second, `syn`, `ack 9`, `ack 9#2`
 //! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
+//! strips accecn there               a middlebox on the way of the data (or `back`) takes an option out of packets: `accecn` or `sack`
+//! drops accecn back                 it loses the packets that have it
 //! show receiver                     lines of the receiver too
 //! show rtt                          samples of the round-trip time, in ms
 //! show feedback                     with the receiver's lines: size and ACE field of ACKs, kind and fields of AccECN's option; the ACE
@@ -24,6 +26,8 @@
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
+use sojourn_link::kinds::tcp_option::{self, Action};
+use sojourn_link::{ImpairmentConfig, Impairments, TcpOption};
 use sojourn_sim::tcp::{AccEcnOption, AckOptions, Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{HostDoes, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::flow::Flow;
@@ -183,6 +187,8 @@ struct Script {
     show_rtt: bool,
     show_feedback: bool,
     fate: Fate,
+    /// Impairments of the links there and back.
+    impairments: [Vec<ImpairmentConfig>; 2],
 }
 
 /// The options of `tcp` lines.
@@ -260,6 +266,7 @@ fn read(head: &str) -> Script {
         show_rtt: false,
         show_feedback: false,
         fate: Fate::default(),
+        impairments: Default::default(),
     };
     for line in head.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -270,6 +277,11 @@ fn read(head: &str) -> Script {
             ["end", value @ ..] => script.end = Time::ZERO + parse_duration(&value.join(" ")).unwrap(),
             ["lose", what @ ..] => script.fate.lose.push(what.join(" ")),
             ["mark", what @ ..] => script.fate.mark.push(what.join(" ")),
+            [verb @ ("strips" | "drops"), option, way] => {
+                let action = if *verb == "drops" { Action::Drop } else { Action::Strip };
+                let option = if *option == "sack" { TcpOption::Sack } else { TcpOption::AccEcn };
+                script.impairments[usize::from(*way == "back")].push(tcp_option::Params { option, action }.into());
+            }
             ["show", "receiver"] => script.show_receiver = true,
             ["show", "rtt"] => script.show_rtt = true,
             ["show", "feedback"] => (script.show_receiver, script.show_feedback) = (true, true),
@@ -290,9 +302,10 @@ fn read(head: &str) -> Script {
     script
 }
 
-fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
+fn link(name: &str, delay: Duration, impairments: Vec<ImpairmentConfig>, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
     let aqm = AnyAqm::Custom(Box::new(Scripted(fate.clone())));
-    LinkConfig::new(
+    let impairments = Impairments::new(&impairments, 1, name);
+    let config = LinkConfig::new(
         PlannedLink {
             name: name.into(),
             rate: Rate::from_bps(1_000_000_000_000),
@@ -301,12 +314,14 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
             ..PlannedLink::default()
         },
         QueueController::new(aqm, Amount::Packets(100_000), true, Stream::named(1, name)),
-    )
+    );
+    LinkConfig { impairments, ..config }
 }
 
 /// The timeline of a script's settings.
 fn play(script: Script) -> String {
     let fate = Arc::new(Mutex::new(script.fate));
+    let [there, back] = script.impairments;
     let timeline = Timeline {
         fate: fate.clone(),
         mss: u64::from(script.tcp.mss),
@@ -319,7 +334,7 @@ fn play(script: Script) -> String {
     let config = WorldConfig {
         seed: 1,
         end: script.end,
-        links: vec![link("there", script.delay, &fate), link("back", script.delay, &fate)],
+        links: vec![link("there", script.delay, there, &fate), link("back", script.delay, back, &fate)],
         stacks: vec![script.tcp],
         flows: vec![Flow {
             name: "flow".into(),

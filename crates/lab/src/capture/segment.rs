@@ -63,10 +63,8 @@ impl Connection {
         self.receiver_closed |= back && packet.has(flag::FIN);
         let (seq, ack) = if back { self.numbers_back(packet) } else { self.numbers_forward(packet) };
         let opens = packet.has(flag::SYN);
-        // A sender of data gets none, and says so in its first ACK, or where each segment has the option; a SYN has none.
-        let ends_handshake = packet.has(flag::ACK) && packet.seq == 0 && options.accecn_of_first_ack() > 0;
-        let sender_has = !back && !opens && (ends_handshake || options.accecn_room() > 0);
-        let counts = if sender_has { Some(ByteCounts::START) } else { carried.byte_counts };
+        // A sender of data gets none, and says so.
+        let counts = if packet.has(flag::ACCECN) { Some(ByteCounts::START) } else { carried.byte_counts };
         let fields: Vec<u32> = counts.iter().flat_map(ByteCounts::fields).collect();
         let header = Tcp {
             seq,

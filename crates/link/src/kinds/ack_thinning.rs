@@ -98,7 +98,7 @@ mod tests {
     /// Which of these ACKs pass, one each ms.
     fn passed(params: &Params, acks: &[Ack]) -> Vec<bool> {
         let mut made = params.start(&Streams::new(1, "x".to_string()));
-        let transit = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 40, has_data: false };
+        let transit = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 40, has_data: false, has_option: false };
         acks.iter().zip(0..).map(|(ack, ms)| made.on_ack(&transit(ms), ack) == Effect::Pass).collect()
     }
 

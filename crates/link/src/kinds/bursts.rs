@@ -54,7 +54,8 @@ mod tests {
     #[test]
     fn packets_leave_at_the_next_multiple_of_the_interval() {
         let mut made = Params { every: Duration::from_millis(4) }.start(&Streams::new(1, "x".to_string()));
-        let mut at = |ms| made.on_packet(&Transit { now: Time::ZERO + Duration::from_millis(ms), size: 1000, has_data: true });
+        let mut at =
+            |ms| made.on_packet(&Transit { now: Time::ZERO + Duration::from_millis(ms), size: 1000, has_data: true, has_option: false });
         assert_eq!([at(0), at(4), at(8)], [Effect::Pass; 3]);
         assert_eq!([at(9), at(11)], [3, 1].map(|ms| Effect::Delay(Duration::from_millis(ms))));
     }

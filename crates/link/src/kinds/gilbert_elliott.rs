@@ -142,7 +142,7 @@ mod tests {
     fn lost(params: &Params, gap: Duration) -> Vec<bool> {
         params.check().unwrap();
         let mut made = params.start(&Streams::new(1, "ge".to_string()));
-        let packet = |number: u64| Transit { now: Time::ZERO + gap * number, size: 1000, has_data: true };
+        let packet = |number: u64| Transit { now: Time::ZERO + gap * number, size: 1000, has_data: true, has_option: false };
         (0..1_000_000).map(|number| made.on_packet(&packet(number)) == Effect::Drop).collect()
     }
 

@@ -152,7 +152,7 @@ mod tests {
         let params = Params { delay };
         params.check().unwrap();
         let mut made = params.start(&Streams::new(1, "jitter".to_string()));
-        let packet = |n: u64| Transit { now: Time::ZERO + Duration::from_secs(10_000) * n, size: 1000, has_data: true };
+        let packet = |n: u64| Transit { now: Time::ZERO + Duration::from_secs(10_000) * n, size: 1000, has_data: true, has_option: false };
         let ms = |effect| if let Effect::Delay(delay) = effect { delay.as_secs_f64() * 1e3 } else { f64::NAN };
         let mut all: Vec<f64> = (0..100_000).map(|n| ms(made.on_packet(&packet(n)))).collect();
         all.sort_by(f64::total_cmp);

@@ -70,7 +70,7 @@ mod tests {
     fn the_packets_of_the_list_are_lost_and_no_others() {
         let lost = |data_only| -> Vec<u64> {
             let mut made = Params { packets: [7, 2, 3, 2].into(), data_only }.start(&Streams::new(1, "x".to_string()));
-            let packet = |number| Transit { now: Time::ZERO, size: 40, has_data: number % 2 == 0 };
+            let packet = |number| Transit { now: Time::ZERO, size: 40, has_data: number % 2 == 0, has_option: false };
             (1..20).filter(|&number| made.on_packet(&packet(number)) == Effect::Drop).collect()
         };
         assert_eq!((lost(false), lost(true)), ([2, 3, 7].into(), [4, 6, 14].into()));

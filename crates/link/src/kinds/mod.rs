@@ -1,7 +1,7 @@
 //! The impairments: one file and one line each.
 
 use crate::trace::TraceLoss;
-use crate::{Ack, Allowance, Effect, Impairment, ParamError, Params, Streams, Transit};
+use crate::{Ack, Allowance, Effect, Impairment, ParamError, Params, Streams, TcpOption, Transit};
 
 /// What is listed of an impairment.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(_) => $name,)* }
             }
 
-            /// See [`Params::READS_ACKS`].
-            pub fn reads_acks(&self) -> bool {
-                match self { $(ImpairmentKind::$Impairment(_) => $file::Params::READS_ACKS,)* }
+            /// Whether it reads headers of packets ([`Params::READS_ACKS`], [`Params::READS_OPTIONS`]).
+            pub fn reads_headers(&self) -> bool {
+                match self { $(ImpairmentKind::$Impairment(_) => $file::Params::READS_ACKS || $file::Params::READS_OPTIONS,)* }
             }
 
             /// Whether every parameter is in its range.
@@ -118,6 +118,10 @@ macro_rules! registry {
                 match self { $(AnyImpairment::$Impairment(impairment) => impairment.give_allowance(),)* AnyImpairment::Trace(loss) => loss.give_allowance() }
             }
 
+            fn option(&self) -> Option<TcpOption> {
+                match self { $(AnyImpairment::$Impairment(impairment) => impairment.option(),)* AnyImpairment::Trace(_) => None }
+            }
+
             #[inline]
             fn on_packet(&mut self, packet: &Transit) -> Effect {
                 match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* AnyImpairment::Trace(loss) => loss.on_packet(packet) }
@@ -142,6 +146,7 @@ registry! {
     "policer" => policer::Policer: "a token bucket: packets for which it has no tokens are lost",
     "shaper" => shaper::Shaper: "a token bucket: packets wait for its tokens, as in tc tbf",
     "ack-thinning" => ack_thinning::AckThinning: "the loss of ACKs that tell nothing but a new number: one of so many passes, or one in a time",
+    "tcp-option" => tcp_option::Filter: "a middlebox that strips a TCP option, or drops the packets that have it",
     "bursts" => bursts::Bursts: "packets that come within an interval leave together at its end, as in aggregates of frames",
 }
 
@@ -169,7 +174,7 @@ mod tests {
             for number in 0..100_000u64 {
                 // Trains of packets at the same time, and gaps of all lengths.
                 now += Duration::from_nanos(if number % 3 == 0 { 0 } else { number * number % 9_000_001 });
-                let packet = Transit { now, size: 1 + (number * 37 % 1500) as u32, has_data: number % 4 > 0 };
+                let packet = Transit { now, size: 1 + (number * 37 % 1500) as u32, has_data: number % 4 > 0, has_option: number % 5 == 0 };
                 let effect = made.on_packet(&packet);
                 only_drops &= matches!(effect, Effect::Pass | Effect::Drop);
                 let leaves = match effect {

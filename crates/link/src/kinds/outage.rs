@@ -83,7 +83,7 @@ mod tests {
     fn each_ms(params: &Params) -> Vec<Effect> {
         params.check().unwrap();
         let mut made = params.start(&Streams::new(1, "x".to_string()));
-        let packet = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 1000, has_data: true };
+        let packet = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 1000, has_data: true, has_option: false };
         (0..20).map(|ms| made.on_packet(&packet(ms))).collect()
     }
 

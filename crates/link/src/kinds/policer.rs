@@ -62,7 +62,7 @@ mod tests {
     fn passed(rate: u64, burst: u64, gap: u64, packets: u64) -> Vec<u64> {
         let params = Params { rate: Rate::from_bps(rate).unwrap(), burst: Bytes(burst) };
         let mut made = params.start(&Streams::new(1, "x".to_string()));
-        let packet = |at| Transit { now: Time::ZERO + Duration::from_micros(at), size: 1000, has_data: true };
+        let packet = |at| Transit { now: Time::ZERO + Duration::from_micros(at), size: 1000, has_data: true, has_option: false };
         (0..packets).map(|number| number * gap).filter(|&at| made.on_packet(&packet(at)) == Effect::Pass).collect()
     }
 

@@ -88,7 +88,7 @@ mod tests {
     fn each_packet_of_a_gap_is_delayed() {
         let by = Duration::from_millis(5);
         let mut made = Params { by, probability: 1.0, gap: 4 }.start(&Streams::new(1, "x".to_string()));
-        let packet = Transit { now: Time::ZERO, size: 1000, has_data: true };
+        let packet = Transit { now: Time::ZERO, size: 1000, has_data: true, has_option: false };
         let delayed: Vec<u64> = (1..=12).filter(|_| made.on_packet(&packet) == Effect::Delay(by)).collect();
         assert_eq!(delayed, [4, 8, 12]);
     }

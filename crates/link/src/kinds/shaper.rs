@@ -79,7 +79,7 @@ mod tests {
     fn packets_leave_at_the_rate_after_a_burst_and_wait_no_longer_than_they_may() {
         let params = Params { rate: Rate::from_bps(1_000_000).unwrap(), burst: Bytes(3_000), latency: Duration::from_millis(20) };
         let mut made = params.start(&Streams::new(1, "x".to_string()));
-        let train = Transit { now: Time::ZERO, size: 1000, has_data: true };
+        let train = Transit { now: Time::ZERO, size: 1000, has_data: true, has_option: false };
         let effects: Vec<Effect> = (0..7).map(|_| made.on_packet(&train)).collect();
         let [first, second] = [8, 16].map(|ms| Effect::Delay(Duration::from_millis(ms)));
         // A bucket of three packets, then two that wait 8 ms each; the third would wait 24 ms.

@@ -136,7 +136,12 @@ fn packets_are_lost_with_the_probability_of_the_time() {
     // The second turn too.
     for first in [0, 3] {
         let lost = [0, 1, 2].map(|second| {
-            let packet = |n: u64| Transit { now: Time::from_nanos((first + second) * 1_000_000_000 + n), size: 1000, has_data: true };
+            let packet = |n: u64| Transit {
+                now: Time::from_nanos((first + second) * 1_000_000_000 + n),
+                size: 1000,
+                has_data: true,
+                has_option: false,
+            };
             (0..10_000).filter(|&n| made.on_packet(&packet(n)) == Effect::Drop).count()
         });
         assert_eq!((lost[0], lost[2]), (0, 10_000));

@@ -118,6 +118,10 @@ impl<P: Packet> Network<P> {
                 self.lose(time, at, DropCause::Impairment, packet, observer);
                 None
             }
+            Effect::Strip(option) => {
+                observer.strip(packet, option);
+                Some(Next { time, at })
+            }
             Effect::Corrupt => Some(Next { time, at: self.discarded(at) }),
             Effect::Duplicate => {
                 let Some(link) = self.link_number(at) else { unreachable!("an impairment belongs to a link") };

@@ -5,14 +5,14 @@
 //! fewer where SACK blocks need the room.
 //!
 //! A path may drop packets with it (rfc9768#3.2.3.2.2): a SYN-ACK that is sent again has none, and a receiver to which a segment comes for
-//! the third time, after two ACKs with the option, sends it no more. In Linux a host that got no option sends none, so after a SYN-ACK
-//! without it ACKs have none; by the RFC they have. A path that strips it is one with `accecn_option = "off"`.
+//! the third time, after two ACKs with the option, sends it no more. In Linux a host sends the option only once it got it: after a
+//! SYN-ACK without it data has none, and where data has none ACKs have none; by the RFC they have.
 //!
 //! But for "full" the first data segment has none, which rfc9768#3.2.3.2.1 recommends: it would tell the server whether the client's
 //! counts come through, and a server here sends no data that they could count.
 
 use sojourn_aqm::Ecn;
-use sojourn_spec::tcp::{AccEcnOption, TcpOptions};
+use sojourn_spec::tcp::{AccEcnOption, Handshake, TcpOptions};
 use sojourn_units::{Duration, Time};
 
 /// The three counters: ECT(0), CE, ECT(1).
@@ -154,6 +154,8 @@ pub struct ByteCounter {
     reported: Option<u64>,
     /// No option is sent any more.
     fails: bool,
+    /// Whether the other host has sent the option, where that is asked for.
+    pub received: bool,
     /// The round trip of the handshake; zero without one.
     rtt: Duration,
 }
@@ -180,6 +182,7 @@ impl ByteCounter {
                 duplicate: None,
                 reported: None,
                 fails: false,
+                received: mode == AccEcnOption::Recommended || params.handshake == Handshake::None,
                 rtt: Duration::ZERO,
             })
         })
@@ -212,7 +215,7 @@ impl ByteCounter {
     fn is_due(&self, now: Time, syn: bool) -> bool {
         match self.mode {
             _ if syn => self.syn_acks == 1,
-            _ if self.fails => false,
+            _ if self.fails || !self.received => false,
             AccEcnOption::Off => false,
             AccEcnOption::Recommended => self.news,
             AccEcnOption::Minimum => self.demand > 0 || now.since(self.last_sent) * BEACONS >= self.rtt,
@@ -249,17 +252,11 @@ impl ByteCounter {
         self.syn_acks > 2
     }
 
-    /// A SYN-ACK is sent now. Where one is sent again the client gets no option, and in Linux it sends none then.
-    fn on_syn_ack(&mut self, now: Time) {
-        self.syn_ack_sent = Some(now);
-        self.syn_acks = self.syn_acks.saturating_add(1);
-        self.fails |= self.syn_acks > 1 && self.mode != AccEcnOption::Recommended;
-    }
-
     /// An ACK is sent now, which has so many SACK blocks to tell.
     pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
         if syn {
-            self.on_syn_ack(now);
+            self.syn_ack_sent = Some(now);
+            self.syn_acks = self.syn_acks.saturating_add(1);
         }
         let due = self.is_due(now, syn);
         self.reported = self.duplicate.take().filter(|_| due);

@@ -9,7 +9,7 @@ fn counts(counts: [u32; COUNTERS]) -> ByteCounts {
 
 fn receiver(mode: AccEcnOption) -> ByteCounter {
     let params = TcpOptions { ecn: sojourn_spec::tcp::Ecn::L4s, accecn_option: mode, ..TcpOptions::default() };
-    *ByteCounter::new(&params).unwrap()
+    ByteCounter { received: true, ..*ByteCounter::new(&params).unwrap() }
 }
 
 /// Kind and length of the option of an ACK at this time, without SACK blocks and with timestamps.

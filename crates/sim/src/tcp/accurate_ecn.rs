@@ -243,6 +243,7 @@ mod tests {
             let params = TcpOptions { ecn: sojourn_spec::tcp::Ecn::L4s, accecn_option: AccEcnOption::Full, ..TcpOptions::rfc() };
             let (mut counter, mut reader) = (MarkCounter::new(AccEcnOption::Full), MarkReader::new(&params));
             let mut bytes = ByteCounter::new(&params).unwrap();
+            bytes.received = true;
             let mut arrive = |counter: &mut MarkCounter, reader: &mut MarkReader, packets: &[bool]| {
                 for ecn in packets.iter().map(|&marked| if marked { Ecn::Ce } else { Ecn::Ect1 }) {
                     counter.on_packet(ecn);

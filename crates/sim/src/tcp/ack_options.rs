@@ -85,6 +85,11 @@ impl AckOptionsPool {
         self.options.get((handle as usize).checked_sub(1)?)
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, handle: u32) -> Option<&mut AckOptions> {
+        self.options.get_mut((handle as usize).checked_sub(1)?)
+    }
+
     /// Takes the options of a handle out; none for handle 0.
     #[inline]
     pub fn take(&mut self, handle: u32) -> AckOptions {

@@ -135,7 +135,7 @@ impl Receiver {
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
     fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        let plain = segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE) == 0;
+        let plain = segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN) == 0;
         self.predictable && plain && segment.seq == self.rcv_nxt && u32::from(segment.size) > params.header
     }
 
@@ -258,6 +258,7 @@ impl Receiver {
             // The ACK of a handshake may have an option beyond the header of others.
             let payload = if segment.has(flag::ACK) { 0 } else { u32::from(segment.size) - params.header };
             bytes.on_packet(now, segment.ecn(), payload);
+            bytes.received |= segment.has(flag::ACCECN);
         }
         self.marks.take(segment)
     }

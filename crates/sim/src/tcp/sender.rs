@@ -181,7 +181,7 @@ impl Sender {
             core.on_mark();
         }
         if ack.has(flag::SYN) {
-            if core.on_syn_ack(ack, call) {
+            if core.on_syn_ack(ack, options, call) {
                 self.recovery.send_window(core, call);
             }
             return Progress::Going;

@@ -3,10 +3,11 @@
 use super::{LastReduction, SenderCore, State, TimedSegment};
 use crate::packet::{Packet, flag};
 use crate::tcp::accurate_ecn;
+use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_cc::CongestionController;
-use sojourn_spec::tcp::{Ecn, Handshake};
+use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, TcpOptions};
 use sojourn_units::Time;
 
 /// What the expiry of the timer asks of the sender.
@@ -47,7 +48,7 @@ impl SenderCore {
 
     /// The SYN-ACK arrives; says whether it opened the connection.
     #[cold]
-    pub fn on_syn_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+    pub fn on_syn_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> bool {
         if self.state != State::SynSent {
             return false;
         }
@@ -68,10 +69,26 @@ impl SenderCore {
         self.state = State::Established;
         self.timer = Time::NEVER;
         if params.handshake == Handshake::ThreeWay {
-            let told = if self.ecn.is_accurate() { accurate_ecn::handshake(ack.ecn()) } else { 0 };
+            let told = self.answer_of_marks(ack, options, params);
             self.send_header(0, flag::ACK | told, call);
         }
         true
+    }
+
+    /// What the ACK of a SYN-ACK tells of marks. It has the option, but in Linux not where the SYN-ACK had none: then data has none either.
+    fn answer_of_marks(&mut self, ack: &Packet, options: &AckOptions, params: &TcpOptions) -> u16 {
+        if !self.ecn.is_accurate() {
+            return 0;
+        }
+        let has_option = match params.accecn_option {
+            AccEcnOption::Off => false,
+            AccEcnOption::Recommended => true,
+            AccEcnOption::Minimum | AccEcnOption::Full => options.byte_counts.is_some(),
+        };
+        if !has_option {
+            self.path.iter_mut().for_each(|path| path.end_option());
+        }
+        accurate_ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
 
     /// The server answers as one without ECN (rfc9768#3.1.2).

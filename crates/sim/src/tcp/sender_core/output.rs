@@ -48,8 +48,9 @@ impl SenderCore {
     pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
         let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && call.params.marks_all());
         let flags = if is_on { flags | self.ect() } else { flags };
-        let flags = if flags & (flag::SYN | flag::ACE) == 0 { flags | self.ace() } else { flags };
-        let option = if seq == 0 && flags & flag::ACK != 0 { call.params.accecn_of_first_ack() } else { 0 };
+        let opens = seq == 0 && flags & flag::ACK != 0;
+        let flags = if opens || flags & flag::SYN != 0 { flags } else { flags | self.told() };
+        let option = if opens && flags & flag::ACCECN != 0 { call.params.accecn_of_first_ack() } else { 0 };
         call.send(Packet { size: (call.params.header + option) as u16, flags, ..self.packet(seq, call.now) });
     }
 
@@ -85,7 +86,7 @@ impl SenderCore {
         let end = seq + length;
         let mut flags = flags;
         if self.ecn.is_on() {
-            flags |= self.ace();
+            flags |= self.told();
             if !retransmission || self.marks_again(params) {
                 flags |= self.ect();
                 if self.cwr_pending {

@@ -2,7 +2,7 @@
 //! for one test a segment.
 
 use super::{IncomingAck, LastReduction, SenderCore, State};
-use crate::packet::Packet;
+use crate::packet::{Packet, flag};
 use crate::tcp::accurate_ecn::{MarkReader, NO_MARKS, NewlyAcked, ONE_MARK};
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::Call;
@@ -39,8 +39,8 @@ pub struct Path {
     /// What serves the counts of marks where there are no samples.
     delivered: DeliveredBytes,
     marks: Option<MarkReader>,
-    /// The ACE field of what is sent, which tells of marked ACKs; 0 without AccECN (rfc9768#3.2.2).
-    ace: u16,
+    /// What packets tell: of marked ACKs by the ACE field (rfc9768#3.2.2), and whether data has AccECN's option; 0 without AccECN.
+    told: u16,
     /// Segments that the current ACK reports as marked, where they are counted.
     pub marked: f64,
     /// Where a recovery strategy says it that has states of its own.
@@ -62,23 +62,28 @@ impl Path {
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),
             marks: ecn.is_accurate().then(|| MarkReader::new(params)),
-            ace: if ecn.is_accurate() { NO_MARKS } else { 0 },
+            told: if ecn.is_accurate() { NO_MARKS | if params.accecn_room() > 0 { flag::ACCECN } else { 0 } } else { 0 },
             marked: 0.0,
             state: None,
         };
         (path.pacer.is_some() || path.sampler.is_some() || path.marks.is_some()).then(|| Box::new(path))
     }
 
+    /// Data has AccECN's option no more.
+    pub fn end_option(&mut self) {
+        self.told &= !flag::ACCECN;
+    }
+
     /// No marks are counted any more, and none are told.
     pub fn end_marks(&mut self) {
-        (self.marks, self.ace) = (None, 0);
+        (self.marks, self.told) = (None, 0);
     }
 
     /// A packet with a mark arrives, which the next ones tell of (rfc9768#3.2.2.2).
     #[cold]
     pub fn count_mark(&mut self) {
         if self.marks.is_some() {
-            self.ace = self.ace.wrapping_add(ONE_MARK);
+            self.told = self.told.wrapping_add(ONE_MARK);
         }
     }
 
@@ -105,10 +110,10 @@ impl SenderCore {
         self.path.as_ref().is_some_and(|path| path.samples)
     }
 
-    /// The ACE field of what it sends now; 0 without AccECN.
+    /// The flags of a packet that tell of marks, now: the ACE field, and whether data has AccECN's option; 0 without AccECN.
     #[inline]
-    pub(super) fn ace(&self) -> u16 {
-        self.path.as_ref().map_or(0, |path| path.ace)
+    pub(super) fn told(&self) -> u16 {
+        self.path.as_ref().map_or(0, |path| path.told)
     }
 
     /// A packet with a mark arrives.
