@@ -1,7 +1,8 @@
 """Fingerprints of every scenario in the repository: a refactoring must not change them.
 
 `python conformance/fingerprints.py record FILE` runs every scenario of the papers, of the comparison with ns-2 and of
-the examples, and the dumbbell with every queue discipline, controller and TCP profile, and writes the results.
+the examples, and the dumbbell with every queue discipline, impairment, controller and TCP profile, and writes what it
+found.
 `check FILE` runs them again and names each run that differs: in its packets (the fingerprint) or in its record (any
 other number). The exit code is 1 if one does.
 """
@@ -43,6 +44,10 @@ def runs() -> Iterator[tuple[str, sj.Scenario]]:
     for aqm in registered("aqm"):
         if aqm not in NOT_ALONE:
             yield f"aqm {aqm}", sj.load(dumbbell).set("links.bottleneck.queue", {"aqm": aqm})
+    for entry in json.loads(_sojourn.registry())["impairment"]:
+        impairment = {"kind": entry["name"], **entry["parameters"]}
+        scenario = sj.load(dumbbell).set("tcp.profile", "linux").set("tcp.ecn", "accurate")
+        yield f"impairment {entry['name']}", scenario.set("links.bottleneck.impairments", [impairment])
     for profile in PROFILES:
         for cc in (name for name in registered("cc") if name not in NOT_ALONE):
             scenario = sj.load(dumbbell).set("tcp.profile", profile).set("tcp.control", {"cc": cc})
