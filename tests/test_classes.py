@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -122,7 +123,42 @@ def test_a_class_with_the_dual_queue_has_both_queues_of_it():
     scalable, classic, _ = record["groups"]
     assert 0.5 < scalable["goodput_bps"] / classic["goodput_bps"] < 2
     assert scalable["rtt_ms"]["mean"] + 8 < classic["rtt_ms"]["mean"]
-    assert classes["default"]["dropped_total"] == 0 < classes["default"]["marked"]
+    whole = classes["default"]
+    assert whole["dropped_total"] == 0 < whole["marked"]
+    low, other = whole["queues"]
+    assert [low["name"], other["name"]] == ["low-latency", "classic"]
+    for count in ("arrived", "departed", "marked", "dropped_total"):
+        assert low[count] + other[count] == whole[count]
+    assert low["wait_ms"]["mean"] + 8 < other["wait_ms"]["mean"]
+    assert "queues" not in classes["voip"]
+    assert record.value("links.up.classes.default.queues.classic.marked") == other["marked"]
+
+
+def test_what_waits_in_each_queue_of_a_class_is_traced():
+    flows = [
+        {"name": "scalable", "from": "a", "to": "b", "tcp": {"control": {"cc": "prague"}, "ecn": "l4s"}},
+        {"name": "classic", "from": "a", "to": "b", "tcp": {"control": {"cc": "cubic"}, "ecn": True}},
+    ]
+    dual = {"aqm": "dualpi2", "limit": "1000 packets", "ecn": True}
+    queue = {"scheduler": "drr", "classes": [{"match": {"group": "scalable"}, **dual}, dual]}
+    trace = {"queue": {"links": ["up"], "every": "10 ms"}}
+    classes, record = run(queue, flows=flows, trace=trace)
+    parts = {n.removeprefix("subqueue/up/"): table for n, table in record.series.items() if n.startswith("subqueue/")}
+    assert set(parts) == {*classes, *(f"{name}/{part['name']}" for name in classes for part in classes[name]["queues"])}
+    for name, whole in classes.items():
+        own = {part["name"]: parts[f"{name}/{part['name']}"] for part in whole["queues"]}
+        for part in whole["queues"]:
+            inside = own[part["name"]]["t"] >= record["warmup_s"]
+            packets = own[part["name"]]["packets"][inside]
+            assert packets.mean() == pytest.approx(part["queue"]["mean"], rel=0.1, abs=0.2)
+        for column in ("packets", "bytes"):
+            np.testing.assert_array_equal(sum(table[column] for table in own.values()), parts[name][column])
+        np.testing.assert_array_equal(np.maximum(*(t["oldest_s"] for t in own.values())), parts[name]["oldest_s"])
+        np.testing.assert_array_equal(own["classic"]["probability"], parts[name]["probability"])
+    # Each packet is in the class of its group, and there in the queue of its kind.
+    assert {name: bool(table["packets"].any()) for name, table in parts.items() if "/" in name} == {
+        "scalable/low-latency": True, "scalable/classic": False, "default/low-latency": False, "default/classic": True,
+    }  # fmt: skip
 
 
 def test_the_example_runs_and_telephony_waits_least():

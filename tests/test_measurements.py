@@ -24,7 +24,9 @@ rate = "2 Mbit/s"
 delay = "5 ms"
 queue = { aqm = "red", limit = "20 packets", min = 3, max = 9 }
 duplex = true
-back = { queue = { scheduler = "strict", classes = [{ match = { group = "bulk" }, ack_filter = "filter" }, {}] } }
+back = { queue = { scheduler = "strict", classes = [
+  { match = { group = "bulk" }, aqm = "dualpi2", ack_filter = "filter" }, {},
+] } }
 impairments = [{ kind = "loss", probability = 0.001 }, { kind = "duplication", probability = 0.01 }]
 
 [[media]]
@@ -135,7 +137,11 @@ def test_every_field_of_a_record_is_defined_and_no_other() -> None:
     for part in ("links", "flows", "groups"):
         seen: set[str] = set()
         for each in record.pop(part):
-            seen |= set(leaves({key: value for key, value in each.items() if value is not None}))
+            own = set(leaves({key: value for key, value in each.items() if value is not None}))
+            # The queues of a class have the fields of those of a link.
+            inner = {at for at in own if at.startswith("classes[].queues[].")}
+            assert {at.removeprefix("classes[].") for at in inner} <= set(parts()[part].fields)
+            seen |= (own - inner) | ({"classes[].queues"} if inner else set())
         assert seen == defined(part), f"{part}: {seen ^ defined(part)}"
     for part in ("total", "audit"):
         assert set(leaves(record.pop(part))) == defined(part)

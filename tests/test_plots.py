@@ -134,7 +134,29 @@ def test_both_queues_of_a_dual_queue_are_drawn_below_the_whole(two_queues):
     drawn = {axes.get_ylabel(): axes for axes in two_queues.plot()}
     legend = drawn["packets in each queue"].get_legend()
     assert {"bottleneck/low-latency", "bottleneck/classic"} <= {text.get_text() for text in legend.get_texts()}
-    assert drawn["queuing delay (ms)"].get_legend() is None  # its line is that of the panel on top
+    assert drawn["queuing delay (ms)"].get_legend() is None  # its lines are those of the panel above
+
+
+def test_delay_and_probability_of_a_dual_queue_are_drawn_for_each_queue(two_queues):
+    delay, probability = (
+        {line.get_label(): line for line in draw().lines}
+        for draw in (two_queues.plot.delay, two_queues.plot.probability)
+    )
+    names = ["bottleneck/low-latency", "bottleneck/classic"]
+    assert set(delay) == set(probability) == set(names)
+    colors = {line.get_label(): line.get_color() for line in two_queues.plot.subqueues().lines}
+    assert {name: line.get_color() for name, line in delay.items()} == colors
+    # The law: the root of the classic probability, twice, is the coupled one, as long as that is below 1 (rfc9332#A.1).
+    low, classic = (probability[name].get_ydata() / 100 for name in names)
+    assert low == pytest.approx(np.minimum(2 * np.sqrt(classic), 1))
+    assert 0 < classic.max() < 1
+    low, classic = (delay[name].get_ydata() for name in names)
+    assert low.mean() < 2 < classic.mean()
+    alone = two_queues.plot.delay(names=["bottleneck"]).lines
+    assert [line.get_label() for line in alone] == ["bottleneck"]
+    assert [line.get_label() for line in two_queues.plot.delay(names=names[1:]).lines] == names[1:]
+    with pytest.raises(sj.UserError, match=r"expected one of bottleneck, .*bottleneck/classic"):
+        two_queues.plot.delay(names=["bottleneck/clasic"])
 
 
 def test_marks_are_counted_for_each_group_link_or_flow(two_queues):

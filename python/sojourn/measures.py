@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 # The measures of a link and of a group that tables show.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
+LISTS = ("classes", "queues")  # of what makes up the queue of a link, or of a class
 MANY_GROUPS = 6  # more are compared only in total
 
 
@@ -216,14 +217,25 @@ def link_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
     return [measure("links", path, link) for path in link_fields(link, records)]
 
 
-def within_a_link(link: str, shown: Iterable[str], field: str, name: str) -> list[Measure]:
+def inside(link: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """What makes up the queue of a link of a record: classes, each with its queues behind it, or queues.
+
+    Each has its steps from the link, such as `("classes", "web", "queues", "classic")`.
+    """
+    for field in LISTS:
+        for each in link.get(field, ()):
+            yield (field, each["name"]), each
+            yield from (((field, each["name"], *steps), inner) for steps, inner in inside(each))
+
+
+def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list[Measure]:
     """The fields `shown` of a link, of one of its classes or queues, as far as these have them.
 
-    `field` is "classes" or "queues", `name` that of the class or queue.
+    For `steps` see `inside`.
     """
-    known = [path for path in shown if f"{field}[].{path}" in parts()["links"].fields]
-    found = [(measure("links", path, link), f'links."{link}".{field}."{name}".{path}') for path in known]
-    return [replace(each, path=path) for each, path in found]
+    known = [path for path in shown if f"{steps[0]}[].{path}" in parts()["links"].fields]
+    at = ".".join(paths.element(step) for step in ("links", link, *steps))
+    return [replace(measure("links", path, link), path=f"{at}.{path}") for path in known]
 
 
 def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
@@ -294,6 +306,8 @@ def _field(part: Part, steps: list[str]) -> str:
     field, left = "", iter(steps)
     for step in left:
         field = f"{field}.{step}" if field else step
+        if field.endswith(f"[].{step}") and step in LISTS:
+            field = step  # the queues of a class have the fields of those of a link
         if any(name.startswith(f"{field}[].") for name in part.fields):
             field += "[]" if next(left, "") else ""
     return field

@@ -169,6 +169,12 @@ pub trait Aqm {
         None
     }
 
+    /// The same for packets of the low-latency queue, of a discipline that has two ([`Needs::dual_queue`]); [`Aqm::probability`] is that of
+    /// classic packets.
+    fn low_latency_probability(&self) -> Option<Probability> {
+        None
+    }
+
     /// The law inside the algorithm, if there is one: for models that feed it with numbers instead of packets.
     fn law(&mut self) -> Option<&mut dyn Law> {
         None

@@ -7,7 +7,7 @@
 mod tin;
 
 use crate::counters::Fate;
-use crate::{Packet, Subqueue};
+use crate::{Packet, Subqueue, SubqueueSample};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Overhead, Rate, Time};
@@ -145,6 +145,15 @@ impl<P: Packet> CakeQueues<P> {
     /// What each tin did, and what waits in it; nothing where there is one for all.
     pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
         self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue)
+    }
+
+    /// What waits in each of them.
+    pub fn samples(&self) -> impl Iterator<Item = SubqueueSample> {
+        let sample = |tin: &Tin<P>| {
+            let (packets, bytes) = tin.backlog();
+            SubqueueSample { packets, bytes, oldest: tin.oldest(), probability: None }
+        };
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(sample)
     }
 
     /// The packets and bytes that wait in this tin.

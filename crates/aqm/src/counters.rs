@@ -1,5 +1,7 @@
 //! The counters of one queue.
 
+use sojourn_units::{Probability, Time};
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
@@ -110,4 +112,17 @@ pub struct Subqueue {
     pub bytes: u64,
     /// Whether it has an ACK filter.
     pub filters_acks: bool,
+}
+
+/// What waits in one of the queues that make up a queue, for traces.
+#[derive(Clone, Copy, Debug)]
+pub struct SubqueueSample {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// When the packet arrived that has waited longest; `None` if none waits.
+    pub oldest: Option<Time>,
+    /// The present probability of a signal for its packets; `None` where there is none.
+    pub probability: Option<Probability>,
 }

@@ -135,10 +135,14 @@ impl<P: Packet> DualQueues<P> {
         (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
     }
 
+    /// When the packet arrived that has waited longest in each of [`DualQueues::subqueues`].
+    pub fn heads(&self) -> [Option<Time>; 2] {
+        [&self.low_latency, &self.classic].map(|queue| queue.waiting.front().map(|&(since, _)| since))
+    }
+
     /// When the packet arrived that has waited longest.
     pub fn oldest(&self) -> Option<Time> {
-        let head = |queue: &Queue<P>| queue.waiting.front().map(|&(since, _)| since);
-        head(&self.low_latency).into_iter().chain(head(&self.classic)).min()
+        self.heads().into_iter().flatten().min()
     }
 
     /// Counts an arriving packet of `size` bytes in the queue of its kind.

@@ -36,7 +36,7 @@ pub use algorithms::{AnyAqm, AqmConfig, Entry, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Link};
 pub use cake_queues::{CakeQueuing, Diffserv};
 pub use controller::{ArrivalDecision, DepartureDecision, QueueController};
-pub use counters::{Counters, DropReason, Subqueue};
+pub use counters::{Counters, DropReason, Subqueue, SubqueueSample};
 pub use dual_queue::{DualQueuing, LowLatency};
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};

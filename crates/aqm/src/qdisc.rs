@@ -473,7 +473,7 @@ impl<P: Packet> Qdisc<P> {
     /// Whether every packet that arrived has departed, was dropped or still waits, in each class too.
     pub fn balances(&self) -> bool {
         let counters = &self.controller.counters;
-        let of_parts = self.subqueues().fold(Counters::default(), |sum, part| sum.and(&part.counters));
+        let of_parts = self.first_subqueues().fold(Counters::default(), |sum, part| sum.and(&part.counters));
         counters.arrived == self.departed + counters.dropped() + u64::from(self.waiting.packets())
             && self.classes().all(Qdisc::balances)
             && (self.last_subqueue().is_none() || of_parts == *counters)

@@ -159,6 +159,9 @@ macro_rules! registry {
             fn probability(&self) -> Option<Probability> {
                 match self { $(AnyAqm::$algorithm(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }
             }
+            fn low_latency_probability(&self) -> Option<Probability> {
+                match self { $(AnyAqm::$algorithm(a) => a.low_latency_probability(),)* AnyAqm::Custom(a) => a.low_latency_probability() }
+            }
             fn law(&mut self) -> Option<&mut dyn Law> {
                 match self { $(AnyAqm::$algorithm(a) => a.law(),)* AnyAqm::Custom(a) => a.law() }
             }

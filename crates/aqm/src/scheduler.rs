@@ -75,6 +75,11 @@ impl<P: Packet> FlowQueues<P> {
         self.packets
     }
 
+    /// When the packet arrived that has waited longest.
+    pub fn oldest(&self) -> Option<Time> {
+        self.queues.iter().filter_map(|queue| queue.waiting.front()).map(|&(since, _)| since).min()
+    }
+
     /// What the algorithm sees where a packet of `queue` departs; `bytes` wait in all queues together.
     pub fn backlog(&self, queue: u32, bytes: u64) -> Backlog {
         if self.queuing.shows_all {

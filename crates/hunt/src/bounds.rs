@@ -97,28 +97,42 @@ fn one_link(found: &mut Found, link: &Link) {
         found.at_most(&name(&format!("{what}.sd")), level.sd, level.max);
     }
     waits(found, link.wait_ms.as_ref(), &name(""));
-    classes(found, link, &link.classes);
-    classes(found, link, &link.queues);
+    let Dropped { early, forced, tail, ack_filter, .. } = link.dropped;
+    let whole = Whole {
+        name: &link.name,
+        counts: [link.departed, link.marked, early, forced, tail, ack_filter.unwrap_or(0)],
+        most: link.queue.max,
+    };
+    parts(found, &whole, &link.classes);
+    parts(found, &whole, &link.queues);
 }
 
-/// The classes of a link, or its two queues, are the link: what they counted together is what it counted.
-fn classes(found: &mut Found, link: &Link, classes: &[Class]) {
-    let name = |class: &Class, measure: &str| format!("{}: {}: {measure}", link.name, class.name);
-    let Dropped { early, forced, tail, ack_filter, .. } = link.dropped;
-    let of_link = [link.departed, link.marked, early, forced, tail, ack_filter.unwrap_or(0)];
-    let of_class = |class: &Class| {
-        let dropped = class.dropped;
-        [class.departed, class.marked, dropped.early, dropped.forced, dropped.tail, dropped.ack_filter.unwrap_or(0)]
+/// A link or a class that is made up of several queues.
+struct Whole<'a> {
+    name: &'a str,
+    /// What it sent, marked, and dropped by cause.
+    counts: [u64; 6],
+    /// The most packets that waited.
+    most: f64,
+}
+
+/// The classes of a link, or the two queues of a link or class, are the whole: what they counted together is what it counted.
+fn parts(found: &mut Found, whole: &Whole, parts: &[Class]) {
+    let counts = |part: &Class| {
+        let dropped = part.dropped;
+        [part.departed, part.marked, dropped.early, dropped.forced, dropped.tail, dropped.ack_filter.unwrap_or(0)]
     };
-    let sums = classes.iter().fold([0; 6], |mut sums, class| {
-        sums.iter_mut().zip(of_class(class)).for_each(|(sum, of_class)| *sum += of_class);
+    let sums = parts.iter().fold([0; 6], |mut sums, part| {
+        sums.iter_mut().zip(counts(part)).for_each(|(sum, of_part)| *sum += of_part);
         sums
     });
-    found.unless(classes.is_empty() || sums == of_link, || format!("{}: classes: expected {of_link:?}, got {sums:?}", link.name));
-    for class in classes {
-        found.counted(&name(class, "throughput_bps"), class.throughput_bps);
-        waits(found, class.wait_ms.as_ref(), &name(class, ""));
-        found.ordered(&name(class, "queue"), &[class.queue.mean, class.queue.max, link.queue.max]);
+    found.unless(parts.is_empty() || sums == whole.counts, || format!("{}: parts: expected {:?}, got {sums:?}", whole.name, whole.counts));
+    for part in parts {
+        let name = format!("{}: {}", whole.name, part.name);
+        found.counted(&format!("{name}: throughput_bps"), part.throughput_bps);
+        waits(found, part.wait_ms.as_ref(), &format!("{name}: "));
+        found.ordered(&format!("{name}: queue"), &[part.queue.mean, part.queue.max, whole.most]);
+        self::parts(found, &Whole { name: &name, counts: counts(part), most: part.queue.max }, &part.queues);
     }
 }
 

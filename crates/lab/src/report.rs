@@ -9,6 +9,7 @@ use sojourn_scenario::record::{Audit, Class, ClassDropped, Completion, Distribut
 use sojourn_scenario::record::{Impairment, Level, Link, Record, Spread, Total, Wait};
 use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkStats, Quantiles, Sums, TimeWeighted, World};
 use sojourn_spec::link::Link as Planned;
+use sojourn_spec::queue::Queue;
 
 /// What a finished run measured, whatever its hosts were.
 pub(crate) struct Finished<'a, P> {
@@ -104,8 +105,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         impaired: (!impairments.is_empty()).then_some(impaired),
     };
     let dropped_total = counters.dropped() + impaired;
-    let names = planned.queue.as_ref().map(|queue| queue.subqueues()).unwrap_or_default();
-    let parts = stats.subqueues.iter().zip(&names).map(|(did, name)| one_class(did, name, span)).collect();
+    let parts = planned.queue.as_ref().map(|queue| subqueues(&stats.subqueues, queue, span)).unwrap_or_default();
     let has_classes = planned.queue.as_ref().is_some_and(|queue| queue.classes.is_some());
     let (classes, queues) = if has_classes { (parts, Vec::new()) } else { (Vec::new(), parts) };
     Link {
@@ -141,6 +141,19 @@ fn wait(waits: &Sums, distribution: &Quantiles) -> Option<Wait> {
     })
 }
 
+/// What each class did and, where it has a dual queue, the two of that; or what the queues of the discipline did.
+fn subqueues(stats: &[SubqueueStats], queue: &Queue, span: f64) -> Vec<Class> {
+    let mut measured = stats.iter();
+    let mut next = |queue: &Queue| -> Vec<Class> {
+        queue.first_subqueues().iter().zip(measured.by_ref()).map(|(name, did)| one_class(did, name, span)).collect()
+    };
+    let mut parts = next(queue);
+    for (part, class) in parts.iter_mut().zip(queue.classes.iter().flat_map(|scheduler| &scheduler.classes)) {
+        part.queues = next(&class.queue);
+    }
+    parts
+}
+
 fn one_class(stats: &SubqueueStats, name: &str, span: f64) -> Class {
     let counters = &stats.counters;
     Class {
@@ -159,6 +172,7 @@ fn one_class(stats: &SubqueueStats, name: &str, span: f64) -> Class {
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: wait(&stats.wait, &stats.waits),
+        queues: Vec::new(),
     }
 }
 

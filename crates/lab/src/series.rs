@@ -52,7 +52,7 @@ fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series)
         series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
         let parts = plan.links[index as usize].queue.iter().flat_map(|queue| queue.subqueues());
         for (name, part) in parts.zip(&samples.subqueues) {
-            let columns = vec![part.packets.clone(), part.bytes.clone()];
+            let columns = vec![part.packets.clone(), part.bytes.clone(), part.oldest.clone(), part.probability.clone()];
             series.insert(SUBQUEUE.name(&format!("{}/{name}", link.name())), SUBQUEUE.table(samples.t.clone(), columns));
         }
     }

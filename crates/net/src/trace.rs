@@ -4,7 +4,7 @@
 use crate::sent::Sent;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_aqm::Subqueue;
+use sojourn_aqm::SubqueueSample;
 use sojourn_units::{Duration, Probability, Time};
 
 /// A queue sampled at equal steps.
@@ -34,6 +34,10 @@ pub struct SubqueueTrace {
     pub packets: Vec<f64>,
     /// Bytes waiting.
     pub bytes: Vec<f64>,
+    /// How long the packet has waited that has waited longest, in seconds; 0 if none waits.
+    pub oldest: Vec<f64>,
+    /// The probability for its packets; NaN where there is none.
+    pub probability: Vec<f64>,
 }
 
 impl QueueTrace {
@@ -52,7 +56,7 @@ impl QueueTrace {
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, sample: &QueueSample, subqueues: impl Iterator<Item = Subqueue>) {
+    pub(crate) fn sample(&mut self, sample: &QueueSample, subqueues: impl Iterator<Item = SubqueueSample>) {
         self.t.push(self.next.as_secs_f64());
         self.packets.push(f64::from(sample.packets));
         self.bytes.push(sample.bytes as f64);
@@ -62,8 +66,11 @@ impl QueueTrace {
             if at == self.subqueues.len() {
                 self.subqueues.push(SubqueueTrace::default());
             }
-            self.subqueues[at].packets.push(f64::from(part.packets));
-            self.subqueues[at].bytes.push(part.bytes as f64);
+            let trace = &mut self.subqueues[at];
+            trace.packets.push(f64::from(part.packets));
+            trace.bytes.push(part.bytes as f64);
+            trace.oldest.push(part.oldest.map_or(0.0, |since| self.next.since(since).as_secs_f64()));
+            trace.probability.push(part.probability.map_or(f64::NAN, Probability::get));
         }
         self.next += self.every;
     }

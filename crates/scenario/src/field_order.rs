@@ -10,13 +10,17 @@ use std::collections::BTreeMap;
 pub(crate) fn field_order<'de, T: Deserialize<'de>>() -> BTreeMap<&'static str, &'static [&'static str]> {
     let found = RefCell::default();
     // A value of zeros and empty texts is all that is read; what matters is what the types ask for on the way.
-    let _ = T::deserialize(Walk(&found));
+    let _ = T::deserialize(Walk { found: &found, is_known: false });
     found.into_inner()
 }
 
 /// Gives every type the simplest value that it takes, and notes the fields that structs ask for.
 #[derive(Clone, Copy)]
-struct Walk<'a>(&'a RefCell<BTreeMap<&'static str, &'static [&'static str]>>);
+struct Walk<'a> {
+    found: &'a RefCell<BTreeMap<&'static str, &'static [&'static str]>>,
+    /// Whether it is in a struct whose fields are known: its lists are empty then, which may be of the same struct.
+    is_known: bool,
+}
 
 impl<'de> IntoDeserializer<'de, Error> for Walk<'_> {
     type Deserializer = Self;
@@ -50,7 +54,7 @@ impl<'de> Deserializer<'de> for Walk<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_seq(SeqDeserializer::new(std::iter::once(self)))
+        visitor.visit_seq(SeqDeserializer::new((!self.is_known).then_some(self).into_iter()))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -63,8 +67,8 @@ impl<'de> Deserializer<'de> for Walk<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.0.borrow_mut().insert(name, fields);
-        visitor.visit_map(MapDeserializer::new(fields.iter().map(|field| (*field, self))))
+        let is_known = self.found.borrow_mut().insert(name, fields).is_some();
+        visitor.visit_map(MapDeserializer::new(fields.iter().map(|field| (*field, Walk { is_known, ..self }))))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

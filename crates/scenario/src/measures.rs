@@ -92,16 +92,20 @@ impl RecordSchema {
         name(field).or_else(optional).filter(|name| self.order.contains_key(name.as_str()))
     }
 
-    /// Adds the fields of a struct, those of nested structs after the field that holds them. What a list holds is no number of its own.
+    /// Adds the fields of a struct, those of nested structs after the field that holds them. What a list holds is no number of its own;
+    /// where that has the fields of what holds the list, they are not listed again, nor in a list of this name the list itself.
     fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
+            if above.path.strip_suffix("[]") == Some(field_name) {
+                continue;
+            }
             let own = measure(field_name, field, above);
             let text = |key: &str| own[key].as_str().unwrap_or_default().to_string();
             let held = Measure { path: text("path"), unit: text("unit"), label: text("label"), better: text("better") };
             into.push(own);
             if let Some(inner) = self.target(field) {
                 self.collect(inner, &held, into);
-            } else if let Some(inner) = self.target(&field["items"]) {
+            } else if let Some(inner) = self.target(&field["items"]).filter(|inner| *inner != name) {
                 let first = into.len();
                 self.collect(inner, &Measure { path: format!("{}[]", held.path), ..held }, into);
                 into[first..].iter_mut().for_each(|field| field["number"] = false.into());

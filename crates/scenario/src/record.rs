@@ -156,6 +156,9 @@ pub struct Class {
     /// Time from arrival to the start of transmission of its packets that arrived in the window and were sent. Null if there was none.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
+    /// What the two queues of its `dualpi2` or `dualq` did, as `queues` of a link; only classes with these have this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Class>,
 }
 
 /// Packets of a class dropped, by cause.

@@ -55,8 +55,16 @@ pub const QUEUE: SeriesKind = SeriesKind {
 pub const SUBQUEUE: SeriesKind = SeriesKind {
     kind: "subqueue",
     of: "link>/<queue",
-    row: "a step of `every` in a class, a tin of CAKE, or one of the two of a dual queue",
-    columns: &[column("packets", "packets", "packets waiting in it"), column("bytes", "bytes", "bytes waiting in it")],
+    row: "a step of `every` in a class, a tin of CAKE, or one of the two of a dual queue (`<class>/<queue>` for that of a class)",
+    columns: &[
+        column("packets", "packets", "packets waiting in it"),
+        column("bytes", "bytes", "bytes waiting in it"),
+        column("oldest_s", "s", "how long the packet has waited that has waited longest in it; 0 if none waits"),
+        share(
+            "probability",
+            "the discipline's probability for its packets, in `low-latency` the coupled one without the step; NaN where there is none",
+        ),
+    ],
 };
 
 /// Congestion windows of flows.

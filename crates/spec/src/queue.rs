@@ -3,9 +3,10 @@
 pub mod classes;
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use classes::Scheduler;
+use classes::{Class, Scheduler};
 use sojourn_aqm::algorithms::linux::Linux;
 use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualQueuing, Link, ParamError, QueueController};
 use sojourn_units::{Amount, Duration, Rate, Stream};
@@ -76,14 +77,24 @@ impl Queue {
         Queue { options: QueueOptions { limit, ..QueueOptions::default() }, ..Queue::default() }
     }
 
-    /// The names of the queues that make it up, in the order in which a network measures them: its classes, the tins of CAKE, or the two
-    /// of a dual queue.
+    /// The names of the queues that make it up, in the order in which a network measures them: its classes and behind them the two of
+    /// those that have a dual queue (`class/low-latency`), or the tins of CAKE, or the two of a dual queue.
     pub fn subqueues(&self) -> Vec<String> {
+        let mut names = self.first_subqueues();
+        let classes = self.classes.iter().flat_map(|scheduler| scheduler.names().into_iter().zip(&scheduler.classes));
+        let within =
+            |(name, class): (String, &Class)| class.queue.first_subqueues().into_iter().map(move |queue| format!("{name}/{queue}"));
+        names.extend(classes.flat_map(within));
+        names
+    }
+
+    /// Those of them that have all packets of the queue together.
+    pub fn first_subqueues(&self) -> Vec<String> {
         match (&self.classes, &self.aqm) {
             (Some(scheduler), _) => scheduler.names(),
             (None, AqmConfig::Cake(params)) => params.diffserv.names().map(String::from).collect(),
             (None, AqmConfig::DualPi2(_) | AqmConfig::DualQ(_)) => DualQueuing::NAMES.map(String::from).to_vec(),
-            (None, AqmConfig::Linux(_)) => self.in_kernel().ok().flatten().map(|own| own.subqueues()).unwrap_or_default(),
+            (None, AqmConfig::Linux(_)) => self.in_kernel().ok().flatten().map(|own| own.first_subqueues()).unwrap_or_default(),
             _ => Vec::new(),
         }
     }
@@ -128,8 +139,8 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
     struct Written {
         queue: Queue,
     }
-    let wrong = |got: &str| ParamError::new("linux", &alloc::format!("\"{text}\": {got}"), OWN_QUEUE);
-    let queue = toml::from_str::<Written>(&alloc::format!("queue = {text}")).map_err(|error| wrong(error.message()))?.queue;
+    let wrong = |got: &str| ParamError::new("linux", &format!("\"{text}\": {got}"), OWN_QUEUE);
+    let queue = toml::from_str::<Written>(&format!("queue = {text}")).map_err(|error| wrong(error.message()))?.queue;
     let refused = match &queue {
         Queue { classes: Some(_), .. } => Some("classes"),
         Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),

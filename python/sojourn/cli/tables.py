@@ -24,8 +24,8 @@ LINKS = (
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 MEAN = "mean ± 95 %"
-# Lists within a link by what a heading calls one of them.
-WITHIN_A_LINK = {"class": "classes", "queue": "queues"}
+# What a heading calls one of the lists within a link.
+WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
 # What the table of a sweep shows of the fullest link, unless other measures are named.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
@@ -46,7 +46,7 @@ def show_record(record: Record) -> None:
 
 
 def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
-    """Prints a row for each link or group, and below a link one for each class, or for each queue of a dual queue."""
+    """Prints a row for each link or group, and below a link one for each class and each queue of a dual queue."""
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for path in fields:
@@ -55,10 +55,11 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
     for item in record.get(part, []):
         found = [measures.measure(part, path, item["name"]) for path in fields]
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
-        for each in (each for field in WITHIN_A_LINK.values() for each in item.get(field, ())):
+        for steps, each in measures.inside(item):
             values = [paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
             table.add_row(
-                f"  {each['name']}", *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)]
+                f"{'  ' * (len(steps) // 2)}{each['name']}",
+                *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)],
             )
     show(table)
 
@@ -87,13 +88,12 @@ def show_replications(records: list[Record]) -> None:
 
 def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
     """What is shown of a link, and of each class or queue within it, by the heading of its column."""
-    inside = {f"{kind} {each['name']}": (field, each["name"])
-              for kind, field in WITHIN_A_LINK.items() for each in link.get(field, ())}  # fmt: skip
+    inside = {" ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in measures.inside(link)}
     if not inside:
         return {"": link_measures(link["name"], records)}
     shown = ("throughput_bps", *link_fields(link["name"], records))
     own = [measures.measure("links", path, link["name"]) for path in shown]
-    return {"link": own} | {head: measures.within_a_link(link["name"], shown, *where) for head, where in inside.items()}
+    return {"link": own} | {head: measures.within_a_link(link["name"], shown, steps) for head, steps in inside.items()}
 
 
 def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:

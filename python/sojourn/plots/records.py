@@ -58,6 +58,10 @@ PACKETS = Curve("queue", "packets", "waiting packets")
 SUBQUEUES = Curve("subqueue", "packets", "packets in each queue")
 DELAY = Curve("queue", "delay_s", "queuing delay (ms)", 1e3)
 PROBABILITY = Curve("queue", "probability", "drop or mark probability (%)", 100.0)
+OF_SUBQUEUES = {  # what is drawn of the queues that make up a queue in place of the whole
+    DELAY: Curve("subqueue", "oldest_s", DELAY.label, DELAY.scale),
+    PROBABILITY: Curve("subqueue", "probability", PROBABILITY.label, PROBABILITY.scale),
+}
 CWND = Curve("cwnd", "packets", "congestion window (packets)")
 THROUGHPUT = Curve("throughput", "bps", "throughput (Mbit/s)", 1e-6)
 RTT = Curve("rtt", "seconds", "round-trip time (ms)", 1e3)
@@ -162,7 +166,7 @@ class RecordPlots:
         kinds = (name.partition("/")[0] for name in self._record.series)
         found: dict[str, list[Draw]] = {FIGURE_OF.get(kind, kind): [] for kind in kinds}
         for curve, draw in known:
-            if self._there(curve):
+            if self._there(curve) or (curve in OF_SUBQUEUES and self._there(OF_SUBQUEUES[curve])):
                 found[FIGURE_OF.get(curve.kind, curve.kind)].append(draw)
         return {kind: panels for kind, panels in found.items() if panels}
 
@@ -173,12 +177,20 @@ class RecordPlots:
         return self._lines(ax, replace(PACKETS, column=unit, label=f"waiting {unit}"), names)
 
     def delay(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """The queuing delay of links over time, in ms: the wait of a packet that arrives then."""
-        return self._lines(ax, DELAY, names)
+        """The queuing delay over time, in ms: the wait of a packet that arrives then.
+
+        Of a queue that is made up of several, as a dual queue is, each of these has a line: the wait of its oldest
+        packet. The name of a link draws the whole, that of one of its queues (`bottleneck/classic`) that one alone.
+        """
+        return self._apart(ax, DELAY, names)
 
     def probability(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """The probability of a drop or mark over time, in percent."""
-        return self._lines(ax, PROBABILITY, names)
+        """The probability of a drop or mark over time, in percent.
+
+        Of a dual queue both queues have a line, that of `low-latency` without the marks of its step. For `names` see
+        `delay`.
+        """
+        return self._apart(ax, PROBABILITY, names)
 
     def subqueues(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """What waits in each of the queues that make up that of a link, in packets over time (`trace.queue`).
@@ -384,6 +396,24 @@ class RecordPlots:
         shown = self._names(curve.kind, names)
         lines = [Line(name, self._color(curve.kind, name), self._points(curve, name)) for name in shown]
         return self._draw(ax, curve, lines, names)
+
+    def _apart(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
+        """One column of queues against time: by default of what they are made up of, where that has values."""
+        links = self._names(curve.kind, None)
+        inside = OF_SUBQUEUES[curve]
+        there = [*self._there(curve), *self._there(inside)]
+        innermost = [name for name in there if not any(other.startswith(f"{name}/") for other in there)]
+        shown = list(names or innermost or links)
+        known = {name: each for each in (curve, inside) for name in self._traced(each.kind)}
+        for name in shown:
+            if name not in known:
+                raise UserError.unknown(f"traces of {curve.kind}", name, known)
+        lines = [Line(n, self._color(known[n].kind, n), self._points(known[n], n)) for n in shown[:MANY]]
+        of = [link for link in links if any(f"{name}/".startswith(f"{link}/") for name in shown)]
+        axes = self._draw(ax, curve, lines, of)
+        if len(shown) > MANY and (legend := axes.get_legend()):
+            legend.set_title(f"first {MANY} of {len(shown)}")
+        return axes
 
     def _draw(self, ax: Axes | None, curve: Curve, lines: Sequence[Line], names: Sequence[str] | None) -> Axes:
         """Lines against time, of the links or flows that were asked for."""

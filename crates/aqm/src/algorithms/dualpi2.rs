@@ -202,6 +202,11 @@ impl Aqm for DualPi2 {
     fn probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.root * self.root))
     }
+
+    /// The coupled one; the step is not in it.
+    fn low_latency_probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.root * self.params.coupling_factor))
+    }
 }
 
 #[cfg(test)]

@@ -198,6 +198,11 @@ impl Aqm for DualQ {
     fn probability(&self) -> Option<Probability> {
         self.base.probability()
     }
+
+    /// The coupled one; the step is not in it.
+    fn low_latency_probability(&self) -> Option<Probability> {
+        self.base.probability().map(|of_law| Probability::clamped(self.coupling_factor * libm::sqrt(of_law.get())))
+    }
 }
 
 #[cfg(test)]

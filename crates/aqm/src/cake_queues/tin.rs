@@ -108,6 +108,11 @@ impl<P: Packet> Tin<P> {
         Subqueue { packets: self.packets, ..self.did }
     }
 
+    /// When the packet arrived that has waited longest in it.
+    pub fn oldest(&self) -> Option<Time> {
+        self.flows.iter().filter_map(|flow| flow.waiting.front()).map(|&(since, _)| since).min()
+    }
+
     /// The packets and bytes that wait in it.
     pub fn backlog(&self) -> (u32, u64) {
         (self.packets, self.did.bytes)

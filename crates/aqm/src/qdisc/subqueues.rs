@@ -1,7 +1,9 @@
 //! The queues that make up a queue: its classes, the two of a dual queue, or the tins of CAKE. What each of them did.
 
 use super::{Qdisc, Waiting};
-use crate::{Packet, Subqueue};
+use crate::dual_queue::DualQueues;
+use crate::{Aqm, Packet, Subqueue, SubqueueSample};
+use sojourn_units::Time;
 
 impl<P: Packet> Waiting<P> {
     /// Packets waiting.
@@ -15,13 +17,27 @@ impl<P: Packet> Waiting<P> {
             Waiting::Classes(classes) => classes.packets(),
         }
     }
+
+    /// When the packet arrived that has waited longest, in what may be the queue of a class.
+    fn oldest(&self) -> Option<Time> {
+        match self {
+            Waiting::Fifo(queue) => queue.front().map(|&(since, _)| since),
+            Waiting::Flows(queues, _) => queues.oldest(),
+            Waiting::Dual(queues) => queues.oldest(),
+            Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
+        }
+    }
 }
 
 impl<P: Packet> Qdisc<P> {
     /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
+    /// Behind the classes come the queues of those that are dual.
     pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
-        let dual = if let Waiting::Dual(queues) = &self.waiting { Some(queues.subqueues()) } else { None };
-        let tins = if let Waiting::Cake(queues, _) = &self.waiting { Some(queues.subqueues()) } else { None };
+        self.first_subqueues().chain(self.classes().flat_map(Qdisc::of_discipline))
+    }
+
+    /// Those of them that have all packets of the queue together.
+    pub(super) fn first_subqueues(&self) -> impl Iterator<Item = Subqueue> {
         let of_class = |class: &Qdisc<P>| Subqueue {
             counters: *class.counters(),
             drops_of_earlier: class.drops_of_earlier(),
@@ -29,9 +45,40 @@ impl<P: Packet> Qdisc<P> {
             bytes: class.bytes(),
             filters_acks: class.filters_acks(),
         };
-        let of_part = |queue: Subqueue| Subqueue { filters_acks: self.filters_acks(), ..queue };
+        self.classes().map(of_class).chain(self.of_discipline())
+    }
+
+    /// The queues that its discipline has: two of a dual queue, or tins.
+    fn of_discipline(&self) -> impl Iterator<Item = Subqueue> {
+        let dual = if let Waiting::Dual(queues) = &self.waiting { Some(queues.subqueues()) } else { None };
+        let tins = if let Waiting::Cake(queues, _) = &self.waiting { Some(queues.subqueues()) } else { None };
         let parts = dual.into_iter().flatten().chain(tins.into_iter().flatten());
-        self.classes().map(of_class).chain(parts.map(of_part))
+        parts.map(|queue| Subqueue { filters_acks: self.filters_acks(), ..queue })
+    }
+
+    /// What waits in each of [`Qdisc::subqueues`], in their order.
+    pub fn samples(&self) -> impl Iterator<Item = SubqueueSample> {
+        let of_class = |class: &Qdisc<P>| SubqueueSample {
+            packets: class.packets(),
+            bytes: class.bytes(),
+            oldest: class.waiting.oldest(),
+            probability: class.aqm().probability(),
+        };
+        self.classes().map(of_class).chain(self.samples_of_discipline()).chain(self.classes().flat_map(Qdisc::samples_of_discipline))
+    }
+
+    fn samples_of_discipline(&self) -> impl Iterator<Item = SubqueueSample> {
+        let of_dual = |queues: &DualQueues<P>| {
+            let probabilities = [self.aqm().low_latency_probability(), self.aqm().probability()];
+            let sample = |at: usize| {
+                let (packets, bytes) = queues.backlog(at);
+                SubqueueSample { packets, bytes, oldest: queues.heads()[at], probability: probabilities[at] }
+            };
+            [0, 1].map(sample)
+        };
+        let dual = if let Waiting::Dual(queues) = &self.waiting { Some(of_dual(queues)) } else { None };
+        let tins = if let Waiting::Cake(queues, _) = &self.waiting { Some(queues.samples()) } else { None };
+        dual.into_iter().flatten().chain(tins.into_iter().flatten())
     }
 
     /// The packets and bytes that wait in this one of [`Qdisc::subqueues`].
@@ -50,7 +97,7 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
-    /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any.
+    /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any: where there are classes, its class.
     #[inline(always)]
     pub fn last_subqueue(&self) -> Option<usize> {
         if let Waiting::Dual(queues) = &self.waiting { Some(queues.last()) } else { self.last_class() }
@@ -65,9 +112,16 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => None,
         }
     }
+
     /// Which of [`Qdisc::subqueues`] the last packet went to that joined the queue, where that is known.
     #[inline]
     pub fn last_joined(&self) -> Option<usize> {
         if let Waiting::Dual(queues) = &self.waiting { Some(queues.last_joined()) } else { None }
+    }
+
+    /// Which of them the last packet that was sent came from within its class, if that has a dual queue.
+    #[inline]
+    pub fn last_within_class(&self) -> Option<usize> {
+        if let Waiting::Classes(classes) = &self.waiting { classes.last_within() } else { None }
     }
 }

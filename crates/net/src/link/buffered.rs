@@ -200,6 +200,10 @@ impl<P: Packet> Buffered<P> {
             meter.stats.set_subqueues(service.start, &self.qdisc);
         }
         meter.account_subqueue(at, service);
+        if let Some(at) = self.qdisc.last_within_class() {
+            meter.stats.set_subqueues(service.start, &self.qdisc);
+            meter.account_subqueue(at, service);
+        }
     }
 
     /// Moves the packet that has been transmitted to `packet`; gives where it stands on its route.

@@ -5,7 +5,7 @@ use super::transmitter::Transmitter;
 use crate::trace::{PacketTraces, PacketWait, QueueSample, QueueTrace, ThroughputTrace};
 use crate::window::Window;
 use alloc::boxed::Box;
-use sojourn_aqm::{Counters, Subqueue};
+use sojourn_aqm::{Counters, SubqueueSample};
 use sojourn_spec::link::Measure;
 use sojourn_units::{NANOBITS_PER_BYTE, Probability, Rate, Time};
 
@@ -126,7 +126,7 @@ impl Meter {
     }
 
     /// Takes the samples that are due at `now`, when the queue is as `queue` says, and what it is made up of as `subqueues` do.
-    pub fn sample(&mut self, now: Time, queue: impl FnOnce() -> QueueSample, subqueues: impl Iterator<Item = Subqueue>) {
+    pub fn sample(&mut self, now: Time, queue: impl FnOnce() -> QueueSample, subqueues: impl Iterator<Item = SubqueueSample>) {
         if let Some(trace) = self.queue_trace.as_mut().filter(|trace| trace.next == now) {
             trace.sample(&queue(), subqueues);
         }

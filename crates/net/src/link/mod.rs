@@ -349,7 +349,7 @@ impl<P: Packet> Link<P> {
             let Backlog { packets, bytes, .. } = queue.backlog();
             QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
         };
-        self.meter.sample(now, sample, queue.subqueues());
+        self.meter.sample(now, sample, queue.samples());
     }
 
     /// Catches up with what is due before a departure at `now`.

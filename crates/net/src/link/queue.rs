@@ -7,7 +7,7 @@ use super::precomputed::Precomputed;
 use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue};
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue, SubqueueSample};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -67,10 +67,16 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// What each class did, or each of the two queues of a dual queue; nothing if there are neither.
+    /// What each of the queues did that make it up ([`Qdisc::subqueues`](sojourn_aqm::Qdisc::subqueues)).
     pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
         let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
         qdisc.into_iter().flat_map(|qdisc| qdisc.subqueues())
+    }
+
+    /// What waits in each of them.
+    pub fn samples(&self) -> impl Iterator<Item = SubqueueSample> {
+        let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
+        qdisc.into_iter().flat_map(|qdisc| qdisc.samples())
     }
 
     /// Packets and bytes that wait.

@@ -61,6 +61,16 @@ pub(crate) struct Classes<P> {
     bytes: u64,
     /// The class of the last packet that was sent.
     last: usize,
+    /// The queues of the classes that have dual queues, in order.
+    within: Vec<Within>,
+}
+
+/// A queue of a class that has several.
+#[derive(Clone, Copy, Debug)]
+struct Within {
+    class: usize,
+    /// Which one of them.
+    queue: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -99,9 +109,12 @@ impl<P: Packet> Classes<P> {
             empty_since: Time::ZERO,
         };
         let rotations = Rotation::by_priority(&turns);
+        let classes: Vec<Class<P>> = classes.into_iter().map(class).collect();
+        let parts = |(class, each): (usize, &Class<P>)| (0..each.qdisc.subqueues().count()).map(move |queue| Within { class, queue });
         Classes {
+            within: classes.iter().enumerate().flat_map(parts).collect(),
             classifier: Classifier::new(rules),
-            classes: classes.into_iter().map(class).collect(),
+            classes,
             spare: rotations.clone(),
             own: rotations,
             packets: 0,
@@ -134,10 +147,15 @@ impl<P: Packet> Classes<P> {
         self.classes.iter().map(|class| &class.qdisc)
     }
 
-    /// The packets and bytes that wait in this class.
+    /// The packets and bytes that wait in this class, or behind the classes in this one of their queues.
     pub fn backlog(&self, at: usize) -> (u32, u64) {
-        let qdisc = &self.classes[at].qdisc;
-        (qdisc.packets(), qdisc.bytes())
+        match self.classes.get(at) {
+            Some(class) => (class.qdisc.packets(), class.qdisc.bytes()),
+            None => {
+                let Within { class, queue } = self.within[at - self.classes.len()];
+                self.classes[class].qdisc.subqueue_backlog(queue)
+            }
+        }
     }
 
     /// The queue of the class that takes an ACK.
@@ -154,6 +172,13 @@ impl<P: Packet> Classes<P> {
     /// The class of the last packet that was sent.
     pub fn last(&self) -> usize {
         self.last
+    }
+
+    /// The place behind the classes of the queue that it came from, if its class has several.
+    pub fn last_within(&self) -> Option<usize> {
+        let queue = self.classes[self.last].qdisc.last_subqueue()?;
+        let at = self.within.iter().position(|within| within.class == self.last && within.queue == queue)?;
+        Some(self.classes.len() + at)
     }
 
     /// When a timer of a discipline expires next.
