@@ -68,19 +68,26 @@ struct End {
 
 impl End {
     /// A timestamp leaves the router for this end at `sent`.
+    #[inline]
     fn on_timestamp(&mut self, value: u64, sent: Time) {
         self.pending.get_or_insert(Pending { value, sent });
     }
 
     /// A packet from this end echoes a timestamp. An echo of a later timestamp than the pending one gives no time: the first
-    /// echo was lost, or one packet echoed for two.
-    fn on_echo(&mut self, echo: u64, now: Time) {
-        let Some(Pending { value, sent }) = self.pending.filter(|pending| echo >= pending.value) else { return };
+    /// echo was lost, or one packet echoed for two. Says whether there is a new time.
+    #[inline]
+    fn on_echo(&mut self, echo: u64, now: Time) -> bool {
+        let Some(Pending { value, sent }) = self.pending.filter(|pending| echo >= pending.value) else { return false };
         self.pending = None;
-        if echo > value {
-            return;
+        if echo == value {
+            self.sample(now, now.since(sent));
         }
-        let sample = now.since(sent);
+        echo == value
+    }
+
+    /// Takes the time of an echo.
+    #[inline(never)]
+    fn sample(&mut self, now: Time, sample: Duration) {
         self.latest = Some(sample);
         if now.since(self.window_start) >= WINDOW {
             (self.previous_min, self.current_min, self.window_start) = (self.current_min, None, now);
@@ -122,6 +129,8 @@ struct Slot {
     wait: Option<Duration>,
     /// The time from which a packet's wait counts for the mean again: once per round-trip time.
     wait_due: Time,
+    /// The estimate in whole milliseconds, at least 1; 0 if there is none.
+    rtt_ms: u16,
 }
 
 impl Slot {
@@ -131,21 +140,19 @@ impl Slot {
         stamps.or(self.handshake)
     }
 
-    /// A packet passes that will wait `ahead`.
-    fn on_wait(&mut self, now: Time, ahead: Duration) {
-        if now < self.wait_due {
-            return;
-        }
+    /// A packet that will wait `ahead` counts for the mean wait.
+    fn take_wait(&mut self, now: Time, ahead: Duration) {
         let wait = self.wait.map_or(ahead, |mean| Duration::from_nanos((7 * mean.as_nanos() + ahead.as_nanos()) / 8));
         self.wait = Some(wait);
         self.wait_due = now + self.base().unwrap_or(Duration::ZERO) + wait;
     }
 
-    /// The estimate in whole milliseconds, at least 1; 0 if there is none.
-    fn rtt_ms(&self) -> u16 {
+    /// A time that is part of the estimate has changed.
+    #[inline(never)]
+    fn estimate(&mut self) {
         let wait = self.wait.unwrap_or(Duration::ZERO);
         let ms = |rtt: Duration| (((rtt + wait).as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
-        self.base().map_or(0, ms)
+        self.rtt_ms = self.base().map_or(0, ms);
     }
 }
 
@@ -173,25 +180,35 @@ impl RttEstimator {
         if syn {
             // Of several SYNs the last counts: the estimate can then be too short, but never too long.
             *slot = Slot { seen: header.now, syn: Some(header.now + ahead), ..Slot::default() };
-            slot.on_wait(header.now, ahead);
+            slot.take_wait(header.now, ahead);
             return 0;
         }
+        let mut changes = false;
         if let Some(syn) = slot.syn.take() {
             slot.handshake = Some(header.now.since(syn));
+            changes = true;
         }
         if let Some(Timestamps { value, echo }) = header.timestamps {
-            slot.sender.on_echo(echo, header.now);
+            changes |= slot.sender.on_echo(echo, header.now);
             slot.receiver.on_timestamp(value, header.now + ahead);
         }
-        slot.on_wait(header.now, ahead);
-        slot.rtt_ms()
+        if header.now >= slot.wait_due {
+            slot.take_wait(header.now, ahead);
+            changes = true;
+        }
+        if changes {
+            slot.estimate();
+        }
+        slot.rtt_ms
     }
 
     /// A packet of a flow's receiver passes in the other direction.
     #[inline]
     pub fn from_receiver(&mut self, header: &Header) {
         let (Some(slot), Some(Timestamps { value, echo })) = (self.known(header), header.timestamps) else { return };
-        slot.receiver.on_echo(echo, header.now);
+        if slot.receiver.on_echo(echo, header.now) {
+            slot.estimate();
+        }
         slot.sender.on_timestamp(value, header.now);
     }
 
