@@ -178,4 +178,11 @@ mod tests {
             assert_eq!(law.kept(w), w - libm::floor(w * parts / 256.0), "{w}");
         }
     }
+
+    #[test]
+    fn after_a_timeout_whole_segments_are_kept_and_no_less_than_two() {
+        let mut law = HighSpeedLaw { params: Params::default(), row: None };
+        let kept = [2.0, 7.0, 1000.0].map(|window| law.ssthresh_after_rto(Time::ZERO, window));
+        assert_eq!(kept, [2.0, 3.0, libm::floor(1000.0 * (1.0 - law.decrease(1000.0)))]);
+    }
 }

@@ -250,4 +250,14 @@ mod tests {
     fn small_windows_are_renos() {
         assert_eq!(after(150, 10.0), (1.0, 0.5));
     }
+
+    #[test]
+    fn a_timeout_keeps_what_a_loss_keeps_and_forgets_the_delay() {
+        let mut cc = Params::default().build(Start { window: 50.0, ssthresh: 2.0 }).unwrap();
+        let law = cc.law_mut();
+        (law.alpha, law.beta) = (10.0, 0.125);
+        assert_eq!(law.ssthresh_after_rto(Time::ZERO, 80.0), 70.0);
+        assert_eq!((law.alpha, law.beta), (1.0, 0.5));
+        assert_eq!(law.ssthresh_after_rto(Time::ZERO, 3.0), 2.0);
+    }
 }

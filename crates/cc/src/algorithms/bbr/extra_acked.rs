@@ -48,3 +48,37 @@ impl ExtraAcked {
         self.most[0] = self.most[0].max((self.acked - expected).min(cwnd));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::tests::SAMPLE;
+    use sojourn_units::Duration;
+
+    /// Samples of 1,000 segments a second with a window of 40: when in ms, the segments acknowledged, and the extra data known then.
+    #[test]
+    fn what_acks_bring_beyond_the_bandwidth_since_it_was_last_caught_up_is_counted_up_to_the_window() {
+        let mut extra = ExtraAcked::default();
+        for (ms, newly_acked, known) in [(10, 30.0, 30.0), (20, 5.0, 30.0), (25, 20.0, 40.0), (26, 5.0, 40.0), (200, 1.0, 40.0)] {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            extra.on_sample(&RateSample { now, newly_acked, ..SAMPLE }, 1000.0, 40.0, false);
+            assert_eq!(extra.most(), known, "{ms}");
+        }
+        // Nothing was known any more at 200 ms but its own segment.
+        assert_eq!(extra.acked, 1.0);
+    }
+
+    #[test]
+    fn it_is_forgotten_after_five_to_ten_rounds() {
+        let mut extra = ExtraAcked::default();
+        let known = |round: u64| {
+            let now = Time::ZERO + Duration::from_millis(100 * round);
+            let newly_acked = if round == 1 { 30.0 } else { 2.0 };
+            extra.on_sample(&RateSample { now, newly_acked, ..SAMPLE }, 1000.0, 40.0, true);
+            extra.most()
+        };
+        let known: std::vec::Vec<f64> = (1..=12).map(known).collect();
+        assert_eq!(known[..9], [30.0; 9]);
+        assert_eq!(known[9..], [2.0; 3]);
+    }
+}
