@@ -119,8 +119,13 @@ impl<P: Packet> Qdisc<P> {
         if let Waiting::Dual(queues) = &self.waiting { Some(queues.last_joined()) } else { None }
     }
 
-    /// Which of them the last packet that was sent came from within its class, if that has a dual queue.
+    /// Whether it has classes.
     #[inline]
+    pub fn has_classes(&self) -> bool {
+        matches!(self.waiting, Waiting::Classes(_))
+    }
+
+    /// Which of them the last packet that was sent came from within its class, if that has a dual queue.
     pub fn last_within_class(&self) -> Option<usize> {
         if let Waiting::Classes(classes) = &self.waiting { classes.last_within() } else { None }
     }

@@ -192,6 +192,9 @@ impl<P: Packet> Buffered<P> {
     /// A packet of a subqueue is sent; `others_stay` says that the others are as they were.
     #[inline(never)]
     fn account_subqueue(&self, service: &Service, others_stay: bool, meter: &mut Meter) {
+        if self.qdisc.has_classes() {
+            return self.account_class(service, meter);
+        }
         let Some(at) = self.qdisc.last_subqueue() else { return };
         if others_stay {
             let (packets, bytes) = self.qdisc.subqueue_backlog(at);
@@ -200,8 +203,13 @@ impl<P: Packet> Buffered<P> {
             meter.stats.set_subqueues(service.start, &self.qdisc);
         }
         meter.account_subqueue(at, service);
-        if let Some(at) = self.qdisc.last_within_class() {
-            meter.stats.set_subqueues(service.start, &self.qdisc);
+    }
+
+    /// The same for a class, and for the queue of it where it has several.
+    #[inline(never)]
+    fn account_class(&self, service: &Service, meter: &mut Meter) {
+        meter.stats.set_subqueues(service.start, &self.qdisc);
+        for at in [self.qdisc.last_subqueue(), self.qdisc.last_within_class()].into_iter().flatten() {
             meter.account_subqueue(at, service);
         }
     }

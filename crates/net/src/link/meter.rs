@@ -64,7 +64,7 @@ impl Meter {
     }
 
     /// Accounts for a packet of a subqueue that is sent.
-    #[inline]
+    #[inline(always)]
     pub fn account_subqueue(&mut self, subqueue: usize, service: &Service) {
         let (window, all, measures) = (self.window, self.measure == Measure::All, self.measures());
         if let Some(subqueue) = self.stats.subqueues.get_mut(subqueue).filter(|_| measures) {
