@@ -299,9 +299,9 @@ fn the_two_queues_of_a_dual_queue_are_traces_of_their_own() {
         checked.map_or_else(|error| error.to_string(), |_| String::new())
     };
     assert_eq!(check("pi2"), "");
-    // 9,000,001 rows of 5 numbers, of 3 for each queue, and of 2 for the throughput.
+    // 9,000,001 rows of 5 numbers, of 5 for each queue, and of 2 for the throughput.
     let said = check("dualpi2");
-    assert!(said.ends_with("trace.queue.every: expected traces of at most 100000000 numbers together, got 117000013"), "{said}");
+    assert!(said.ends_with("trace.queue.every: expected traces of at most 100000000 numbers together, got 153000017"), "{said}");
 }
 
 #[test]
