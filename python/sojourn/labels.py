@@ -14,6 +14,8 @@ from sojourn.errors import printed
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
 KINDS = ("aqm", "cc", "kind")
 LISTS = {"links": "link", "flows": "flow", "groups": "group"}
+# Of what makes up the queue of a link, or of a class.
+WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
 
 
 def field_label(path: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from sojourn import _sojourn, paths
 from sojourn.errors import UserError
+from sojourn.labels import WITHIN_A_LINK
 from sojourn.ranges import Range
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
@@ -25,7 +26,6 @@ SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 # The measures of a link and of a group that tables show.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
-LISTS = ("classes", "queues")  # of what makes up the queue of a link, or of a class
 MANY_GROUPS = 6  # more are compared only in total
 
 
@@ -222,7 +222,7 @@ def inside(link: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[s
 
     Each has its steps from the link, such as `("classes", "web", "queues", "classic")`.
     """
-    for field in LISTS:
+    for field in WITHIN_A_LINK:
         for each in link.get(field, ()):
             yield (field, each["name"]), each
             yield from (((field, each["name"], *steps), inner) for steps, inner in inside(each))
@@ -306,7 +306,7 @@ def _field(part: Part, steps: list[str]) -> str:
     field, left = "", iter(steps)
     for step in left:
         field = f"{field}.{step}" if field else step
-        if field.endswith(f"[].{step}") and step in LISTS:
+        if field.endswith(f"[].{step}") and step in WITHIN_A_LINK:
             field = step  # the queues of a class have the fields of those of a link
         if any(name.startswith(f"{field}[].") for name in part.fields):
             field += "[]" if next(left, "") else ""

@@ -8,7 +8,7 @@ use crate::tcp::{AckOptions, Call, Progress, Received, Receiver, SegmentSink};
 use crate::world::{RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// Sends the segments of a sender on its route. They wait for an event somewhere, so nothing else happens in the meantime.
 pub(crate) struct RouteSink<'a, O> {
@@ -204,16 +204,8 @@ impl<O: Observer> World<O> {
             sender.go_on_sending(end, &mut call!(self, flow, now));
         }
         self.accounts.shows_sender(now, ack.flow, sender, params);
-        if let Some(rtt) = rtt_sample {
-            self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
-            if now >= self.warmup {
-                self.rtts[flow.group as usize].add(rtt.as_nanos());
-            }
-        }
         arm_sender(&mut self.network, ack.flow, sender.timer(), &mut sender.armed);
-        if self.counts_flows {
-            self.count_flow(now, ack.flow);
-        }
+        self.after_ack(now, ack.flow, rtt_sample);
     }
 
     /// An ACK of any kind arrives, at a sender that may have something to do before it.
@@ -235,19 +227,25 @@ impl<O: Observer> World<O> {
         let progress = sender.on_ack(ack, &options, &mut call);
         let rtt_sample = call.rtt_sample;
         self.accounts.shows_sender(now, ack.flow, sender, &self.stacks[flow.stack as usize]);
-        if let Some(rtt) = rtt_sample {
-            self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
-            if now >= self.warmup {
-                self.rtts[flow.group as usize].add(rtt.as_nanos());
-            }
-        }
         let due = sender.deadline().min(flow.application.due());
         arm_sender(&mut self.network, ack.flow, due, &mut sender.armed);
-        if self.counts_flows {
-            self.count_flow(now, ack.flow);
-        }
+        self.after_ack(now, ack.flow, rtt_sample);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
+        }
+    }
+
+    /// What the world does once a sender has processed an ACK, whatever that is.
+    #[inline(always)]
+    fn after_ack(&mut self, now: Time, index: u32, rtt_sample: Option<Duration>) {
+        if let Some(rtt) = rtt_sample {
+            self.accounts.observer.on_rtt(now, index, rtt.as_nanos());
+            if now >= self.warmup {
+                self.rtts[self.flows[index as usize].group as usize].add(rtt.as_nanos());
+            }
+        }
+        if self.counts_flows {
+            self.count_flow(now, index);
         }
     }
 

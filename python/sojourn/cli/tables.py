@@ -10,7 +10,7 @@ from rich.table import Table
 from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out, show
 from sojourn.compare import NOTHING_RANDOM, Comparison, same
-from sojourn.labels import field_label, value_label
+from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
 from sojourn.record import Record
 from sojourn.stats import estimate, estimate_of
@@ -24,8 +24,6 @@ LINKS = (
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 MEAN = "mean ± 95 %"
-# What a heading calls one of the lists within a link.
-WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
 # What the table of a sweep shows of the fullest link, unless other measures are named.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
