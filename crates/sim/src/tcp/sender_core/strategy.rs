@@ -2,7 +2,6 @@
 
 use super::{LastReduction, Limits, SenderCore, State};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::rto::SentData;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -80,18 +79,12 @@ impl SenderCore {
 
     /// Takes an RTT sample: that of the first of the segments that an ACK acknowledges, and that of the last one.
     pub fn sample_rtts<O>(&mut self, first: Duration, last: Duration, call: &mut Call<O>) {
-        let sent = SentData { snd_una: self.snd_una, snd_nxt: self.snd_max };
-        if call.params.windowed_variation {
-            self.rtt.sample_windowed(first, last, sent, call.params);
-        } else {
-            let sent = Time::from_nanos(call.now.as_nanos().saturating_sub(first.as_nanos()));
-            self.rtt.sample(first, sent, self.clock_phase, call.params);
+        let sent = Time::from_nanos(call.now.as_nanos().saturating_sub(first.as_nanos()));
+        self.add_sample([first, last], sent, call.counts(), call.params);
+        if !call.params.windowed_variation {
             self.rtt.end_backoff(call.params);
         }
         call.rtt_sample = Some(first);
-        if call.counts() {
-            self.stats.rtt.add(first.as_secs_f64());
-        }
     }
 
     /// Tells the controller what an ACK delivered.

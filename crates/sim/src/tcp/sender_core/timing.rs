@@ -35,15 +35,16 @@ impl SenderCore {
     #[inline]
     pub fn sample_rtt<O>(&mut self, sent: Time, call: &mut Call<O>) {
         let rtt = call.now.since(sent);
-        self.add_sample(rtt, sent, call.counts(), call.params);
+        self.add_sample([rtt; 2], sent, call.counts(), call.params);
         call.rtt_sample = Some(rtt);
     }
 
-    /// The same with plain values, so that the short way of the usual ACK need not write its call to memory.
+    /// Adds the RTT of the first of the segments that an ACK acknowledges, which was sent at `sent`, and that of the last one; by plain values,
+    /// so that the short way of the usual ACK need not write its call to memory.
     #[inline(never)]
-    fn add_sample(&mut self, rtt: Duration, sent: Time, counts: bool, params: &TcpOptions) {
+    pub(super) fn add_sample(&mut self, [rtt, last]: [Duration; 2], sent: Time, counts: bool, params: &TcpOptions) {
         if params.windowed_variation {
-            self.rtt.sample_windowed(rtt, rtt, SentData { snd_una: self.snd_una, snd_nxt: self.snd_max }, params);
+            self.rtt.sample_windowed(rtt, last, SentData { snd_una: self.snd_una, snd_nxt: self.snd_max }, params);
         } else {
             self.rtt.sample(rtt, sent, self.clock_phase, params);
         }
