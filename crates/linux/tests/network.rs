@@ -298,9 +298,9 @@ fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_b
     assert_eq!(reno.undo().cwnd, 40);
 }
 
-/// What a host sends: how long after the packet before, and the packet.
+/// What a host sends: how long after the packet before, and the packet, of a byte at least.
 fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
-    let send = (0u64..3_000_000, 0u32..4, any::<u16>(), any::<u16>(), any::<u8>(), any::<u32>());
+    let send = (0u64..3_000_000, 0u32..4, 1..=u16::MAX, any::<u16>(), any::<u8>(), any::<u32>());
     let packet = send.prop_map(|(gap, flow, size, payload, flags, seq)| {
         let packet =
             Packet { handle: 0, flow, seq, ts_value: seq, ts_echo: !seq, size, payload, rtt_ms: payload, flags, ..Packet::default() };
