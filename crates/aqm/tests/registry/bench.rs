@@ -61,7 +61,7 @@ pub fn link() -> Link {
 #[derive(Clone, Copy)]
 struct Offered {
     flow: u32,
-    is_l4s: bool,
+    ecn: Ecn,
 }
 
 /// A qdisc and the link that it feeds. The caller says when packets arrive and when the link is free.
@@ -89,7 +89,7 @@ impl Bench {
     }
 
     pub fn arrive(&mut self, packet: TestPacket) {
-        self.flows.insert(packet.id, Offered { flow: packet.flow, is_l4s: packet.ecn().is_l4s() });
+        self.flows.insert(packet.id, Offered { flow: packet.flow, ecn: packet.ecn() });
         let fates = &mut self.fates;
         self.queue.enqueue(self.now, packet, self.idle_since, |p, reason| fates.push(Fate::Lost { id: p.id, reason }));
         if self.idle_since.is_some() {
@@ -143,7 +143,7 @@ impl Bench {
         let queue_of = |packet: Offered| match (needs.flow_queues, needs.dual_queue) {
             (Some(queuing), _) => queuing.queue_of(packet.flow),
             _ if needs.cake.is_some() => packet.flow,
-            (None, Some(_)) => u32::from(packet.is_l4s),
+            (None, Some(queuing)) => u32::from(queuing.is_l4s(packet.ecn)),
             (None, None) => 0,
         };
         let mut last = std::collections::BTreeMap::new();
