@@ -189,13 +189,28 @@ impl<P: Packet> Calendar<P> {
         bucket.wrapping_sub(self.bucket + 1) < self.ahead
     }
 
-    /// Adds an event that is not near, or where no node is free: to its bin, if there are bins.
+    /// Adds an event that is not near, or where no node is free: to its bin, if there are bins. What is rare stands apart: it needs
+    /// registers that the usual path would have to save.
     #[inline(never)]
     fn add_elsewhere(&mut self, key: Key, hop: u32, packet: &mut P) {
         if !self.bins.reach(key.time) {
             return self.add_apart(key, hop, packet);
         }
-        let index = self.bins.append(&mut self.nodes, key.time);
+        match self.bins.append(key.time) {
+            Some(index) => self.add_to_bin(key, hop, packet, index),
+            None => self.add_to_block(key, hop, packet),
+        }
+    }
+
+    /// Adds an event to its bin, in whose last block is no room.
+    #[inline(never)]
+    fn add_to_block(&mut self, key: Key, hop: u32, packet: &mut P) {
+        let index = self.bins.append_block(&mut self.nodes, key.time);
+        self.add_to_bin(key, hop, packet, index);
+    }
+
+    #[inline(always)]
+    fn add_to_bin(&mut self, key: Key, hop: u32, packet: &mut P, index: u32) {
         let node = &mut self.nodes[index as usize];
         node.item.packet = packet.take();
         (node.key, node.item.hop) = (key, hop);
@@ -204,8 +219,7 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// Adds an event of the current bucket or of a later year. It stands apart because growing the array needs registers that the
-    /// usual path would have to save.
+    /// Adds an event of the current bucket or of a later year.
     #[inline(never)]
     fn add_apart(&mut self, key: Key, hop: u32, packet: &mut P) {
         let (bucket, mut index) = (key.time >> self.shift, self.free);
@@ -225,7 +239,7 @@ impl<P: Packet> Calendar<P> {
     }
 
     /// Puts the event of a node into its bucket, which may be the current one.
-    #[inline(always)]
+    #[inline(never)]
     fn put(&mut self, key: Key, index: u32) {
         let bucket = key.time >> self.shift;
         if bucket > self.bucket {

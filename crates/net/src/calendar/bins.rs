@@ -26,19 +26,13 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The place of one more node of a list.
+    /// The place after the one of `last`, if its block has room.
     #[inline(always)]
-    fn append<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, last: &mut u32) -> u32 {
-        let mut place = last.wrapping_add(1);
-        if place.is_multiple_of(BLOCK) {
-            place = self.take_block(nodes, *last);
-        }
-        *last = place;
-        place
+    fn next(last: u32) -> Option<u32> {
+        Some(last.wrapping_add(1)).filter(|place| !place.is_multiple_of(BLOCK))
     }
 
     /// The first place of a block that follows the one of `last`.
-    #[inline(never)]
     fn take_block<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, last: u32) -> u32 {
         let block = self.free;
         if let Some(before) = self.before.get_mut(block as usize) {
@@ -162,13 +156,35 @@ impl Bins {
         (time >> self.shift).saturating_sub(self.current) < self.lists.len() as u64
     }
 
-    /// A node in the bin of this instant, which there is; what comes before the first bin that is not over has its node in that.
+    /// A node in the bin of this instant, which there is, if that has one; what comes before the first bin that is not over has its node
+    /// in that.
     #[inline(always)]
-    pub fn append<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, time: u64) -> u32 {
+    pub fn append(&mut self, time: u64) -> Option<u32> {
+        let place = Blocks::next(*self.list(time))?;
+        Some(self.extend(time, place))
+    }
+
+    /// The same, with a new block for it.
+    pub fn append_block<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, time: u64) -> u32 {
+        let last = *self.list(time);
+        let place = self.blocks.take_block(nodes, last);
+        self.extend(time, place)
+    }
+
+    /// This is the last place now in the bin of this instant.
+    #[inline(always)]
+    fn extend(&mut self, time: u64, place: u32) -> u32 {
+        self.unopened += usize::from(!self.have_opened(time));
+        *self.list(time) = place;
+        place
+    }
+
+    /// The list of the bin of this instant.
+    #[inline(always)]
+    fn list(&mut self, time: u64) -> &mut u32 {
         let bin = (time >> self.shift).max(self.current);
-        self.unopened += usize::from(bin >= self.first);
         let list = bin as usize & (self.lists.len() - 1);
-        self.blocks.append(nodes, &mut self.lists[list])
+        &mut self.lists[list]
     }
 
     /// The nodes of the events in bins that have not been opened.
