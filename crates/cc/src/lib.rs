@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod algorithms;
+mod bounds;
 mod classic;
 mod classic_ecn;
 mod controller;

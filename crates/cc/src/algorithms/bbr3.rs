@@ -13,6 +13,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use crate::bounds::Bounds;
 use crate::max_filter::MaxFilter;
 use crate::variable::{if_finite, if_known};
 use crate::{
@@ -282,7 +283,7 @@ impl Bbr {
 
     /// `QuantizationBudget` (draft-ietf-ccwg-bbr#5.6.4.2).
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        let cap = inflight_cap.max(OFFLOAD_QUANTA * self.pacing().quantum()).max(MIN_PIPE_CWND);
+        let cap = inflight_cap.at_least(OFFLOAD_QUANTA * self.pacing().quantum()).at_least(MIN_PIPE_CWND);
         if self.state == State::ProbeBwUp { cap + 2.0 } else { cap }
     }
 
@@ -298,44 +299,44 @@ impl Bbr {
 
     /// `TargetInflight` (draft-ietf-ccwg-bbr#5.3.3.8.3).
     fn target_inflight(&self) -> f64 {
-        self.bdp_multiple(self.bw, 1.0).min(self.cwnd)
+        self.bdp_multiple(self.bw, 1.0).at_most(self.cwnd)
     }
 
     /// `InflightWithHeadroom` (draft-ietf-ccwg-bbr#5.3.3.9).
     fn inflight_with_headroom(&self) -> f64 {
-        let headroom = (self.params.headroom * self.inflight_longterm).max(1.0);
-        if self.inflight_longterm.is_finite() { (self.inflight_longterm - headroom).max(MIN_PIPE_CWND) } else { f64::INFINITY }
+        let headroom = (self.params.headroom * self.inflight_longterm).at_least(1.0);
+        if self.inflight_longterm.is_finite() { (self.inflight_longterm - headroom).at_least(MIN_PIPE_CWND) } else { f64::INFINITY }
     }
 
     /// `SaveCwnd` (draft-ietf-ccwg-bbr#5.6.4.4).
     fn save_cwnd(&mut self) {
         let good = self.loss_state == LossState::Open && self.state != State::ProbeRtt;
-        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.at_least(self.cwnd) };
     }
 
     /// `RestoreCwnd` (draft-ietf-ccwg-bbr#5.6.4.4).
     fn restore_cwnd(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.cwnd = self.cwnd.at_least(self.prior_cwnd);
     }
 
     /// `SetCwnd` (draft-ietf-ccwg-bbr#5.6.4.6).
     fn set_cwnd(&mut self, sample: &RateSample) {
         let max_inflight = self.max_inflight();
         if self.full_bw_reached {
-            self.cwnd = (self.cwnd + sample.newly_acked).min(max_inflight);
+            self.cwnd = (self.cwnd + sample.newly_acked).at_most(max_inflight);
         } else if self.cwnd < max_inflight || sample.delivered_total < self.initial_cwnd {
             self.cwnd += sample.newly_acked;
         }
-        self.cwnd = self.cwnd.max(MIN_PIPE_CWND);
+        self.cwnd = self.cwnd.at_least(MIN_PIPE_CWND);
         if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+            self.cwnd = self.cwnd.at_most(self.probe_rtt_cwnd());
         }
         self.bound_cwnd_for_model();
     }
 
     /// `ProbeRTTCwnd` (draft-ietf-ccwg-bbr#5.6.4.5).
     fn probe_rtt_cwnd(&self) -> f64 {
-        self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND)
+        self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).at_least(MIN_PIPE_CWND)
     }
 
     /// `BoundCwndForModel` (draft-ietf-ccwg-bbr#5.6.4.7).
@@ -345,7 +346,7 @@ impl Bbr {
             state if state.is_probe_bw() => self.inflight_longterm,
             _ => f64::INFINITY,
         };
-        self.cwnd = self.cwnd.min(cap.min(self.inflight_shortterm).max(MIN_PIPE_CWND));
+        self.cwnd = self.cwnd.at_most(cap.at_most(self.inflight_shortterm).at_least(MIN_PIPE_CWND));
     }
 }
 

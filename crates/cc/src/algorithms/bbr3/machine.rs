@@ -1,6 +1,7 @@
 //! The states of BBR version 3 (draft-ietf-ccwg-bbr#5.3).
 
 use super::{Bbr, LossState, PROBE_RTT_CWND_GAIN, RateSample};
+use crate::bounds::Bounds;
 use sojourn_units::{Duration, Stream, Time};
 
 /// `BBR.state` (draft-ietf-ccwg-bbr#5.1).
@@ -114,7 +115,7 @@ impl Bbr {
             if lossy && sample.state == LossState::Recovery {
                 self.undo_state = Some(State::Startup);
                 (self.full_bw_reached, self.full_bw_now) = (true, true);
-                self.inflight_longterm = self.bdp_multiple(self.bw, 1.0).max(self.inflight_latest);
+                self.inflight_longterm = self.bdp_multiple(self.bw, 1.0).at_least(self.inflight_latest);
             }
         }
         if self.loss_round_start {
@@ -205,7 +206,7 @@ impl Bbr {
 
     /// `IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime` (draft-ietf-ccwg-bbr#5.3.3.8.3): whether it began to probe.
     fn probe_if_due(&mut self, now: Time) -> bool {
-        let reno_rounds = self.target_inflight().min(RENO_ROUNDS);
+        let reno_rounds = self.target_inflight().at_most(RENO_ROUNDS);
         let due = now > self.cycle_stamp + self.bw_probe_wait || self.rounds_since_probe_up as f64 >= reno_rounds;
         if due {
             self.start_probe_bw_refill();
@@ -237,7 +238,7 @@ impl Bbr {
     pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1u32 << self.bw_probe_up_rounds);
         self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(MAX_UP_ROUNDS);
-        self.probe_up_acked_per_inc = (self.cwnd / growth_this_round).max(1.0);
+        self.probe_up_acked_per_inc = (self.cwnd / growth_this_round).at_least(1.0);
     }
 
     /// `CheckProbeRTT` (draft-ietf-ccwg-bbr#5.3.4.3).

@@ -2,6 +2,7 @@
 
 use super::machine::{AckPhase, State};
 use super::{Bbr, LostSegment, RateSample};
+use crate::bounds::Bounds;
 
 /// Rounds of the filter of extra ACKed data, in Startup and after it (draft-ietf-ccwg-bbr#5.5.9).
 const STARTUP_EXTRA_ROUNDS: u64 = 1;
@@ -10,7 +11,7 @@ const EXTRA_ACKED_ROUNDS: u64 = 10;
 impl Bbr {
     /// `BBR.max_bw`: of the previous and the current cycle (draft-ietf-ccwg-bbr#5.5.3).
     pub(super) fn max_bw(&self) -> f64 {
-        self.max_bw_filter[0].max(self.max_bw_filter[1])
+        self.max_bw_filter[0].at_least(self.max_bw_filter[1])
     }
 
     /// `AdvanceMaxBwFilter` (draft-ietf-ccwg-bbr#5.5.6); a cycle without a sample does not count.
@@ -30,14 +31,14 @@ impl Bbr {
             self.rounds_since_probe_up += 1;
         }
         if sample.delivery_rate > 0.0 && (sample.delivery_rate >= self.max_bw() || !sample.is_app_limited) {
-            self.max_bw_filter[1] = self.max_bw_filter[1].max(sample.delivery_rate);
+            self.max_bw_filter[1] = self.max_bw_filter[1].at_least(sample.delivery_rate);
         }
     }
 
     /// `UpdateLatestDeliverySignals` (draft-ietf-ccwg-bbr#5.5.10.3).
     pub(super) fn update_latest_delivery_signals(&mut self, sample: &RateSample) {
-        self.bw_latest = self.bw_latest.max(sample.delivery_rate);
-        self.inflight_latest = self.inflight_latest.max(sample.delivered);
+        self.bw_latest = self.bw_latest.at_least(sample.delivery_rate);
+        self.inflight_latest = self.inflight_latest.at_least(sample.delivered);
         self.loss_round_start = sample.prior_delivered.is_some_and(|prior| prior >= self.loss_round_delivered);
         if self.loss_round_start {
             self.loss_round_delivered = self.delivered;
@@ -80,8 +81,8 @@ impl Bbr {
         if self.inflight_shortterm.is_infinite() {
             self.inflight_shortterm = self.cwnd;
         }
-        self.bw_shortterm = self.bw_latest.max(self.params.beta * self.bw_shortterm);
-        self.inflight_shortterm = self.inflight_latest.max(self.params.beta * self.inflight_shortterm);
+        self.bw_shortterm = self.bw_latest.at_least(self.params.beta * self.bw_shortterm);
+        self.inflight_shortterm = self.inflight_latest.at_least(self.params.beta * self.inflight_shortterm);
     }
 
     /// `ResetShortTermModel` (draft-ietf-ccwg-bbr#5.5.10.3).
@@ -91,7 +92,7 @@ impl Bbr {
 
     /// `BoundBWForModel` (draft-ietf-ccwg-bbr#5.5.10.3).
     pub(super) fn bound_bw_for_model(&mut self) {
-        self.bw = self.max_bw().min(self.bw_shortterm);
+        self.bw = self.max_bw().at_most(self.bw_shortterm);
     }
 
     /// `UpdateACKAggregation` (draft-ietf-ccwg-bbr#5.5.9).
@@ -103,7 +104,7 @@ impl Bbr {
             expected = 0.0;
         }
         self.extra_acked_delivered += sample.newly_acked;
-        let extra = (self.extra_acked_delivered - expected).min(self.cwnd);
+        let extra = (self.extra_acked_delivered - expected).at_most(self.cwnd);
         let rounds = if self.full_bw_reached { EXTRA_ACKED_ROUNDS } else { STARTUP_EXTRA_ROUNDS };
         self.extra_acked.update(rounds, self.round_count, extra);
     }
@@ -137,7 +138,7 @@ impl Bbr {
             }
         }
         if !self.is_inflight_too_high_for(sample) && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight);
+            self.inflight_longterm = self.inflight_longterm.at_least(sample.tx_in_flight);
             if self.state == State::ProbeBwUp {
                 self.probe_inflight_longterm_upward(sample);
             }
@@ -205,7 +206,7 @@ impl Bbr {
         self.prev_probe_too_high = true;
         self.is_bw_probe_sample = false;
         if !lost.is_app_limited {
-            self.inflight_longterm = tx_in_flight.max(self.target_inflight() * self.params.beta);
+            self.inflight_longterm = tx_in_flight.at_least(self.target_inflight() * self.params.beta);
         }
         if self.state == State::ProbeBwUp {
             self.undo_state = Some(State::ProbeBwUp);
@@ -233,9 +234,9 @@ impl Bbr {
         self.restore_cwnd();
         self.is_loss_in_round = false;
         self.reset_full_bw();
-        self.bw_shortterm = self.bw_shortterm.max(self.undo_bw_shortterm);
-        self.inflight_shortterm = self.inflight_shortterm.max(self.undo_inflight_shortterm);
-        self.inflight_longterm = self.inflight_longterm.max(self.undo_inflight_longterm);
+        self.bw_shortterm = self.bw_shortterm.at_least(self.undo_bw_shortterm);
+        self.inflight_shortterm = self.inflight_shortterm.at_least(self.undo_inflight_shortterm);
+        self.inflight_longterm = self.inflight_longterm.at_least(self.undo_inflight_longterm);
         match self.undo_state.take() {
             Some(State::Startup) if self.state != State::Startup => {
                 self.full_bw_reached = false;
