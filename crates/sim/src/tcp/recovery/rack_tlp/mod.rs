@@ -38,7 +38,7 @@ use sent::{Run, SentQueue};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
-use timers::{Pending, Probe};
+use timers::{Pending, Probe, Setting};
 use undo::Undo;
 use writes::Writes;
 
@@ -66,6 +66,7 @@ pub struct RackTlp {
     probe: Option<Probe>,
     /// What the timer stands for.
     pending: Pending,
+    setting: Setting,
 }
 
 /// What an ACK brought.
@@ -138,6 +139,7 @@ impl RackTlp {
             newly_lost: 0,
             probe: None,
             pending: Pending::Retransmission,
+            setting: Setting::NONE,
         }
     }
 

@@ -20,6 +20,19 @@ pub enum Pending {
     Reordering,
 }
 
+/// When the timer was set last, and for when. Linux's wheel makes that later, by how much is worked out when it comes: nearly always the
+/// timer has been set again by then.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    at: Time,
+    due: Time,
+}
+
+impl Setting {
+    /// No timer was set.
+    pub const NONE: Setting = Setting { at: Time::ZERO, due: Time::NEVER };
+}
+
 /// A probe that is outstanding.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -32,8 +45,9 @@ pub struct Probe {
 impl RackTlp {
     #[inline]
     fn set<O>(&mut self, pending: Pending, after: Duration, sender: &mut SenderCore, call: &Call<O>) {
-        self.pending = pending;
-        sender.set_timer(wheel::due(call.now, after, call.params));
+        let due = call.now + after;
+        (self.pending, self.setting) = (pending, Setting { at: call.now, due });
+        sender.set_timer(due);
     }
 
     /// The retransmission timer starts now.
@@ -112,8 +126,20 @@ impl RackTlp {
         }
     }
 
+    /// The timer comes: sets it to when it expires by the wheel, and says whether that is later.
+    fn waits_for_wheel<O>(&self, sender: &mut SenderCore, call: &Call<O>) -> bool {
+        let Setting { at, due } = self.setting;
+        if sender.timer() == due {
+            sender.set_timer(wheel::due(at, due.since(at), call.params));
+        }
+        call.now < sender.timer()
+    }
+
     /// The timer expires; says whether it was one of these.
     pub(super) fn timer_expired<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        if self.waits_for_wheel(sender, call) {
+            return true;
+        }
         if self.sent.packets_out() == 0 {
             return false;
         }
@@ -135,7 +161,7 @@ impl RackTlp {
             let resent = next.is_none();
             if let Some(next) = next {
                 self.send_next(next, sender, call);
-                self.after_sending(1, sender.cwnd() as u32, sender);
+                self.after_sending(1, self.sent.in_flight() >= sender.cwnd() as u32, sender);
             } else if let Some(last) = self.sent.last() {
                 self.transmit_again(last, true, sender, call);
             }
