@@ -239,7 +239,7 @@ impl Sender {
             self.recovery.go_on_sending(&mut self.core, call);
             self.core.track_window(call.params);
         }
-        if call.now >= self.core.timer() && self.recovery.on_timer(&mut self.core, call) {
+        if call.now < self.core.timer() || self.recovery.on_timer(&mut self.core, call) {
             return;
         }
         match self.core.on_timer(call) {

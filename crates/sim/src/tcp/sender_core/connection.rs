@@ -98,11 +98,8 @@ impl SenderCore {
         self.path.iter_mut().for_each(|path| path.end_marks());
     }
 
-    /// The timer expires at `call.now`; a timer that was restarted since does nothing.
+    /// The timer expires.
     pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) -> Expiry {
-        if call.now < self.timer {
-            return Expiry::Handled;
-        }
         if self.state == State::SynSent {
             self.on_syn_timeout(call);
             return Expiry::Handled;

@@ -155,12 +155,15 @@ impl SenderCore {
     #[inline(never)]
     fn pacing_waits_here<O>(&mut self, call: &Call<O>) -> bool {
         let Some(Path { pacer: Some(pacer), pace_due, .. }) = self.path.as_deref_mut() else { return false };
-        let until = pacer.waits_until(call.now);
-        *pace_due = until.unwrap_or(Time::NEVER);
-        if until.is_none() && pacer.needs_quantum(call.now) {
+        if let Some(until) = pacer.waits_until(call.now) {
+            *pace_due = until;
+            return true;
+        }
+        *pace_due = Time::NEVER;
+        if pacer.needs_quantum(call.now) {
             self.start_quantum(call);
         }
-        until.is_some()
+        false
     }
 
     /// A quantum of segments begins to leave.

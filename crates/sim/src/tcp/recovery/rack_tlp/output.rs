@@ -38,39 +38,37 @@ impl RackTlp {
         if !sender.has_data() || !sender.may_send() {
             return;
         }
-        let (cwnd, end) = (sender.cwnd() as u32, sender.window_end(call.params));
-        let (mut sent, mut restarts) = (0, false);
-        while self.sent.in_flight() < cwnd
+        let room = (sender.cwnd() as u32).saturating_sub(self.sent.in_flight());
+        let restarts = self.sent.packets_out() == 0 || self.pending == Pending::Probe;
+        let (end, mut sent) = (sender.window_end(call.params), 0);
+        while sent < room
             && let Some(next) = sender.next_segment(end, call.params)
             && !sender.pacing_waits(call)
         {
-            restarts |= self.send_next(next, sender, call);
+            self.send_next(next, sender, call);
             sent += 1;
         }
-        self.after_sending(sent, cwnd, sender);
+        self.after_sending(sent, sent == room, sender);
         if sent > 0 && !self.schedule_probe(sender, false, call) && restarts {
             self.rearm_timeout(sender, call);
         }
     }
 
-    /// So many new segments were sent in a window of whole segments.
+    /// So many new segments were sent; `limited` says whether the congestion window is full.
     #[inline]
-    pub(super) fn after_sending(&mut self, sent: u32, cwnd: u32, sender: &SenderCore) {
-        let limited = self.sent.in_flight() >= cwnd;
+    pub(super) fn after_sending(&mut self, sent: u32, limited: bool, sender: &SenderCore) {
         if sent > 0 || limited {
             self.usage.update(limited, self.sent.packets_out(), sender);
         }
         self.count_in_reduction(sent);
     }
 
-    /// Sends the next new segment, which has these bytes; says whether the retransmission timer is to be set, if no probe is.
+    /// Sends the next new segment, which has these bytes.
     #[inline(always)]
-    pub(super) fn send_next<O: SegmentSink>(&mut self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
-        let first = self.sent.packets_out() == 0;
+    pub(super) fn send_next<O: SegmentSink>(&mut self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
         let sending = sender.track_new(bytes.end - bytes.start, call);
         self.sent.push(&bytes, call.now, sending);
         self.transmit(bytes, sender, call);
-        first || self.pending == Pending::Probe
     }
 
     /// Linux `tcp_xmit_recovery`
