@@ -195,8 +195,8 @@ impl Moments {
         let step = sample - self.mean;
         self.mean += step / self.count as f64;
         self.squares += step * (sample - self.mean);
-        self.min = self.min.min(sample);
-        self.max = self.max.max(sample);
+        self.min = if sample < self.min { sample } else { self.min };
+        self.max = if sample > self.max { sample } else { self.max };
     }
 
     /// Number of samples.
