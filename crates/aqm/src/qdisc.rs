@@ -95,8 +95,10 @@ impl DropsOfEarlier {
     }
 }
 
-/// The packets that wait, in the order of service, each with the time of its arrival.
+/// The packets that wait, in the order of service, each with the time of its arrival. Which it is stands in a byte of its own, and not
+/// among what a `VecDeque` can't be: it is asked several times for each packet.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 enum Waiting<P> {
     /// First in, first out.
     Fifo(VecDeque<(Time, P)>),

@@ -10,7 +10,9 @@ use crate::packet::Packet;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue, SubqueueSample};
 use sojourn_units::{Duration, Time};
 
+/// Which it is stands in a byte of its own, and not among what a `VecDeque` can't be: it is asked several times for each packet.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub(super) enum Queue<P> {
     Precomputed(Precomputed),
     Ahead(Ahead<P>),
