@@ -126,7 +126,7 @@ impl aqm::Packet for Packet {
         use aqm::Ecn::{Ce, Ect0, Ect1, NotEct};
         // By the bits of `ECT`, `CE` and `ECT1`, the lowest first: the field of a packet is as random as its marks, and no branch.
         const FIELDS: [aqm::Ecn; 8] = [NotEct, Ect0, Ce, Ce, NotEct, Ect1, Ce, Ce];
-        let bits = (self.flags & (flag::ECT | flag::CE)) / flag::ECT | (self.flags & flag::ECT1) / (flag::ECT1 / 4);
+        let bits = ((self.flags & (flag::ECT | flag::CE)) / flag::ECT) | ((self.flags & flag::ECT1) / (flag::ECT1 / 4));
         FIELDS[usize::from(bits)]
     }
 }
