@@ -278,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_queue_ends_dropping_so_that_the_next_long_wait_has_an_interval_of_its_own() {
+        let mut cobalt = Params { increment: 0.0, ..Params::default() }.build(&test_link()).unwrap();
+        cobalt.queue_full(ms(0));
+        assert!(!cobalt.rests(ms(0)), "a signal is due");
+        cobalt.queue_empty(ms(50));
+        assert_eq!((cobalt.rests(ms(50)), cobalt.rests(ms(200))), (false, true));
+        assert_eq!(signals(&mut cobalt, 60, 200, 20), [160]);
+        assert!(!cobalt.rests(ms(1000)), "signals are not forgotten");
+    }
+
+    #[test]
     fn the_target_is_at_least_one_and_a_half_packets() {
         let slow = Link { rate: sojourn_units::Rate::from_bps(1_000_000).unwrap(), ..test_link() };
         let cobalt = Params::default().build(&slow).unwrap();

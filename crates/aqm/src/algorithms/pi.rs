@@ -216,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn a_long_overload_is_not_remembered_beyond_a_probability_of_1() {
+        let mut pi = Params { target: 200.0, a: 0.002, b: 0.001, ..Params::default() }.build(&test_link()).unwrap();
+        let mut step = |packets| {
+            pi.on_update(Time::ZERO, &Backlog { packets, bytes: 0, idle_since: None });
+            pi.probability().unwrap().get()
+        };
+        assert_eq!((0..1000).map(|_| step(300)).last(), Some(1.0));
+        // 1 + a (100 - target) - b (300 - target)
+        assert!((step(100) - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
     fn the_design_rule_gives_the_published_gains() {
         // hollot-2001#5: 60 flows, 3750 packets a second, 246 ms, crossover 0.5207 rad/s, sampled at 160 Hz.
         let rtt = Duration::from_millis(246);

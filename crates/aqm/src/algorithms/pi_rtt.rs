@@ -136,6 +136,20 @@ mod tests {
         assert_eq!(gate.scaled(0.01, 824), 0.01);
     }
 
+    #[test]
+    fn acknowledgments_without_data_pass() {
+        let mut pi = Params::default().build(&test_link()).unwrap();
+        let backlog = crate::Backlog { packets: 9, bytes: 9000, idle_since: None };
+        let mut random = Stream::named(1, "pi-rtt");
+        let mut signals = |has_data| {
+            let now = sojourn_units::Time::ZERO;
+            let packet = crate::PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 1, has_data, ecn: crate::Ecn::NotEct };
+            let candidate = Candidate { probability: sojourn_units::Probability::clamped(1.0), packet: &packet, backlog: &backlog };
+            pi.gate_at(1.0).signals(&candidate, &mut random)
+        };
+        assert_eq!((signals(true), signals(false)), (true, false));
+    }
+
     /// Total rate of all flows at a probability, with hollot-2001 for each flow at its scaled probability.
     fn total(p: f64, rtts: &[f64], r0: f64) -> f64 {
         rtts.iter().map(|r| (2.0 / (p * (r0 / r) * (r0 / r))).sqrt() / r).sum()

@@ -285,6 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn the_filter_spreads_a_change_over_its_time() {
+        let gains = Some(Gains { proportional: 0.0, integral: 0.0, derivative: 1e-3 });
+        let params = Params { gains, filter: Duration::from_millis(50), interval: Duration::from_millis(10), ..Params::default() };
+        let mut law = params.law(&link()).unwrap();
+        let p: alloc::vec::Vec<f64> = [20.0, 30.0, 30.0, 30.0].map(|queue| law.control(queue)).into();
+        // Ten packets in 10 ms are 1000 a second; a filter of first order keeps exp(-10 ms / 50 ms) of what it has each interval.
+        let kept = libm::exp(-0.2);
+        assert_eq!(p[0], 0.0);
+        for (p, expected) in p[1..].iter().zip([1.0 - kept, (1.0 - kept) * kept, (1.0 - kept) * kept * kept]) {
+            close(*p, expected, 1e-12);
+        }
+        let mut unfiltered = Params { filter: Duration::ZERO, ..params }.law(&link()).unwrap();
+        assert_eq!([20.0, 25.0, 25.0].map(|queue| unfiltered.control(queue)), [0.0, 0.5, 0.0]);
+    }
+
+    #[test]
     fn parameters_out_of_range_are_named() {
         let default = Params::default;
         for (params, field) in [
