@@ -195,8 +195,8 @@ impl ByteCounter {
 
     /// A packet with so much payload arrives (Linux `tcp_ecn_received_counters`). The first after the SYN-ACK gives the round trip.
     pub fn on_packet(&mut self, now: Time, ecn: Ecn, bytes: u32) {
-        if let Some(sent) = self.syn_ack_sent.take() {
-            self.rtt = now.since(sent);
+        if let Some(sent) = self.syn_ack_sent {
+            (self.rtt, self.syn_ack_sent) = (now.since(sent), None);
         }
         if let Some(at) = counter(ecn).filter(|_| bytes > 0) {
             let before = self.counts[at];

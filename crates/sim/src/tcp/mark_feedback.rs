@@ -3,7 +3,7 @@
 
 use super::accurate_ecn::{self, MarkCounter};
 use crate::packet::{Packet, flag};
-use sojourn_aqm::Packet as _;
+use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
 /// What a receiver tells of marks.
@@ -55,11 +55,15 @@ impl MarkFeedback {
         u16::from(self.marks_acks) * flag::ECT
     }
 
-    /// A segment arrives; says whether its ACK tells what the last one did not.
+    /// A segment with this ECN field arrives; says whether its ACK tells what the last one did not.
     #[inline]
-    pub fn take(&mut self, segment: &Packet) -> bool {
+    pub fn take(&mut self, segment: &Packet, ecn: Mark) -> bool {
+        if self.ecn.is_accurate() {
+            self.asks_for_ack = self.counter.on_packet(ecn);
+            return self.asks_for_ack;
+        }
         if self.ecn.counts() {
-            return self.count(segment);
+            return self.echo_each(segment);
         }
         if segment.has(flag::CWR) {
             self.echoes = false;
@@ -69,16 +73,11 @@ impl MarkFeedback {
         new
     }
 
+    /// DCTCP tells of data alone (Linux `tcp_data_ecn_check`).
     #[inline(never)]
-    fn count(&mut self, segment: &Packet) -> bool {
-        if self.ecn.is_accurate() {
-            self.asks_for_ack = self.counter.on_packet(segment.ecn());
-            self.asks_for_ack
-        } else {
-            // DCTCP tells of data alone (Linux `tcp_data_ecn_check`).
-            let marked = segment.has(flag::CE);
-            !segment.has(flag::ACK) && std::mem::replace(&mut self.echoes, marked) != marked
-        }
+    fn echo_each(&mut self, segment: &Packet) -> bool {
+        let marked = segment.has(flag::CE);
+        !segment.has(flag::ACK) && std::mem::replace(&mut self.echoes, marked) != marked
     }
 
     /// Whether a delayed ACK must go before this segment is taken: the segment is marked and those before are not, or the other

@@ -254,13 +254,14 @@ impl Receiver {
     /// A segment arrives, and its mark is counted; says whether its ACK tells what the last one did not.
     #[inline(never)]
     fn count_marks(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
+        let ecn = segment.ecn();
         if let Some(bytes) = self.bytes() {
             // The ACK of a handshake may have an option beyond the header of others.
             let payload = if segment.has(flag::ACK) { 0 } else { u32::from(segment.size) - params.header };
-            bytes.on_packet(now, segment.ecn(), payload);
+            bytes.on_packet(now, ecn, payload);
             bytes.received |= segment.has(flag::ACCECN);
         }
-        self.marks.take(segment)
+        self.marks.take(segment, ecn)
     }
 
     /// Writes the counts of marks into an ACK without SACK blocks.
