@@ -225,6 +225,7 @@ impl QueueController {
     }
 
     /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    #[inline]
     fn apply_departure(&mut self, verdict: DepartureVerdict, size: u32, can_mark: bool) -> DepartureDecision {
         match verdict {
             DepartureVerdict::Signal | DepartureVerdict::MarkOrPass if self.ecn && can_mark => {

@@ -121,6 +121,7 @@ enum Fate {
 
 impl DualPi2 {
     /// Linux `must_drop`; `backlog_bytes` wait in both queues.
+    #[inline(always)]
     fn fate(&self, is_l4s: bool, backlog_bytes: u64, random: &mut Stream) -> Fate {
         if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
             return Fate::Pass;

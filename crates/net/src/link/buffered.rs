@@ -190,7 +190,7 @@ impl<P: Packet> Buffered<P> {
     }
 
     /// A packet of a subqueue is sent; `others_stay` says that the others are as they were.
-    #[inline(never)]
+    #[inline(always)]
     fn account_subqueue(&self, service: &Service, others_stay: bool, meter: &mut Meter) {
         if self.qdisc.has_classes() {
             return self.account_class(service, meter);

@@ -83,7 +83,7 @@ impl LinkStats {
     }
 
     /// This subqueue may have changed at `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_subqueue<P: sojourn_aqm::Packet>(&mut self, at: usize, now: Time, qdisc: &Qdisc<P>) {
         let (queue, (packets, bytes)) = (&mut self.subqueues[at].queue, qdisc.subqueue_backlog(at));
         if !queue.holds(packets.into(), bytes) {
