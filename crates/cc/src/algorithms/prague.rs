@@ -6,6 +6,7 @@
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it looks for queues of RFC 3168 on the path, and reduces its
 //! window as a classic sender does where it finds one.
 
+use crate::bounds::Bounds;
 use crate::classic_ecn::ClassicEcn;
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
@@ -232,7 +233,7 @@ impl CongestionController for State {
             return None;
         }
         let factor = if self.window.cwnd < self.window.ssthresh / 2.0 { SLOW_START_PACE } else { 1.0 };
-        let rate = factor * self.window.cwnd.max(self.in_flight) / self.srtt.as_secs_f64();
+        let rate = factor * self.window.cwnd.at_least(self.in_flight) / self.srtt.as_secs_f64();
         Some(Pacing::with_quantum_of(rate, self.params.burst.as_secs_f64(), 1.0))
     }
 }
