@@ -79,11 +79,20 @@ impl<O: Observer> World<O> {
     /// A segment arrives at its receiver: mostly a usual one, which is acknowledged at once.
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
+        let flow = &self.flows[packet.flow as usize];
+        let usual = self.stacks.get(flow.stack as usize).is_some_and(|params| flow.receiver.is_usual(packet, params));
+        if usual && (flow.in_window || now < self.warmup) {
+            self.at_receiver_of_usual(now, packet)
+        } else {
+            self.at_receiver_of_any(now, packet)
+        }
+    }
+
+    /// A usual segment arrives, which is acknowledged at once.
+    #[inline(never)]
+    fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        let usual = self.stacks.get(flow.stack as usize).filter(|params| flow.receiver.is_usual(packet, params));
-        let Some(params) = usual.filter(|_| flow.in_window || now < self.warmup) else {
-            return self.at_receiver_of_any(now, packet);
-        };
+        let params = &self.stacks[flow.stack as usize];
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
         let (readable, mut ack) = flow.receiver.on_usual_segment(now, packet, params);
         flow.totals.received += u64::from(packet.size);
