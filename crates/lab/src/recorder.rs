@@ -252,6 +252,11 @@ impl Observer for Recorder {
     }
 
     #[inline(always)]
+    fn watches_senders(&self) -> bool {
+        !self.windows.is_empty() || !self.controllers.is_empty()
+    }
+
+    #[inline(always)]
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         if !self.windows.is_empty() {
             self.sample_window(now, flow, cwnd, ssthresh);

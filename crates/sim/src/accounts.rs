@@ -30,8 +30,10 @@ impl<O: Observer> PacketAccounts<O> {
     /// A sender has processed an ACK, a timer or data of its application.
     #[inline(always)]
     pub fn shows_sender(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
-        self.observer.on_window(now, flow, sender.cwnd(), sender.ssthresh());
-        self.observer.on_controller(now, flow, sender, options);
+        if self.observer.watches_senders() {
+            self.observer.on_window(now, flow, sender.cwnd(), sender.ssthresh());
+            self.observer.on_controller(now, flow, sender, options);
+        }
     }
 
     /// What an ACK carries beside its header, which it keeps.

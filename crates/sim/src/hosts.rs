@@ -35,6 +35,7 @@ macro_rules! call {
     ($world:ident, $flow:ident, $now:expr) => {
         Call {
             now: $now,
+            until: $now,
             params: &$world.stacks[$flow.stack as usize],
             count_from: $world.warmup,
             rtt_sample: None,
@@ -309,6 +310,7 @@ impl<O: Observer> World<O> {
             if due > now || (due == now && !inclusive) || due == Time::NEVER {
                 return;
             }
+            let until = if inclusive { now + Duration::from_nanos(1) } else { now }.min(flow.application.due());
             let action = (flow.application.due() == due).then(|| flow.application.act());
             match &mut flow.endpoint {
                 Endpoint::Udp(datagrams) => {
@@ -320,7 +322,9 @@ impl<O: Observer> World<O> {
                     }
                 }
                 Endpoint::Tcp(sender) => {
-                    let mut call = call!(self, flow, due);
+                    // Who watches senders sees each segment that the pace lets go.
+                    let until = if self.accounts.observer.watches_senders() { due } else { until };
+                    let mut call = Call { until, ..call!(self, flow, due) };
                     match action {
                         None => sender.on_timer(&mut call),
                         Some(Action::Stop) => sender.stop(),

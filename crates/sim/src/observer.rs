@@ -61,11 +61,17 @@ pub trait Observer {
     fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
         let _ = (now, flow, rtt);
     }
-    /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments.
+    /// Whether [`Observer::on_window`] and [`Observer::on_controller`] are to be called.
+    #[inline]
+    fn watches_senders(&self) -> bool {
+        false
+    }
+    /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments. Only called if
+    /// [`Observer::watches_senders`].
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);
     }
-    /// The same sender, for what its congestion controller keeps besides.
+    /// The same sender, for what its congestion controller keeps besides. Only called if [`Observer::watches_senders`].
     fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let _ = (now, flow, sender, options);
     }

@@ -5,6 +5,7 @@ mod conformance;
 mod elision;
 mod lookahead;
 mod network_by_hand;
+mod paced;
 mod queues;
 mod reading;
 mod receiver_window;

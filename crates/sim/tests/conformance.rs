@@ -167,6 +167,10 @@ impl Observer for Timeline {
         }
     }
 
+    fn watches_senders(&self) -> bool {
+        true
+    }
+
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
         let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{}", (ssthresh * 100.0).round() / 100.0) };
         let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");

@@ -223,7 +223,7 @@ fn sampled(config: WorldConfig<'_>) -> World {
 }
 
 /// Everything that a world measured, as text.
-pub fn measured(mut world: World) -> Result<Vec<String>, String> {
+pub fn measured<O: Observer>(mut world: World<O>) -> Result<Vec<String>, String> {
     let audit = world.finish()?;
     let mut said = vec![format!("fingerprint {:016x} {audit:?}", world.fingerprint())];
     said.extend(world.flows().map(|flow| format!("{flow:?}")));

@@ -29,6 +29,10 @@ impl Observer for Watch {
         self.0.borrow().watches_hosts()
     }
 
+    fn watches_senders(&self) -> bool {
+        self.0.borrow().watches_senders()
+    }
+
     pass_on! {
         on_flow(flow: u32, entry: u32, reversed: bool);
         on_arrival(now: Time, link: u32, packet: &Packet, options: &AckOptions);

@@ -14,6 +14,8 @@ pub trait SegmentSink {
 pub struct Call<'a, O> {
     /// The current time.
     pub now: Time,
+    /// Nothing else comes to the sender before this time: what its pace lets go by then may be sent within this call, which is later then.
+    pub until: Time,
     /// The options of this sender's stack.
     pub params: &'a TcpOptions,
     /// Statistics count from here.

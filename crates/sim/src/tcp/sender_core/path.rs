@@ -166,6 +166,14 @@ impl SenderCore {
         false
     }
 
+    /// Waits until pacing lets the next segment go, if nothing else comes to this sender before; says whether it has waited.
+    #[inline]
+    pub fn waits_for_pace<O>(&mut self, call: &mut Call<O>) -> bool {
+        let Some(path) = self.path.as_mut().filter(|path| path.pace_due < call.until.min(self.timer)) else { return false };
+        call.now = std::mem::replace(&mut path.pace_due, Time::NEVER);
+        true
+    }
+
     /// A quantum of segments begins to leave.
     #[cold]
     fn start_quantum<O>(&mut self, call: &Call<O>) {

@@ -39,18 +39,23 @@ impl RackTlp {
             return;
         }
         let room = (sender.cwnd() as u32).saturating_sub(self.sent.in_flight());
-        let restarts = self.sent.packets_out() == 0 || self.pending == Pending::Probe;
-        let (end, mut sent) = (sender.window_end(call.params), 0);
-        while sent < room
-            && let Some(next) = sender.next_segment(end, call.params)
-            && !sender.pacing_waits(call)
-        {
-            self.send_next(next, sender, call);
-            sent += 1;
-        }
-        self.after_sending(sent, sent == room, sender);
-        if sent > 0 && !self.schedule_probe(sender, false, call) && restarts {
-            self.rearm_timeout(sender, call);
+        let (end, first, mut sent) = (sender.window_end(call.params), self.sent.packets_out() == 0, 0);
+        loop {
+            let (before, restarts) = (sent, first || self.pending == Pending::Probe);
+            while sent < room
+                && let Some(next) = sender.next_segment(end, call.params)
+                && !sender.pacing_waits(call)
+            {
+                self.send_next(next, sender, call);
+                sent += 1;
+            }
+            if sent > before && !self.schedule_probe(sender, false, call) && restarts {
+                self.rearm_timeout(sender, call);
+            }
+            // Lost segments go before, and where nothing was outstanding the controller may have another window now.
+            if first || self.sent.has_waiting() || !sender.waits_for_pace(call) {
+                return self.after_sending(sent, sent == room, sender);
+            }
         }
     }
 
