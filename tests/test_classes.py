@@ -256,3 +256,40 @@ def test_several_seeds_show_a_column_for_each_class_of_a_link(monkeypatch):
     assert rows["utilization"][1:] == ["–", "–", "–", "%"]
     link, *classes = (float(cell.split(" ± ")[0]) for cell in rows["throughput"][:-1])
     assert sum(classes) == pytest.approx(link, rel=0.01)
+
+
+def filtered(queue_filter):
+    """Four CUBIC flows and a game's datagrams with DSCP 45, which carry no marks, over DualPI2 with this filter."""
+    game = {"kind": "cbr", "rate": "500 kbit/s", "size": "200 B"}
+    flows = [
+        {"name": "bulk", "from": "a", "to": "b", "count": 4, "tcp": {"profile": "linux", "ecn": True}},
+        {"name": "game", "from": "a", "to": "b", "dscp": 45, "traffic": game},
+    ]
+    queue = {"aqm": "dualpi2", "limit": "1000 packets", "ecn": True}
+    if queue_filter:
+        queue["filters"] = [{"match": {"dscp": 45}, "class": queue_filter}]
+    table = {"duration": "12 s", "warmup": "4 s", "links": [{**LINK, "queue": queue}], "flows": flows}
+    record = sj.run(sj.Scenario(table))
+    low, classic = record["links"][0]["queues"]
+    return low, classic, record.value("flows.game/0.dropped")
+
+
+def test_a_filter_puts_datagrams_without_ecn_into_the_low_latency_queue():
+    low, classic, dropped = filtered("low-latency")
+    # 312.5 a second for 8 s. A packet of the other queue takes 1.2 ms to send, and one may be in transit.
+    assert low["arrived"] == pytest.approx(2500, abs=2)
+    assert low["dropped_total"] == dropped == 0
+    assert low["wait_ms"]["max"] < 3 < classic["wait_ms"]["mean"]
+
+
+def test_what_a_filter_takes_for_scalable_and_cannot_be_marked_is_dropped():
+    low, _, dropped = filtered("l4s")
+    assert low["arrived"] == pytest.approx(2500, abs=2)
+    assert low["dropped_total"] == dropped > 25
+    assert low["marked"] == 0
+
+
+def test_without_a_filter_or_with_one_that_says_classic_datagrams_wait_with_classic_packets():
+    without, with_one = filtered(None), filtered("classic")
+    assert without == with_one
+    assert without[0]["arrived"] == 0

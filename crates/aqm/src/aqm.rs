@@ -16,6 +16,8 @@ pub enum ArrivalVerdict {
     DropWithoutEcn,
     /// Drop it, even if it can be marked.
     Drop,
+    /// Drop it, for there is no room: as where the queue has reached its limit.
+    DropForRoom,
     /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).
     DropBoth(u32),
     /// Show the packet that waits at this position (0 is the head) to [`Aqm::on_inspect`], which then decides.

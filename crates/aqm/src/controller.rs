@@ -2,7 +2,9 @@
 
 use crate::algorithms::drop_tail::DropTail;
 use crate::counters::Fate;
-use crate::{AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
+use crate::{
+    AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, DualFilter, HostQueue, PacketView,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Stream};
@@ -73,6 +75,8 @@ pub struct QueueController {
     pub ack_filter: AckFilter,
     /// The DSCP of each group of flows, for a discipline that goes by it.
     pub dscps: Vec<u8>,
+    /// What packets a dual queue knows by other fields than ECN.
+    pub filters: Vec<DualFilter>,
     /// What happened so far.
     pub counters: Counters,
     /// A queue of the host that takes the place of the algorithm and the limit.
@@ -93,6 +97,7 @@ impl QueueController {
             ecn,
             ack_filter: AckFilter::None,
             dscps: Vec::new(),
+            filters: Vec::new(),
             counters: Counters::default(),
             host: None,
             random,
@@ -189,11 +194,16 @@ impl QueueController {
     fn apply_arrival(&mut self, verdict: ArrivalVerdict, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
         // As in Linux's sch_choke, a packet drawn from the queue is dropped even if the arriving one finds the queue full.
         if self.is_full(arrival.size, backlog) && !matches!(verdict, ArrivalVerdict::DropBoth(_) | ArrivalVerdict::Inspect(_)) {
-            self.aqm.on_overflow();
-            self.counters.count_drop(arrival.size, DropReason::Tail);
-            return ArrivalDecision::Drop(DropReason::Tail);
+            return self.drop_for_room(arrival.size);
         }
         self.apply_arrival_with_room(verdict, arrival.size, can_mark)
+    }
+
+    /// A packet of `size` bytes is lost because there is no room for it.
+    fn drop_for_room(&mut self, size: u32) -> ArrivalDecision {
+        self.aqm.on_overflow();
+        self.counters.count_drop(size, DropReason::Tail);
+        ArrivalDecision::Drop(DropReason::Tail)
     }
 
     /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
@@ -216,6 +226,7 @@ impl QueueController {
                 self.counters.count_drop(size, DropReason::Forced);
                 ArrivalDecision::Drop(DropReason::Forced)
             }
+            ArrivalVerdict::DropForRoom => self.drop_for_room(size),
             ArrivalVerdict::Inspect(position) => ArrivalDecision::Inspect(position),
             ArrivalVerdict::DropBoth(position) => {
                 self.counters.count_drop(size, DropReason::Early);

@@ -1,8 +1,11 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
+use crate::classifier::{Classifier, Rule};
 use crate::counters::Fate;
-use crate::{DropReason, Ecn, Packet, Subqueue};
+use crate::{DropReason, DualClass, Ecn, Packet, Subqueue};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use sojourn_units::Time;
 
 /// How two queues share a link.
@@ -22,7 +25,7 @@ impl DualQueuing {
     /// Packets of scalable senders, ECT(1) and CE, are in the low-latency queue (rfc9331#5.1).
     pub const L4S: u8 = 1;
 
-    /// Whether a packet with this ECN field belongs to the low-latency queue.
+    /// Whether a packet with this ECN field belongs to the low-latency queue, whatever filters say.
     #[inline]
     pub fn is_l4s(&self, ecn: Ecn) -> bool {
         ecn.bits() & self.ecn_mask != 0
@@ -30,6 +33,55 @@ impl DualQueuing {
 
     /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
     pub const NAMES: [&str; 2] = ["low-latency", "classic"];
+}
+
+/// A filter of a dual queue: what it takes, and what for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DualFilter {
+    /// The packets that it takes.
+    pub rule: Rule,
+    /// What they are taken for.
+    pub class: DualClass,
+}
+
+/// How packets get to a discipline and into its queues.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Classification {
+    /// The packets of its class, if it is that of a class.
+    pub rule: Rule,
+    /// The filters of its dual queue: the first that takes a packet counts.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub filters: Vec<DualFilter>,
+}
+
+/// Filters at work.
+#[derive(Clone, Debug)]
+struct Filters {
+    /// Says which filter takes a packet, or the number behind the last one.
+    classifier: Classifier,
+    /// What packets of each filter are taken for, and those that none takes.
+    classes: Vec<DualClass>,
+}
+
+impl Filters {
+    fn new(filters: Vec<DualFilter>) -> Self {
+        let classes = filters.iter().map(|filter| filter.class).chain([DualClass::Classic]).collect();
+        let rules = filters.into_iter().map(|filter| filter.rule).chain([Rule::default()]).collect();
+        Filters { classifier: Classifier::new(rules), classes }
+    }
+
+    /// What a packet of the low-latency queue is taken for as it leaves.
+    #[cold]
+    fn class_of_held(&self, packet: &impl Packet, queuing: DualQueuing) -> DualClass {
+        if queuing.is_l4s(packet.ecn()) { DualClass::L4s } else { self.class_of(packet.place(), packet.ecn()) }
+    }
+
+    #[cold]
+    fn class_of(&self, place: u32, ecn: Ecn) -> DualClass {
+        self.classes[self.classifier.class_of(place, ecn)]
+    }
 }
 
 /// The length of the low-latency queue in packets, as one leaves it.
@@ -64,6 +116,7 @@ impl<P: Packet> Queue<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct DualQueues<P> {
     queuing: DualQueuing,
+    filters: Option<Box<Filters>>,
     low_latency: Queue<P>,
     /// How many packets each of those found there as it arrived, where the law is told of them.
     found: VecDeque<u32>,
@@ -79,11 +132,12 @@ pub(crate) struct DualQueues<P> {
 }
 
 impl<P: Packet> DualQueues<P> {
-    pub fn new(queuing: DualQueuing) -> Self {
+    pub fn new(queuing: DualQueuing, filters: Vec<DualFilter>) -> Self {
         let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
         let (low_latency, classic) = (empty(), empty());
         let mut queues = DualQueues {
             queuing,
+            filters: (!filters.is_empty()).then(|| Box::new(Filters::new(filters))),
             low_latency,
             found: VecDeque::new(),
             classic,
@@ -152,10 +206,34 @@ impl<P: Packet> DualQueues<P> {
         counters.count(size, fate);
     }
 
-    /// Whether a packet with this ECN field belongs to the low-latency queue.
+    /// What a packet at this place of its route, with this ECN field, is taken for: filters are asked about packets that the ECN field leaves
+    /// to the classic queue (Linux `dualpi2_skb_classify`).
     #[inline]
-    pub fn is_l4s(&self, ecn: Ecn) -> bool {
-        self.queuing.is_l4s(ecn)
+    pub fn class_of(&self, place: u32, ecn: Ecn) -> DualClass {
+        match &self.filters {
+            _ if self.queuing.is_l4s(ecn) => DualClass::L4s,
+            None => DualClass::Classic,
+            Some(filters) => filters.class_of(place, ecn),
+        }
+    }
+
+    /// Whether an arriving packet joins the low-latency queue.
+    #[inline]
+    pub fn is_low_latency(&self, packet: &P) -> bool {
+        let filtered = |filters: &Filters| filters.class_of(packet.place(), packet.ecn()) != DualClass::Classic;
+        self.queuing.is_l4s(packet.ecn()) || self.filters.as_deref().is_some_and(filtered)
+    }
+
+    /// Whether it has filters.
+    pub fn has_filters(&self) -> bool {
+        self.filters.is_some()
+    }
+
+    /// Packets of flows of this group come to the link at this place of their route.
+    pub fn add_place(&mut self, place: u32, group: u32) {
+        if let Some(filters) = &mut self.filters {
+            filters.classifier.add_place(place, group);
+        }
     }
 
     /// Adds a packet to the queue of its kind as it arrived (rfc9332#A.1): the mark that this queue has set does not count.
@@ -192,8 +270,9 @@ impl<P: Packet> DualQueues<P> {
         queue.did.drops_of_earlier += u64::from(is_earlier);
     }
 
-    /// The next packet, the time of its arrival, and whether it was in the low-latency queue. [`DualQueues::leave`] must follow.
-    pub fn pop(&mut self) -> Option<(Time, P, bool)> {
+    /// The next packet, the time of its arrival, and what it is taken for. [`DualQueues::leave`] must follow.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(Time, P, DualClass)> {
         let (low_latency, classic) = (!self.low_latency.waiting.is_empty(), !self.classic.waiting.is_empty());
         let both = low_latency && classic;
         self.last_is_l4s = low_latency && !(both && self.credit > 0);
@@ -202,8 +281,14 @@ impl<P: Packet> DualQueues<P> {
         if !low_latency && !classic {
             self.reset_credit();
         }
-        let is_l4s = self.last_is_l4s;
-        self.queue(is_l4s).pop().map(|(since, packet)| (since, packet, is_l4s))
+        let (since, packet) = self.queue(self.last_is_l4s).pop()?;
+        // The mark that this queue has set does not make a packet scalable, and one that gets no signals has none.
+        let class = match &self.filters {
+            _ if !self.last_is_l4s => DualClass::Classic,
+            None => DualClass::L4s,
+            Some(filters) => filters.class_of_held(&packet, self.queuing),
+        };
+        Some((since, packet, class))
     }
 
     /// The length of the low-latency queue, where the law is told of it and the packet that was taken last came from there.
@@ -250,9 +335,9 @@ mod tests {
     /// Which of the next `count` packets are of the low-latency queue.
     fn served(queues: &mut DualQueues<u32>, count: usize) -> Vec<bool> {
         let next = |_| {
-            let (_, size, is_l4s) = queues.pop()?;
+            let (_, size, class) = queues.pop()?;
             queues.leave(size, Fate::Passed, false);
-            Some(is_l4s)
+            Some(class == DualClass::L4s)
         };
         (0..count).map_while(next).collect()
     }
@@ -260,7 +345,7 @@ mod tests {
     #[test]
     fn while_packets_wait_in_both_the_classic_queue_has_its_share_of_the_bytes() {
         for (share, size) in [(10, 1000), (10, 250), (50, 1000), (0, 1000)] {
-            let mut queues = DualQueues::new(queuing(share));
+            let mut queues = DualQueues::new(queuing(share), Vec::new());
             (0..1000).for_each(|_| queues.push(Time::ZERO, 1000, true));
             (0..4000).for_each(|_| queues.push(Time::ZERO, size, false));
             let order = served(&mut queues, 500);
@@ -273,7 +358,7 @@ mod tests {
 
     #[test]
     fn each_queue_has_all_of_the_link_while_the_other_is_empty_and_owes_nothing_for_it() {
-        let mut queues = DualQueues::new(queuing(10));
+        let mut queues = DualQueues::new(queuing(10), Vec::new());
         (0..50).for_each(|_| queues.push(Time::ZERO, 1000, false));
         assert_eq!(served(&mut queues, 40), [false; 40]);
         (0..5).for_each(|_| queues.push(Time::ZERO, 1000, true));
@@ -283,7 +368,7 @@ mod tests {
 
     #[test]
     fn the_oldest_packet_is_that_of_both_heads() {
-        let mut queues = DualQueues::new(queuing(10));
+        let mut queues = DualQueues::new(queuing(10), Vec::new());
         assert_eq!(queues.oldest(), None);
         queues.push(Time::from_nanos(5), 1, true);
         queues.push(Time::from_nanos(7), 1, false);
@@ -294,7 +379,7 @@ mod tests {
 
     #[test]
     fn the_law_is_told_what_a_packet_of_the_low_latency_queue_found_and_leaves_behind() {
-        let mut queues = DualQueues::new(queuing(10));
+        let mut queues = DualQueues::new(queuing(10), Vec::new());
         (0..4).for_each(|_| queues.push(Time::ZERO, 1, true));
         queues.push(Time::ZERO, 1, false);
         // An ACK filter takes the second one.
@@ -306,7 +391,10 @@ mod tests {
 
     #[test]
     fn a_mask_of_the_ecn_field_says_whose_packets_are_in_the_low_latency_queue() {
-        let members = |ecn_mask| Ecn::ALL.map(|ecn| DualQueuing { ecn_mask, ..queuing(10) }.is_l4s(ecn));
+        let members = |ecn_mask| {
+            let queues: DualQueues<u32> = DualQueues::new(DualQueuing { ecn_mask, ..queuing(10) }, Vec::new());
+            Ecn::ALL.map(|ecn| queues.class_of(0, ecn) == DualClass::L4s)
+        };
         // Not-ECT, ECT(0), ECT(1), CE.
         assert_eq!(members(DualQueuing::L4S), [false, false, true, true]);
         assert_eq!(members(3), [false, true, true, true]);
@@ -314,7 +402,7 @@ mod tests {
 
     #[test]
     fn each_queue_counts_what_came_to_it_and_what_became_of_it() {
-        let mut queues = DualQueues::new(queuing(10));
+        let mut queues = DualQueues::new(queuing(10), Vec::new());
         for (is_l4s, size, fate) in [
             (true, 100, Fate::Passed),
             (true, 200, Fate::Dropped(DropReason::Tail)),

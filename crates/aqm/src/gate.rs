@@ -204,7 +204,15 @@ mod tests {
     use sojourn_units::Time;
 
     fn signals(gate: &mut impl Gate, p: Probability, size: u32, random: &mut Stream) -> bool {
-        let packet = PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+        let packet = PacketView {
+            now: Time::ZERO,
+            size,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         let backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };
         gate.signals(&Candidate { probability: p, packet: &packet, backlog: &backlog }, random)
     }

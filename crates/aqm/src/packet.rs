@@ -32,16 +32,25 @@ impl Ecn {
         }
     }
 
-    /// The field before a mark: a classic sender's.
-    pub(crate) fn unmarked(self) -> Ecn {
-        if self == Ecn::Ce { Ecn::Ect0 } else { self }
-    }
-
     /// Whether a queue takes the sender for a scalable one: ECT(1) or CE (rfc9331#5.1).
     #[inline]
     pub fn is_l4s(self) -> bool {
         matches!(self, Ecn::Ect1 | Ecn::Ce)
     }
+}
+
+/// What a dual queue takes a packet for (Linux `dualpi2_classification_results`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum DualClass {
+    /// A classic sender's: it waits in the classic queue.
+    #[default]
+    Classic,
+    /// A scalable sender's: it waits in the low-latency queue and gets its signals, drops where it can't be marked.
+    L4s,
+    /// It waits in the low-latency queue, without signals.
+    LowLatency,
 }
 
 /// What a queue must know of a packet.
@@ -110,6 +119,8 @@ pub struct PacketView {
     pub has_data: bool,
     /// Its ECN field. A queue that does not hold its packets says that it can't carry a mark.
     pub ecn: Ecn,
+    /// What a dual queue takes it for; classic where there is none.
+    pub class: DualClass,
 }
 
 impl PacketView {
@@ -117,7 +128,7 @@ impl PacketView {
     #[inline]
     pub fn of(now: Time, packet: &impl Packet) -> Self {
         let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
-        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn() }
+        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn(), class: DualClass::Classic }
     }
 }
 

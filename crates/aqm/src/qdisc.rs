@@ -6,7 +6,7 @@ mod classes;
 mod host;
 mod subqueues;
 
-pub use classes::{ClassConfig, Rule, Shares};
+pub use classes::{ClassConfig, Shares};
 
 use crate::cake_queues::CakeQueues;
 use crate::controller::NO_LIMIT;
@@ -15,7 +15,7 @@ use crate::dual_queue::DualQueues;
 use crate::host_queue::Held;
 use crate::scheduler::FlowQueues;
 use crate::{
-    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Ecn, FlowQueuing, Packet, PacketView,
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, Packet, PacketView,
     QueueController,
 };
 use acks::Useless;
@@ -137,7 +137,7 @@ impl<P: Packet> Qdisc<P> {
         let waiting = match (controller.host.take(), needs.flow_queues.or(flow_queues)) {
             (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
             (None, None) => match (needs.dual_queue, needs.cake) {
-                (Some(queuing), _) => Waiting::Dual(Box::new(DualQueues::new(queuing))),
+                (Some(queuing), _) => Waiting::Dual(Box::new(DualQueues::new(queuing, take(&mut controller.filters)))),
                 (None, Some(queuing)) => {
                     let queues = CakeQueues::new(queuing, take(&mut controller.dscps));
                     Waiting::Cake(Box::new(queues), replace(&mut controller.limit, NO_LIMIT))
@@ -203,7 +203,11 @@ impl<P: Packet> Qdisc<P> {
 
     /// Whether it goes by the groups of flows ([`Qdisc::add_place`]).
     pub fn knows_groups(&self) -> bool {
-        matches!(self.waiting, Waiting::Classes(_) | Waiting::Cake(..))
+        match &self.waiting {
+            Waiting::Classes(_) | Waiting::Cake(..) => true,
+            Waiting::Dual(queues) => queues.has_filters(),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => false,
+        }
     }
 
     /// Packets of flows of this group come to the link at this place of their route: what classes go by.
@@ -211,7 +215,8 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Classes(classes) => classes.add_place(place, group),
             Waiting::Cake(queues, _) => queues.add_place(place, group),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => {}
+            Waiting::Dual(queues) => queues.add_place(place, group),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => {}
         }
     }
 
@@ -304,7 +309,7 @@ impl<P: Packet> Qdisc<P> {
         let decision = if admits { ArrivalDecision::Enqueue } else { self.decide_arrival(now, &packet, &backlog) };
         let mut is_l4s = false;
         if let Waiting::Dual(queues) = &mut self.waiting {
-            is_l4s = queues.is_l4s(packet.ecn());
+            is_l4s = queues.is_low_latency(&packet);
             queues.count_arrival(is_l4s, size, decision.fate());
         }
         match decision {
@@ -336,7 +341,10 @@ impl<P: Packet> Qdisc<P> {
     /// Asks the algorithm about an arriving packet.
     #[inline(never)]
     fn decide_arrival(&mut self, now: Time, packet: &P, backlog: &Backlog) -> ArrivalDecision {
-        let (arrival, can_mark) = (PacketView::of(now, packet), packet.can_mark());
+        let (mut arrival, can_mark) = (PacketView::of(now, packet), packet.can_mark());
+        if let Waiting::Dual(queues) = &self.waiting {
+            arrival.class = queues.class_of(packet.place(), packet.ecn());
+        }
         let mut decision = self.controller.decide_arrival(&arrival, can_mark, backlog);
         while let ArrivalDecision::Inspect(position) = decision {
             decision = self.inspect(position, &arrival, can_mark, backlog);
@@ -403,13 +411,12 @@ impl<P: Packet> Qdisc<P> {
                 (since, packet)
             }
             Waiting::Dual(queues) => {
-                let (since, packet, is_l4s) = queues.pop()?;
+                let (since, packet, class) = queues.pop()?;
                 if let Some(length) = queues.take_length() {
                     aqm.on_low_latency(length);
                 }
                 departure = PacketView::of(now, &packet);
-                // The mark that this queue has set does not make a packet scalable.
-                departure.ecn = if is_l4s { Ecn::Ect1 } else { departure.ecn.unmarked() };
+                departure.class = class;
                 (backlog, queue) = (held.without(departure.size), 0);
                 (since, packet)
             }

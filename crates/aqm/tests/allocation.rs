@@ -30,6 +30,7 @@ fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
             rtt_hint_ms: (step * 7 % 900) as u16,
             has_data: true,
             ecn: sojourn_aqm::Ecn::NotEct,
+            class: sojourn_aqm::DualClass::Classic,
         };
         let mut decision = controller.decide_arrival(&arrival, step % 2 == 0, &backlog);
         for _ in 0..20 {

@@ -105,10 +105,8 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
     check_laws(link, &known).map_err(|error| Error::Build(error.to_string()))?;
     let mut aqms = Vec::new();
     if let (Some(queue), Some(rate)) = (&link.queue, link.rate) {
-        let mut classes = queue.classes.iter().flat_map(|classes| &classes.classes);
-        for queue in queue.disciplines() {
-            let matches = classes.next().and_then(|class| class.options.matches.as_ref());
-            aqms.push((aqm(plan, link, queue, rate, laws)?, plan.rule(matches)));
+        for (queue, packets) in queue.disciplines().zip(plan.classifications(queue)) {
+            aqms.push((aqm(plan, link, queue, rate, laws)?, packets));
         }
     }
     let mut config = LinkConfig::planned(link.clone(), aqms, plan.seed);

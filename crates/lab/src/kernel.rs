@@ -6,7 +6,7 @@ use crate::capture::{Capture, KernelHosts};
 use crate::recorder::{Cause, Recorder, Signal};
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
-use sojourn_aqm::AckFilter;
+use sojourn_aqm::{AckFilter, Classification};
 use sojourn_cc::CcConfig;
 use sojourn_link::{ImpairmentKind, kinds::tcp_option::Action};
 use sojourn_linux::{
@@ -65,8 +65,8 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     let (mut traces, mut classes) = (Vec::new(), Vec::new());
     for (number, link) in (0u32..).zip(&plan.links) {
         traces.extend(link.trace.as_ref().map(|trace| WrittenTrace::of(number, &trace.rows)));
-        if let Some(of_link) = link.queue.as_ref().and_then(|queue| queue.classes.as_ref()) {
-            let rules = of_link.classes.iter().map(|class| plan.rule(class.options.matches.as_ref())).collect();
+        let rules = link.queue.as_ref().map(|queue| plan.classifications(queue)).unwrap_or_default();
+        if rules.iter().any(|packets| *packets != Classification::default()) {
             classes.push(ClassRules { link: number, rules });
         }
     }

@@ -1,6 +1,6 @@
 //! What a kernel is told of a scenario, and the record of its log. The kernel here is a few lines that send what they like.
 
-use sojourn_aqm::Rule;
+use sojourn_aqm::{DualClass, DualFilter, Ecn, Rule};
 use sojourn_capture::wire::{self, Endpoint, Ip, Tcp};
 use sojourn_lab::{CapturePoints, Logs, Outcome, replay_captured, wiring};
 use sojourn_link::trace::{Builder, Row, Service};
@@ -132,7 +132,12 @@ fn classes_traces_and_requests_are_what_the_kernel_is_told() {
     let of = |text: &str| Wiring::from_toml(&wiring(&plan(text)).unwrap().to_toml().unwrap()).unwrap();
     let classes = "queue = { scheduler = \"strict\", classes = [{ match = { group = \"f\" } }, {}] }";
     let told = of(&SCENARIO.replace("queue = { limit = \"10 packets\" }", classes));
-    assert_eq!(told.classes[0].rules, [Rule { groups: Some(vec![0]), ecn: None }, Rule::default()]);
+    let rules: Vec<&Rule> = told.classes[0].rules.iter().map(|packets| &packets.rule).collect();
+    assert_eq!(rules, [&Rule { groups: Some(vec![0]), ecn: None }, &Rule::default()]);
+    let filters = "queue = { aqm = \"dualpi2\", filters = [{ match = { ecn = \"not-ect\" }, class = \"low-latency\" }] }";
+    let told = of(&SCENARIO.replace("queue = { limit = \"10 packets\" }", filters));
+    let rule = Rule { groups: None, ecn: Some(vec![Ecn::NotEct]) };
+    assert_eq!(told.classes[0].rules[0].filters, [DualFilter { rule, class: DualClass::LowLatency }]);
     let told = of(&SCENARIO.replace("[[flows]]", "[[flows]]\ntraffic = { kind = \"web\", page_gap = \"1 s\", object_gap = \"10 ms\", object_mean = 10, object_shape = 1.2, request = \"300 B\" }"));
     let guest = Guest::new(told.to_toml().unwrap().as_bytes(), &mut |_| unreachable!("a queue of a kernel")).unwrap();
     assert_eq!((guest.flow(0).requests, guest.flow(0).session), (1, 1));

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Counters, DropReason, Packet as _, Qdisc, Rule};
+use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Classification, Counters, DropReason, Packet as _, Qdisc};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -82,7 +82,7 @@ impl Discipline {
             toml::from_str(text).map_err(|error| error.message().to_string())?;
         let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
         let link = Link { name: link, rate: Some(rate), delay, queue: Some(Arc::new(queue)), ..Link::default() };
-        let mut controller = LinkConfig::planned(link, vec![(aqm, Rule::default())], seed).controller;
+        let mut controller = LinkConfig::planned(link, vec![(aqm, Classification::default())], seed).controller;
         if controller.aqm.needs().cake.is_some() {
             controller.dscps = dscps;
         }

@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{AqmConfig, Rule};
+use sojourn_aqm::{AqmConfig, Classification};
 use sojourn_cc::CcConfig;
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Builder, Row, Service};
@@ -39,7 +39,7 @@ pub struct Wiring {
     /// Their traces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<WrittenTrace>,
-    /// The packets that their classes take.
+    /// The packets that their classes and filters take.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassRules>,
     /// The flows.
@@ -81,14 +81,14 @@ impl WrittenTrace {
     }
 }
 
-/// The packets that the classes of a link take.
+/// The packets that the disciplines of a link take.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassRules {
     /// The number of the link.
     pub link: u32,
-    /// Of each class, in order.
-    pub rules: Vec<Rule>,
+    /// Of each discipline, in order.
+    pub rules: Vec<Classification>,
 }
 
 /// A source and where it sends.
@@ -188,8 +188,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// The packets that the classes of a link take, in order; none where there are no classes.
-    pub(crate) fn rules_of(&self, link: u32) -> &[Rule] {
+    /// The packets that the disciplines of a link take, in order; none where it has neither classes nor filters.
+    pub(crate) fn rules_of(&self, link: u32) -> &[Classification] {
         self.classes.iter().find(|classes| classes.link == link).map_or(&[], |classes| &classes.rules)
     }
 

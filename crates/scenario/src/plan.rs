@@ -3,11 +3,13 @@
 use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
 use crate::written::{Access, PathChoice};
-use sojourn_aqm::Rule;
+use sojourn_aqm::{Classification, DualFilter, Rule};
 pub use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{AccessLink, Link};
 use sojourn_spec::paths::Paths;
+use sojourn_spec::queue::Queue;
 use sojourn_spec::queue::classes::{Dscp, Match};
+use sojourn_spec::queue::filters::Filter;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Amount, Stream, Time};
 use std::borrow::Cow;
@@ -96,8 +98,19 @@ impl Plan {
         link.named(format!("{owner}:{side}{}", if is_back { ":back" } else { "" }))
     }
 
-    /// The packets that a class takes, by the groups of this plan.
-    pub fn rule(&self, matches: Option<&Match>) -> Rule {
+    /// The packets that each discipline of a queue takes, in order, by the groups of this plan.
+    pub fn classifications(&self, queue: &Queue) -> Vec<Classification> {
+        let mut classes = queue.classes.iter().flat_map(|scheduler| &scheduler.classes);
+        let of_filter = |filter: &Filter| DualFilter { rule: self.rule(Some(&filter.matches)), class: filter.class };
+        let classification = |queue: &Queue| Classification {
+            rule: self.rule(classes.next().and_then(|class| class.options.matches.as_ref())),
+            filters: queue.options.filters.iter().map(of_filter).collect(),
+        };
+        queue.disciplines().map(classification).collect()
+    }
+
+    /// The packets that a class or a filter takes, by the groups of this plan.
+    fn rule(&self, matches: Option<&Match>) -> Rule {
         let Some(Match { group, dscp, port, ecn }) = matches else { return Rule::default() };
         let takes = |of: &Group| {
             let own_port = port.is_empty() || of.port.is_some_and(|number| port.takes(&number));

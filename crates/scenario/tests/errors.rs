@@ -383,3 +383,30 @@ fn a_file_of_another_kind_is_named() {
     assert_eq!(sweep(BASE), "x.toml: expected a sweep with `scenario` and `axes`, got a scenario: `sojourn run x.toml` runs it");
     assert_eq!(sweep("scenario = \"a.toml\"\n[axis]\n").split(": ").next(), Some("x.toml:2:2"));
 }
+
+#[test]
+fn filters_of_queues_that_have_none_and_of_groups_that_nobody_knows() {
+    let old = "queue = { aqm = \"droptail\", limit = \"100 packets\" }";
+    let says = |aqm: &str, filter: &str, expected: &str| {
+        let message = message(old, &format!("queue = {{ aqm = \"{aqm}\", filters = [{filter}] }}"));
+        assert!(message.ends_with(expected), "{message}\ninstead of {expected}");
+    };
+    let any = "{ match = { dscp = 45 }, class = \"low-latency\" }";
+    says("pi2", any, "links.up.queue.filters: expected them with a dual queue: dualpi2 or dualq, got filters with pi2");
+    says(
+        "dualpi2",
+        "{ match = {}, class = \"l4s\" }",
+        "filters[0].match: expected a group, a dscp, a port or an ecn codepoint, got none of them",
+    );
+    says(
+        "dualpi2",
+        "{ match = { group = \"ftq\" }, class = \"l4s\" }",
+        "match.group: expected one of ftp, got \"ftq\"; did you mean \"ftp\"?",
+    );
+    says("dualpi2", "{ match = { group = \"ftp\" } }", "links.up.queue.filters[0]: expected a key `class`, got none");
+    says("dualpi2", &[any; 65].join(", "), "links.up.queue.filters: expected at most 64 filters, got 65");
+    let class = format!("queue = {{ scheduler = \"strict\", classes = [{{ filters = [{any}] }}] }}");
+    assert!(message(old, &class).contains("links.up.queue.classes[0].filters: expected them with a dual queue"));
+    let text = BASE.replace(old, &format!("queue = {{ aqm = \"dualq\", filters = [{any}] }}"));
+    Document::from_toml("x.toml", &text).unwrap().check().unwrap();
+}

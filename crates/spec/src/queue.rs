@@ -1,14 +1,16 @@
 //! A queue: its discipline, its limit, whether it marks, and where its discipline learns of round-trip times.
 
 pub mod classes;
+pub mod filters;
 
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use classes::{Class, Scheduler};
+use filters::Filter;
 use sojourn_aqm::algorithms::linux::Linux;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualQueuing, Link, ParamError, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualFilter, DualQueuing, Link, ParamError, QueueController};
 use sojourn_units::{Amount, Duration, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
@@ -23,7 +25,7 @@ pub struct Queue {
 }
 
 /// What every queue has, whatever its discipline.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueOptions {
@@ -36,20 +38,25 @@ pub struct QueueOptions {
     /// Which waiting ACKs are dropped when a newer one makes them useless: "none" (default), "filter" or "aggressive"
     /// (`ack-filter` and `ack-filter-aggressive` of tc-cake).
     pub ack_filter: AckFilter,
+    /// Filters of a dual queue (`dualpi2`, `dualq`), at most 64: the first that takes a packet says what it is taken for. Packets whose ECN
+    /// field puts them into the low-latency queue are not asked about (Linux `tc filter`). Default: none.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub filters: Vec<Filter>,
 }
 
 impl QueueOptions {
-    /// The controller of a queue with these options.
-    pub fn controller(&self, aqm: AnyAqm, random: Stream) -> QueueController {
+    /// The controller of a queue with these options, whose filters are `filters`.
+    pub fn controller(&self, aqm: AnyAqm, filters: Vec<DualFilter>, random: Stream) -> QueueController {
         let mut controller = QueueController::new(aqm, self.limit, self.ecn, random);
         controller.ack_filter = self.ack_filter;
+        controller.filters = filters;
         controller
     }
 }
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default(), ack_filter: AckFilter::None }
+        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default(), ack_filter: AckFilter::None, filters: Vec::new() }
     }
 }
 
@@ -145,6 +152,7 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
         Queue { classes: Some(_), .. } => Some("classes"),
         Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),
         Queue { options: QueueOptions { hints: Hints::Router, .. }, .. } => Some("hints from the router"),
+        Queue { options: QueueOptions { filters, .. }, .. } if !filters.is_empty() => Some("filters"),
         _ => None,
     };
     refused.map_or(Ok(queue), |got| Err(wrong(got)))
@@ -199,7 +207,7 @@ mod reading {
     use toml::Table;
 
     /// The keys of [`QueueOptions`], which stand in the same table as the discipline's parameters.
-    const OPTIONS: &[&str] = &["limit", "ecn", "hints", "ack_filter"];
+    const OPTIONS: &[&str] = &["limit", "ecn", "hints", "ack_filter", "filters"];
 
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -237,7 +245,8 @@ mod reading {
 
         #[test]
         fn the_keys_split_off_are_those_of_the_options() {
-            let table = toml::Table::try_from(QueueOptions::default()).unwrap();
+            let filters = alloc::vec![super::super::Filter::default()];
+            let table = toml::Table::try_from(QueueOptions { filters, ..QueueOptions::default() }).unwrap();
             assert_eq!(table.len(), OPTIONS.len());
             assert!(OPTIONS.iter().all(|key| table.contains_key(*key)));
         }

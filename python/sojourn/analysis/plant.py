@@ -199,7 +199,7 @@ def latest_start(managed: Managed) -> float:
     return max((float(np.max(_values(group["start"], int(group["count"]), seconds))) for group in groups), default=0.0)
 
 
-_NOT_OF_THE_LAW = ("limit", "ecn", "hints", "ack_filter")
+_NOT_OF_THE_LAW = ("limit", "ecn", "hints", "ack_filter", "filters")
 
 
 def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:

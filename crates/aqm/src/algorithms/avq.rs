@@ -118,7 +118,15 @@ mod tests {
         let (mut now, mut signals) = (avq.last, 0);
         for i in 0..count {
             now += gap;
-            let arrival = PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+            let arrival = PacketView {
+                now,
+                size: 1000,
+                flow: 0,
+                rtt_hint_ms: 0,
+                has_data: true,
+                ecn: crate::Ecn::NotEct,
+                class: crate::DualClass::Classic,
+            };
             let verdict = avq.on_enqueue(&arrival, &Backlog { packets: 0, bytes: 0, idle_since: None }, &mut random);
             signals += u32::from(i >= count / 2 && verdict == ArrivalVerdict::Signal);
         }

@@ -104,7 +104,15 @@ mod tests {
         let idle_since = idle_ms.map(|ms| Time::ZERO + Duration::from_millis(ms));
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         let now = Time::ZERO + Duration::from_millis(ms);
-        let arrival = PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+        let arrival = PacketView {
+            now,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         blue.on_enqueue(&arrival, &backlog, &mut Stream::named(1, "blue"));
     }
 

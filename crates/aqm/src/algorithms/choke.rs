@@ -141,7 +141,15 @@ mod tests {
     use crate::algorithms::test_link;
 
     fn arrival(flow: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: Time::ZERO,
+            size: 1000,
+            flow,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };

@@ -155,7 +155,15 @@ mod tests {
     use sojourn_units::Time;
 
     fn arrival(flow: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: Time::ZERO,
+            size: 1000,
+            flow,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     fn backlog(packets: u32) -> Backlog {

@@ -226,7 +226,15 @@ mod tests {
     }
 
     fn packet(at: Time) -> PacketView {
-        PacketView { now: at, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: at,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     const QUEUE: Backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };

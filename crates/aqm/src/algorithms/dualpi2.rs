@@ -3,13 +3,12 @@
 //!
 //! The law has a probability p' from the delay of the packet that has waited longest. Classic packets are signaled with p' squared,
 //! scalable ones with p' times the coupling factor, and all of them above a step. A packet belongs to the low-latency queue by
-//! ECT(1) or CE. Where the coupled probability would exceed 1 there is overload: classic packets are dropped, scalable ones too,
+//! ECT(1) or CE, or by a filter of the queue. Where the coupled probability would exceed 1 there is overload: classic packets are dropped, scalable ones too,
 //! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
-//! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0. Not there: filters, and a memory limit of
-//! its own.
+//! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, LowLatency, Needs, PacketView, ParamError};
-use sojourn_units::{Duration, Probability, Stream, Time, range};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError};
+use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The parameters of DualPI2, under the names of `tc dualpi2`.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,6 +43,10 @@ pub struct Params {
     /// The bits of the ECN field of which a packet of the low-latency queue has one, 1 to 3; default 1, ECT(1) and CE; 3 is all
     /// that can be marked (Linux `ecn_mask`).
     pub ecn_mask: u8,
+    /// The most memory that packets of both queues take, from 0 B on: an arriving one for which it does not suffice is lost. Each takes 780 B
+    /// besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no limit; Linux's is twice an Ethernet packet for each
+    /// packet of the queue's `limit`, which packets that are not larger never reach (Linux `memlimit`).
+    pub memory_limit: Bytes,
 }
 
 impl Default for Params {
@@ -61,6 +64,7 @@ impl Default for Params {
             classic_protection: 10,
             drop_early: false,
             ecn_mask: DualQueuing::L4S,
+            memory_limit: Bytes(0),
         }
     }
 }
@@ -95,6 +99,10 @@ impl Params {
 /// No signals while fewer packets than this wait (Linux `must_drop`).
 const FEW_PACKETS: u64 = 2;
 
+/// What a packet takes in memory besides its bytes: a TCP segment takes 832 B besides its payload, and has headers of 52 B (`truesize` in
+/// Linux 7.3).
+const PACKET_MEMORY: u64 = 780;
+
 /// The algorithm and its state.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
@@ -122,21 +130,28 @@ enum Fate {
 impl DualPi2 {
     /// Linux `must_drop`; `backlog_bytes` wait in both queues.
     #[inline(always)]
-    fn fate(&self, is_l4s: bool, backlog_bytes: u64, random: &mut Stream) -> Fate {
+    fn fate(&self, packet: &PacketView, backlog_bytes: u64, random: &mut Stream) -> Fate {
         if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
             return Fate::Pass;
         }
         let coupled = self.root * self.params.coupling_factor;
         let overload = coupled > 1.0;
         let squared = |random: &mut Stream| random.unit() < self.root && random.unit() < self.root;
-        match (is_l4s, overload) {
-            (true, true) if self.params.drop_overload && squared(random) => Fate::Drop,
-            (true, true) => Fate::Signal,
-            (true, false) if random.unit() < coupled => Fate::Signal,
-            (false, true) if squared(random) => Fate::Drop,
-            (false, false) if squared(random) => Fate::Signal,
+        match (packet.class, overload) {
+            (DualClass::L4s, true) if self.params.drop_overload && squared(random) => Fate::Drop,
+            (DualClass::L4s, true) if packet.ecn != Ecn::NotEct => Fate::Signal,
+            (DualClass::L4s, false) if random.unit() < coupled => Fate::Signal,
+            (DualClass::Classic, true) if squared(random) => Fate::Drop,
+            (DualClass::Classic, false) if squared(random) => Fate::Signal,
             _ => Fate::Pass,
         }
+    }
+
+    /// Whether there is no memory for an arriving packet.
+    fn lacks_memory(&self, size: u32, backlog: &Backlog) -> bool {
+        let memory = |packets: u64, bytes: u64| PACKET_MEMORY * packets + bytes;
+        let limit = self.params.memory_limit.0;
+        limit > 0 && backlog.idle_since.is_none() && memory(1 + u64::from(backlog.packets), backlog.bytes + u64::from(size)) > limit
     }
 
     /// Whether a scalable packet that leaves after a wait of `sojourn` is above the step (Linux `do_step_aqm`).
@@ -149,10 +164,13 @@ impl DualPi2 {
 
 impl Aqm for DualPi2 {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        if self.lacks_memory(arrival.size, backlog) {
+            return ArrivalVerdict::DropForRoom;
+        }
         if !self.params.drop_early {
             return ArrivalVerdict::Pass;
         }
-        match self.fate(self.queuing.is_l4s(arrival.ecn), backlog.bytes, random) {
+        match self.fate(arrival, backlog.bytes, random) {
             Fate::Pass => ArrivalVerdict::Pass,
             Fate::Signal => ArrivalVerdict::Signal,
             Fate::Drop => ArrivalVerdict::Drop,
@@ -160,14 +178,14 @@ impl Aqm for DualPi2 {
     }
 
     fn passes_arrivals(&self) -> bool {
-        !self.params.drop_early
+        !self.params.drop_early && self.params.memory_limit == Bytes(0)
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
-        let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.ecn.is_l4s(), backlog.bytes, random) };
+        let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure, backlog.bytes, random) };
         match fate {
             Fate::Drop => DepartureVerdict::Drop,
-            Fate::Pass if departure.ecn.is_l4s() && self.is_above_step(sojourn) => DepartureVerdict::Signal,
+            Fate::Pass if departure.class == DualClass::L4s && self.is_above_step(sojourn) => DepartureVerdict::Signal,
             Fate::Pass => DepartureVerdict::Pass,
             Fate::Signal => DepartureVerdict::Signal,
         }
@@ -213,14 +231,14 @@ impl Aqm for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
     use crate::algorithms::test_link;
 
     const MS: Duration = Duration::from_millis(1);
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
     fn packet(is_l4s: bool) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: if is_l4s { Ecn::Ect1 } else { Ecn::Ect0 } }
+        let (ecn, class) = if is_l4s { (Ecn::Ect1, DualClass::L4s) } else { (Ecn::Ect0, DualClass::Classic) };
+        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn, class }
     }
 
     fn at(root: f64, params: &Params) -> DualPi2 {

@@ -9,7 +9,7 @@
 //! where the coupled probability would exceed 1. A law with a probability for each packet, as FuzzyRTT, has that of the packet.
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
-use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, Needs, PacketView, ParamError};
+use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
@@ -131,7 +131,7 @@ impl DualQ {
     }
 
     /// What an arriving scalable packet gets where `backlog_bytes` wait in both queues.
-    fn couple(&self, backlog_bytes: u64, random: &mut Stream) -> ArrivalVerdict {
+    fn couple(&self, backlog_bytes: u64, ecn: Ecn, random: &mut Stream) -> ArrivalVerdict {
         if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
             return ArrivalVerdict::Pass;
         }
@@ -139,6 +139,8 @@ impl DualQ {
         let coupled = self.coupling_factor * libm::sqrt(probability);
         match coupled > 1.0 {
             true if self.drop_overload && random.unit() < probability => ArrivalVerdict::Drop,
+            // What filters found may not be markable: then only the square drops it (Linux `dualpi2_scalable_marking`).
+            true if ecn == Ecn::NotEct => ArrivalVerdict::Pass,
             true => ArrivalVerdict::Signal,
             false if random.unit() < coupled => ArrivalVerdict::Signal,
             false => ArrivalVerdict::Pass,
@@ -149,18 +151,20 @@ impl DualQ {
 impl Aqm for DualQ {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         let verdict = self.base.on_enqueue(arrival, backlog, random);
-        if arrival.ecn.is_l4s() {
-            return self.couple(backlog.bytes, random);
+        match arrival.class {
+            DualClass::L4s => return self.couple(backlog.bytes, arrival.ecn, random),
+            DualClass::LowLatency => return ArrivalVerdict::Pass,
+            DualClass::Classic => {}
         }
         let overload = self.coupling_factor * libm::sqrt(self.of_law()) > 1.0;
         if verdict == ArrivalVerdict::Signal && overload { ArrivalVerdict::Drop } else { verdict }
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, _backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
-        match departure.ecn.is_l4s() {
-            true if sojourn > self.step_thresh => DepartureVerdict::Signal,
-            true => DepartureVerdict::Pass,
-            false => self.base.on_dequeue(departure, sojourn, &self.queue_of(sojourn), random),
+        match departure.class {
+            DualClass::L4s if sojourn > self.step_thresh => DepartureVerdict::Signal,
+            DualClass::L4s | DualClass::LowLatency => DepartureVerdict::Pass,
+            DualClass::Classic => self.base.on_dequeue(departure, sojourn, &self.queue_of(sojourn), random),
         }
     }
 
@@ -215,7 +219,15 @@ mod tests {
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
     fn packet(ecn: Ecn) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn }
+        PacketView {
+            now: Time::ZERO,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn,
+            class: if ecn.is_l4s() { DualClass::L4s } else { DualClass::Classic },
+        }
     }
 
     /// The dual queue over PI2 at this root of its probability.

@@ -154,6 +154,7 @@ mod tests {
                 rtt_hint_ms: 0,
                 has_data: true,
                 ecn: crate::Ecn::NotEct,
+                class: crate::DualClass::Classic,
             };
             let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
             let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);

@@ -176,7 +176,15 @@ mod tests {
     use crate::algorithms::test_link;
 
     fn packet(ms: u64, flow: u32) -> PacketView {
-        PacketView { now: Time::from_nanos(ms * 1_000_000), size: 1000, flow, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: Time::from_nanos(ms * 1_000_000),
+            size: 1000,
+            flow,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     #[test]

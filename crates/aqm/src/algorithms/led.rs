@@ -187,7 +187,15 @@ mod tests {
     use sojourn_units::{Rate, Time};
 
     fn arrival(size: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: Time::ZERO,
+            size,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     fn backlog(packets: u32) -> Backlog {

@@ -143,7 +143,15 @@ mod tests {
         let mut random = Stream::named(1, "pi-rtt");
         let mut signals = |has_data| {
             let now = sojourn_units::Time::ZERO;
-            let packet = crate::PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 1, has_data, ecn: crate::Ecn::NotEct };
+            let packet = crate::PacketView {
+                now,
+                size: 1000,
+                flow: 0,
+                rtt_hint_ms: 1,
+                has_data,
+                ecn: crate::Ecn::NotEct,
+                class: crate::DualClass::Classic,
+            };
             let candidate = Candidate { probability: sojourn_units::Probability::clamped(1.0), packet: &packet, backlog: &backlog };
             pi.gate_at(1.0).signals(&candidate, &mut random)
         };

@@ -368,7 +368,15 @@ mod tests {
     }
 
     fn packet(now: u64) -> PacketView {
-        PacketView { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+        PacketView {
+            now: Time::from_nanos(now),
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        }
     }
 
     /// After 30 departures at 10 Mbit/s, so that the rate is known.

@@ -174,7 +174,15 @@ mod tests {
     #[test]
     fn with_at_departure_packets_that_can_be_marked_are_drawn_as_they_leave() {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
-        let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+        let arrival = PacketView {
+            now: Time::ZERO,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
         for (at_departure, spare_unmarkable, arrives, leaves) in [
             (false, false, ArrivalVerdict::Signal, DepartureVerdict::Pass),

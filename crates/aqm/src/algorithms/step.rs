@@ -69,7 +69,15 @@ mod tests {
 
     #[test]
     fn signals_begin_at_each_threshold_and_none_is_at_zero() {
-        let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+        let arrival = PacketView {
+            now: Time::ZERO,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         let mut random = Stream::named(1, "x");
         let mut signals = |params: Params, packets: u32, ms: u64| {
             let mut step = params.build(&test_link()).unwrap();

@@ -2,7 +2,7 @@
 
 use super::{Qdisc, Waiting};
 use crate::counters::Fate;
-use crate::{AckFilter, AckHeader, ArrivingAck, DropReason, Packet};
+use crate::{AckFilter, AckHeader, ArrivingAck, DropReason, DualClass, Packet};
 use alloc::collections::VecDeque;
 use sojourn_units::Time;
 
@@ -24,7 +24,7 @@ impl<P: Packet> Waiting<P> {
             Waiting::Fifo(queue) => Some((0, queue)),
             Waiting::Flows(queues, _) => Some(queues.queue_of(ack.flow)),
             Waiting::Dual(queues) => {
-                let is_l4s = queues.is_l4s(ack.ecn);
+                let is_l4s = queues.class_of(ack.place, ack.ecn) != DualClass::Classic;
                 Some((u32::from(is_l4s), queues.waiting(is_l4s)))
             }
             Waiting::Cake(queues, _) => queues.queue_of(ack.flow, ack.place),

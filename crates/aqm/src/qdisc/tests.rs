@@ -1,7 +1,8 @@
 use super::*;
+use crate::algorithms::{dualpi2, test_link};
 use crate::parcel::Parcel;
-use crate::{ArrivalVerdict, DepartureVerdict, DualQueuing, Needs};
-use sojourn_units::Stream;
+use crate::{ArrivalVerdict, DepartureVerdict, DualClass, DualFilter, DualQueuing, Ecn, Needs, Rule};
+use sojourn_units::{Bytes, Stream};
 use std::vec::Vec;
 
 /// Answers from a list: one verdict for each arrival, one for each departure.
@@ -161,7 +162,7 @@ impl Aqm for MarksEarly {
         if self.0 { ArrivalVerdict::Pass } else { ArrivalVerdict::Signal }
     }
     fn on_dequeue(&mut self, departure: &PacketView, _: Duration, _: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        assert!(!departure.ecn.is_l4s(), "the mark of this queue makes a classic packet scalable");
+        assert!(departure.class == DualClass::Classic, "the mark of this queue makes a classic packet scalable");
         DepartureVerdict::Pass
     }
     fn needs(&self) -> Needs {
@@ -179,5 +180,71 @@ fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic
     assert_eq!(offer(&mut q, 4, true), []);
     let order: Vec<_> = core::iter::from_fn(|| q.take(Time::ZERO).0).map(|packet| (packet.id, packet.ce)).collect();
     assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
+    assert!(q.balances());
+}
+
+/// Linux `dualpi2_skb_classify`: the ECN field first, then the first filter that takes the packet, else the classic queue.
+#[test]
+fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_queue() {
+    let filter = |groups: &[u32], ecn: Option<Ecn>, class| {
+        let rule = Rule { groups: Some(groups.to_vec()), ecn: ecn.map(|ecn| std::vec![ecn]) };
+        DualFilter { rule, class }
+    };
+    let filters = std::vec![
+        filter(&[1], None, DualClass::LowLatency),
+        filter(&[1, 2], Some(Ecn::Ect0), DualClass::L4s),
+        filter(&[3], None, DualClass::Classic),
+        filter(&[3], None, DualClass::L4s),
+    ];
+    let queuing = DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false };
+    let mut queues: DualQueues<Parcel> = DualQueues::new(queuing, filters);
+    (0..4).for_each(|group| queues.add_place(10 * group, group));
+    use DualClass::{Classic as C, L4s as L, LowLatency as U};
+    // Of packets that are not ECT, ECT(0), ECT(1) and CE.
+    let of_group = |group: u32| Ecn::ALL.map(|ecn| queues.class_of(10 * group, ecn));
+    assert_eq!([0, 1, 2, 3].map(of_group), [[C, C, L, L], [U, U, L, L], [C, L, L, L], [C, C, L, L]]);
+    assert_eq!(queues.class_of(7, Ecn::Ect0), C, "a packet of no group");
+}
+
+/// A dual queue under `params` in which every packet of place 1 is taken for `class`, on a busy link.
+fn filtered(params: &dualpi2::Params, class: DualClass, limit: u32) -> Qdisc<Parcel> {
+    let aqm = AnyAqm::DualPi2(params.build(&test_link()).unwrap());
+    let mut controller = QueueController::new(aqm, Amount::Packets(limit), true, Stream::named(1, "qdisc"));
+    controller.filters = std::vec![DualFilter { rule: Rule { groups: Some(std::vec![1]), ecn: None }, class }];
+    let mut q = Qdisc::new(controller);
+    q.add_place(1, 1);
+    q
+}
+
+/// What becomes of 40 packets that are not ECT and wait 5 ms, which is above the step of 1 ms: sent, dropped.
+#[test]
+fn what_a_filter_takes_for_scalable_is_dropped_above_the_step_and_what_it_takes_for_low_latency_gets_no_signals() {
+    let ends = |class| {
+        let mut q = filtered(&dualpi2::Params::default(), class, 100);
+        let packet = Parcel { place: 1, size: 1000, ..Parcel::default() };
+        (0..40).for_each(|id| assert!(q.offer(Time::ZERO, Parcel { id, ..packet }, None).is_empty()));
+        let at = Time::from_nanos(5_000_000);
+        let sent = core::iter::from_fn(|| q.take(at).0).count();
+        assert!(q.balances());
+        let [low, classic] = [0, 1].map(|at| q.subqueues().nth(at).unwrap().counters);
+        (sent, low.arrived, classic.arrived, low.dropped())
+    };
+    assert_eq!(ends(DualClass::L4s), (0, 40, 0, 40));
+    assert_eq!(ends(DualClass::LowLatency), (40, 40, 0, 0));
+    assert_eq!(ends(DualClass::Classic), (40, 0, 40, 0));
+}
+
+/// 780 B and its own bytes for each: 1780 B here. Linux counts what does not fit as full, whichever queue it would join.
+#[test]
+fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full() {
+    let params = dualpi2::Params { memory_limit: Bytes(10_000), ..dualpi2::Params::default() };
+    let mut q = filtered(&params, DualClass::LowLatency, 100);
+    let parcel = |place| Parcel { place, size: 1000, ..Parcel::default() };
+    let lost: Vec<usize> = (0..8).map(|at| q.offer(Time::ZERO, parcel(at % 2), None).len()).collect();
+    assert_eq!(lost, [0, 0, 0, 0, 0, 1, 1, 1]);
+    assert_eq!((q.packets(), q.counters().dropped_tail), (5, 3));
+    let ack = Parcel { size: 320, ..Parcel::default() };
+    assert_eq!(q.offer(Time::ZERO, ack, None).len(), 0, "1100 B are left: 780 and 320");
+    assert_eq!(q.offer(Time::ZERO, ack, Some(Time::ZERO)).len(), 0, "what finds the link idle goes straight to it");
     assert!(q.balances());
 }

@@ -7,7 +7,7 @@ use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Counters, Needs, QueueController, Rule};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Counters, Needs, QueueController};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started};
 use sojourn_spec::link::{AccessLink, Link, Measure};
@@ -37,14 +37,17 @@ impl LinkConfig {
 
     /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`, that of a class from
     /// `link/<name>/class/<class>/aqm`. `aqms` has its disciplines: that of its queue, if it has one, or those of its classes, each
-    /// with the packets that the class takes.
-    pub fn planned(link: Link, mut aqms: Vec<(AnyAqm, Rule)>, seed: u64) -> Self {
+    /// with the packets that it takes.
+    pub fn planned(link: Link, mut aqms: Vec<(AnyAqm, Classification)>, seed: u64) -> Self {
         let random = |of: &str| Stream::named(seed, &format!("link/{}/{of}aqm", link.name));
         let (controller, classes) = match link.queue.as_deref() {
             Some(Queue { classes: Some(classes), .. }) => {
                 (QueueController::passing(), classes.build(aqms, |name| random(&format!("class/{name}/"))))
             }
-            Some(Queue { options, .. }) if !aqms.is_empty() => (options.controller(aqms.remove(0).0, random("")), Vec::new()),
+            Some(Queue { options, .. }) if !aqms.is_empty() => {
+                let (aqm, packets) = aqms.remove(0);
+                (options.controller(aqm, packets.filters, random("")), Vec::new())
+            }
             _ => (QueueController::passing(), Vec::new()),
         };
         let mut impairments = Impairments::new(&link.impairments, seed, &link.name);

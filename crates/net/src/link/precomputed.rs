@@ -112,7 +112,15 @@ impl Precomputed {
     #[inline(never)]
     fn show_departure(&mut self) {
         let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
-        let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data, ecn: sojourn_aqm::Ecn::NotEct };
+        let departure = PacketView {
+            now: start,
+            size,
+            flow,
+            rtt_hint_ms,
+            has_data,
+            ecn: sojourn_aqm::Ecn::NotEct,
+            class: sojourn_aqm::DualClass::Classic,
+        };
         let backlog = Backlog { packets: self.waiting.len() as u32 - 1, bytes: self.bytes, idle_since: None };
         self.controller.decide_departure(&departure, start.since(arrived), false, &backlog);
     }
@@ -132,7 +140,15 @@ impl Precomputed {
     ) -> Result<Accepted, DropReason> {
         let idle_since = transmitter.idle_since(now);
         let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
-        let arrival = PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: sojourn_aqm::Ecn::NotEct };
+        let arrival = PacketView {
+            now,
+            size,
+            flow,
+            rtt_hint_ms,
+            has_data: packet.has_data(),
+            ecn: sojourn_aqm::Ecn::NotEct,
+            class: sojourn_aqm::DualClass::Classic,
+        };
         let backlog = self.backlog(simultaneous, idle_since);
         let mut marked = false;
         match self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog) {

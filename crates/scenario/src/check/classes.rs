@@ -2,9 +2,10 @@
 
 use super::Group;
 use crate::error::{Error, unknown};
-use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig};
 use sojourn_spec::queue::Queue;
-use sojourn_spec::queue::classes::{ClassOptions, Scheduler, Scheduling};
+use sojourn_spec::queue::classes::{ClassOptions, Match, Scheduler, Scheduling};
+use sojourn_spec::queue::filters::Filter;
 use sojourn_units::{Duration, Rate};
 use std::collections::HashSet;
 
@@ -35,7 +36,7 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
             }
             _ => {}
         }
-        known_groups(&class.options, &at, groups)?;
+        class.options.matches.iter().try_for_each(|matches| known_groups(matches, &at, groups))?;
         parts(*scheduler, &class.options, &at, rate)?;
         own_queue(&class.queue, &class.options, &at, rate)?;
         rates += class.options.rate.map_or(0, Rate::as_bps);
@@ -54,9 +55,21 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
     Ok(())
 }
 
-/// Whether the groups that a class takes exist.
-fn known_groups(options: &ClassOptions, at: &str, groups: &[Group]) -> Result<(), Error> {
-    let Some(matches) = &options.matches else { return Ok(()) };
+/// Checks the filters of the queue at `field` with this discipline.
+pub(super) fn filters(queue: &Queue, aqm: &AnyAqm, field: &str, groups: &[Group]) -> Result<(), Error> {
+    let filters = &queue.options.filters;
+    if filters.len() > Filter::MOST {
+        return Err(Error::got(format!("{field}.filters"), filters.len(), format_args!("at most {} filters", Filter::MOST)));
+    }
+    if !filters.is_empty() && aqm.needs().dual_queue.is_none() {
+        let got = format_args!("filters with {}", queue.aqm.name());
+        return Err(Error::got(format!("{field}.filters"), got, "them with a dual queue: dualpi2 or dualq"));
+    }
+    filters.iter().enumerate().try_for_each(|(i, filter)| known_groups(&filter.matches, &format!("{field}.filters[{i}]"), groups))
+}
+
+/// Whether a class or a filter says what it takes, and whether the groups exist.
+fn known_groups(matches: &Match, at: &str, groups: &[Group]) -> Result<(), Error> {
     if matches.group.is_empty() && matches.dscp.is_empty() && matches.port.is_empty() && matches.ecn.is_empty() {
         return Err(Error::got(format!("{at}.match"), "none of them", "a group, a dscp, a port or an ecn codepoint"));
     }

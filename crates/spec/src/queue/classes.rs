@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, ClassConfig, Ecn, FlowQueuing, Rule, Shares};
+use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Shares};
 use sojourn_units::{Rate, Stream};
 
 /// How the classes of a link share it.
@@ -74,7 +74,7 @@ pub struct ClassOptions {
     pub flow_queues: Option<u32>,
 }
 
-/// What packets a class takes: those for which everything given is true.
+/// What packets a class or a filter takes: those for which everything given is true.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -167,10 +167,10 @@ impl Scheduler {
     }
 
     /// The classes as they run. Each gets its discipline, the packets that it takes, and its random stream by its name.
-    pub fn build(&self, queues: Vec<(AnyAqm, Rule)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
+    pub fn build(&self, queues: Vec<(AnyAqm, Classification)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
         let names = self.names();
         let least = self.classes.iter().filter_map(|class| class.options.rate).map(Rate::as_bps).min().unwrap_or(1);
-        let class = |(i, (class, (aqm, rule))): (usize, (&Class, (AnyAqm, Rule)))| {
+        let class = |(i, (class, (aqm, Classification { rule, filters }))): (usize, (&Class, (AnyAqm, Classification)))| {
             let ClassOptions { priority, share, rate, ceil, flow_queues, .. } = &class.options;
             let options = &class.queue.options;
             let queues = flow_queues.map(|queues| FlowQueuing {
@@ -185,7 +185,7 @@ impl Scheduler {
             let position = if self.scheduler == Scheduling::Strict { i as u32 } else { 0 };
             ClassConfig {
                 rule,
-                controller: options.controller(aqm, random(&names[i])),
+                controller: options.controller(aqm, filters, random(&names[i])),
                 priority: u32::from(priority.unwrap_or(LAST)) * 1000 + position,
                 quantum: by_rate.unwrap_or((ROUND * share.unwrap_or(1.0)) as u32),
                 shares: rate.map(|rate| Shares { rate, ceil: *ceil }),

@@ -13,7 +13,7 @@ fn at(ms: f64) -> Time {
 }
 
 fn packet(now: Time) -> PacketView {
-    PacketView { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
+    PacketView { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct, class: crate::DualClass::Classic }
 }
 
 /// The times in ms of the drops if a packet leaves every ms from 0 on, each with this sojourn time.

@@ -101,7 +101,15 @@ fn r4_without_gains_each_category_takes_twice_the_time_of_the_one_before_and_wit
 #[test]
 fn each_category_sees_the_shortest_queue_of_its_own_time() {
     let mut f = fuzzy(&Params::default());
-    let departure = PacketView { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+    let departure = PacketView {
+        now: Time::ZERO,
+        size: 576,
+        flow: 0,
+        rtt_hint_ms: 0,
+        has_data: true,
+        ecn: crate::Ecn::NotEct,
+        class: crate::DualClass::Classic,
+    };
     let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
     f.on_update(at(40), &backlog(50));
     f.on_update(at(80), &backlog(50));
@@ -127,7 +135,15 @@ fn acknowledgments_are_exempt_and_a_missing_hint_gives_no_advantage() {
     f.categories[0].probability = 1.0;
     let mut random = Stream::named(1, "x");
     let mut verdict = |rtt_hint_ms, has_data| {
-        let arrival = PacketView { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms, has_data, ecn: crate::Ecn::NotEct };
+        let arrival = PacketView {
+            now: Time::ZERO,
+            size: 576,
+            flow: 0,
+            rtt_hint_ms,
+            has_data,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         f.on_enqueue(&arrival, &backlog(9), &mut random)
     };
     assert_eq!(

@@ -29,7 +29,15 @@ impl Bench {
     }
 
     fn offer(&mut self, packets: u32, idle_since: Option<Time>) -> ArrivalVerdict {
-        let arrival = PacketView { now: self.now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
+        let arrival = PacketView {
+            now: self.now,
+            size: 1000,
+            flow: 0,
+            rtt_hint_ms: 0,
+            has_data: true,
+            ecn: crate::Ecn::NotEct,
+            class: crate::DualClass::Classic,
+        };
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         self.red.on_enqueue(&arrival, &backlog, &mut self.random)
     }

@@ -5,16 +5,14 @@
 //! below their highest rate (the two levels of Linux's `sch_htb`, with the link as the root). As in Linux, a packet that is sent with
 //! what others leave is not taken from its class's own rate.
 
-mod classifier;
 mod rotation;
 mod shares;
 
-pub use classifier::Rule;
 pub use shares::Shares;
 
+use crate::classifier::{Classifier, Rule};
 use crate::{Amount, Aqm, ArrivingAck, DropReason, FlowQueuing, Needs, Packet, Qdisc, QueueController};
 use alloc::vec::Vec;
-use classifier::Classifier;
 use rotation::Rotation;
 use shares::{Credits, Turn};
 use sojourn_units::{Duration, Time};
@@ -126,6 +124,7 @@ impl<P: Packet> Classes<P> {
     /// Packets of flows of this group come to the link at this place of their route.
     pub fn add_place(&mut self, place: u32, group: u32) {
         self.classifier.add_place(place, group);
+        self.queues_mut().for_each(|queue| queue.add_place(place, group));
     }
 
     /// See [`Qdisc::go_over`].

@@ -1,9 +1,9 @@
-//! Which class a packet belongs to: by the group of its flow and by its ECN codepoint.
+//! Which class a packet belongs to, or which filter takes it: by the group of its flow and by its ECN codepoint.
 
 use crate::Ecn;
 use alloc::vec::Vec;
 
-/// What packets a class takes.
+/// What packets a class or a filter takes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Rule {
@@ -23,7 +23,7 @@ impl Rule {
 
 /// Finds the class of a packet. What follows from its route is looked up before the run.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Classifier {
+pub(crate) struct Classifier {
     rules: Vec<Rule>,
     /// For each place on a route at which packets come to the link, in order: the class of each ECN codepoint.
     places: Vec<(u32, [u16; 4])>,
