@@ -253,6 +253,7 @@ impl ByteCounter {
     }
 
     /// An ACK is sent now, which has so many SACK blocks to tell.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
         if syn {
             self.syn_ack_sent = Some(now);

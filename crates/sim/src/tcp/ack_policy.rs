@@ -193,6 +193,7 @@ impl AckPolicy {
     }
 
     /// Linux `tcp_send_delayed_ack`
+    #[inline]
     fn delay(&mut self, now: Time, params: &TcpOptions) -> Time {
         let least = params.delayed_ack.unwrap_or_default();
         let delay = if self.delay > least { self.delay.min(self.rtt.max(least)) } else { self.delay };

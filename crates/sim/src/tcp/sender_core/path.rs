@@ -149,11 +149,6 @@ impl SenderCore {
     /// Whether pacing holds the next segment back; then the timer goes on with it.
     #[inline]
     pub fn pacing_waits<O>(&mut self, call: &Call<O>) -> bool {
-        self.path.is_some() && self.pacing_waits_here(call)
-    }
-
-    #[inline(never)]
-    fn pacing_waits_here<O>(&mut self, call: &Call<O>) -> bool {
         let Some(Path { pacer: Some(pacer), pace_due, .. }) = self.path.as_deref_mut() else { return false };
         if let Some(until) = pacer.waits_until(call.now) {
             *pace_due = until;

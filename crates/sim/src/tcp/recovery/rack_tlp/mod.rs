@@ -228,6 +228,7 @@ impl RackTlp {
     }
 
     /// Takes the segments that an ACK acknowledges cumulatively: nearly all in runs.
+    #[inline]
     fn take_cumulative(
         &mut self,
         ack: &IncomingAck,
