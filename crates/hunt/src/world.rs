@@ -28,19 +28,30 @@ fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     let Some(Value::Array(links)) = table.get_mut("links") else { return };
     let at = draw.index(links.len());
     if let Some(Value::Table(link)) = links.get_mut(at).filter(|_| draw.chance(0.3)) {
+        let link = if draw.chance(0.3) { reverse(link) } else { link };
         link.remove("rate");
         link.remove("changes");
         link.insert("trace".into(), schema.value("LinkTrace", &Names::default(), draw));
     }
 }
 
-/// Lets links share a medium: each of them with probability 1/2.
+/// What the reverse link of a duplex link has of its own; the link itself where it is not duplex.
+fn reverse(link: &mut Table) -> &mut Table {
+    if link.get("duplex").is_none() {
+        return link;
+    }
+    let own = link.entry("back").or_insert_with(|| Value::Table(Table::new()));
+    own.as_table_mut().expect("the reverse link is a table")
+}
+
+/// Lets links share a medium: each of them with probability 1/2, of some the reverse link alone.
 fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     let medium = schema.value("Medium", &Names::default(), draw);
     table.insert("media".into(), Value::Array(vec![medium]));
     let Some(Value::Array(links)) = table.get_mut("links") else { return };
     for link in links.iter_mut().filter_map(Value::as_table_mut) {
         if link.contains_key("rate") && draw.chance(0.5) {
+            let link = if draw.chance(0.3) { reverse(link) } else { link };
             link.insert("medium".into(), "air".into());
         }
     }
@@ -63,7 +74,8 @@ fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
     let names =
         |tables: &[Value]| -> Vec<String> { tables.iter().filter_map(|table| table["name"].as_str().map(str::to_string)).collect() };
     let mut known = Names { links: names(&links), groups: Vec::new() };
-    let flows: Vec<Value> = (0..draw.whole(1, 4)).map(|i| flows(schema, i, nodes, duration_ns, draw)).collect();
+    let map = Map { nodes, steps: steps(&links) };
+    let flows: Vec<Value> = (0..draw.whole(1, 4)).map(|i| flows(schema, i, &map, duration_ns, draw)).collect();
     known.groups = names(&flows);
     if draw.chance(0.5) {
         table.insert("tcp".into(), schema.value("TcpOverrides", &known, draw));
@@ -143,7 +155,7 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     }
     table.insert("rate".into(), Value::String(any_rate(draw)));
     if draw.chance(0.85) {
-        let queue = if draw.chance(0.15) { classes(schema, draw) } else { schema.value("Queue", &Names::default(), draw) };
+        let queue = if draw.chance(0.15) { classes(schema, draw) } else { queue(schema, "Queue", draw) };
         table.insert("queue".into(), queue);
     }
     if draw.chance(0.1) {
@@ -170,15 +182,50 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     table
 }
 
+/// The groups that classes and filters go by.
+fn some_groups() -> Names {
+    Names { groups: vec!["f0".into(), "f1".into()], ..Names::default() }
+}
+
+/// A queue, or a class with its queue, as the schema defines it. Half of the dual queues have filters, and other lists are as long as they
+/// have to be together.
+fn queue(schema: &Schema, kind: &str, draw: &mut Draw) -> Value {
+    let mut queue = schema.value(kind, &some_groups(), draw);
+    let Value::Table(table) = &mut queue else { return queue };
+    table.remove("filters");
+    match table.get("aqm").and_then(Value::as_str) {
+        Some("dualpi2" | "dualq") if draw.chance(0.5) => {
+            let filters = (0..draw.whole(1, 3)).map(|_| schema.value("Filter", &some_groups(), draw)).collect();
+            table.insert("filters".into(), Value::Array(filters));
+        }
+        Some("fuzzy-rtt") if draw.chance(0.5) => {
+            let mut rtts: Vec<u64> = (0..draw.whole(1, 5)).map(|_| draw.magnitude(1.0, 65_535.0) as u64).collect();
+            rtts.sort_unstable();
+            rtts.dedup();
+            let mut numbers = |count: usize, most: f64| (0..count).map(|_| Value::Float(draw.uniform(0.0, most))).collect();
+            let (gains, weights) = (numbers(rtts.len(), 2.0), numbers(rtts.len() - 1, 1.0));
+            let rtts = rtts.into_iter().map(|ms| Value::String(format!("{ms} ms"))).collect();
+            for (key, list) in [("rtts", rtts), ("gains", gains), ("weights", weights)] {
+                table.insert(key.into(), Value::Array(list));
+            }
+        }
+        _ => {}
+    }
+    queue
+}
+
 /// A queue with classes. Those with rates have a part of most links.
 fn classes(schema: &Schema, draw: &mut Draw) -> Value {
-    let names = Names { groups: vec!["f0".into(), "f1".into()], ..Names::default() };
+    let names = some_groups();
     let (scheduler, most) = (draw.pick(&["strict", "drr", "htb"]), draw.whole(1, 4));
     let class = |number: u64, draw: &mut Draw| {
-        let mut class = schema.value("Class", &names, draw);
+        let mut class = queue(schema, "Class", draw);
         let Value::Table(table) = &mut class else { return class };
         for key in ["name", "match", "rate", "ceil"] {
             table.remove(key);
+        }
+        if draw.chance(0.3) {
+            table.insert("name".into(), Value::String(format!("k{number}")));
         }
         if number < most {
             table.insert("match".into(), schema.value("Match", &names, draw));
@@ -196,10 +243,45 @@ fn classes(schema: &Schema, draw: &mut Draw) -> Value {
     Value::Table(Table::from_iter([("scheduler".to_string(), Value::from(scheduler)), ("classes".to_string(), Value::Array(classes))]))
 }
 
+/// The nodes, and from which of them a link leads to which.
+struct Map {
+    nodes: u64,
+    steps: Vec<(String, String)>,
+}
+
+/// The steps that links offer, in both directions where they are duplex.
+fn steps(links: &[Value]) -> Vec<(String, String)> {
+    let end = |link: &Value, key: &str| link[key].as_str().expect("a link has two ends").to_string();
+    let both = |link: &Value| {
+        let (from, to) = (end(link, "from"), end(link, "to"));
+        let back = link.get("duplex").map(|_| (to.clone(), from.clone()));
+        [Some((from, to)), back].into_iter().flatten()
+    };
+    links.iter().flat_map(both).collect()
+}
+
+impl Map {
+    /// The nodes of a path between two of them that meets none twice, as often as not with detours.
+    fn path(&self, from: u64, to: u64, draw: &mut Draw) -> Value {
+        let (mut open, mut found) = (vec![vec![format!("n{from}")]], Vec::new());
+        while let Some(path) = open.pop() {
+            let here = path.last().expect("a path has a beginning");
+            if *here == format!("n{to}") {
+                found.push(path);
+                continue;
+            }
+            let on = self.steps.iter().filter(|(begin, end)| begin == here && !path.contains(end));
+            open.extend(on.map(|(_, end)| path.iter().chain([end]).cloned().collect::<Vec<_>>()));
+        }
+        Value::Array(draw.pick(&found).into_iter().map(Value::String).collect())
+    }
+}
+
 /// A group of flows.
-fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Value {
+fn flows(schema: &Schema, number: u64, map: &Map, duration_ns: u64, draw: &mut Draw) -> Value {
     let mut table = Table::new();
     let any = Names::default();
+    let nodes = map.nodes;
     let from = draw.whole(0, nodes - 1);
     let to = (from + draw.whole(1, nodes - 1)) % nodes;
     table.insert("name".into(), Value::String(format!("f{number}")));
@@ -229,19 +311,30 @@ fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut 
     if draw.chance(0.2) {
         table.insert("paths".into(), schema.value("PathChoice", &any, draw));
     } else if draw.chance(0.1) {
-        table.insert("reroute".into(), Value::Array(vec![reroute(from, to, duration_ns, draw)]));
+        table.insert("reroute".into(), Value::Array(vec![reroute(map, (from, to), duration_ns, draw)]));
     }
+    table.extend(by_name(map, (from, to), 0.15, draw));
     Value::Table(table)
 }
 
-/// A change of the route to the chain that connects all nodes.
-fn reroute(from: u64, to: u64, duration_ns: u64, draw: &mut Draw) -> Value {
-    let mut via: Vec<Value> = (from.min(to)..=from.max(to)).map(node).collect();
-    if from > to {
-        via.reverse();
+/// Routes by their nodes: the forward one, the reverse one, both or none, each with this probability.
+fn by_name(map: &Map, (from, to): (u64, u64), probability: f64, draw: &mut Draw) -> Table {
+    let mut routes = Table::new();
+    if draw.chance(probability) {
+        routes.insert("via".into(), map.path(from, to, draw));
     }
-    let at = time(draw.whole(1, duration_ns));
-    Value::Table(Table::from_iter([("at".to_string(), at), ("via".to_string(), Value::Array(via))]))
+    if draw.chance(probability) {
+        routes.insert("via_back".into(), map.path(to, from, draw));
+    }
+    routes
+}
+
+/// A change of the route.
+fn reroute(map: &Map, (from, to): (u64, u64), duration_ns: u64, draw: &mut Draw) -> Value {
+    let mut change = by_name(map, (from, to), 0.5, draw);
+    change.entry("via").or_insert_with(|| map.path(from, to, draw));
+    change.insert("at".into(), time(draw.whole(1, duration_ns)));
+    Value::Table(change)
 }
 
 /// Traces whose samples are not too many.

@@ -28,6 +28,16 @@ fn random_worlds_hold_every_promise() {
     assert!(packets > WORLDS * EVENTS / 10, "only {packets} packets in {ran} worlds");
 }
 
+/// Keys that the schema does not draw by itself, or not so that they are valid: each is in several worlds.
+#[test]
+fn worlds_have_routes_by_name_filters_groups_of_round_trips_and_reverse_links_of_their_own() {
+    let texts: Vec<String> = (0..WORLDS).map(|seed| world(seed).text()).collect();
+    for key in ["via = ", "via_back = ", "name = \"k", "filters]]", "rtts = ", "[links.back.trace]", "medium = \"air\""] {
+        let count = texts.iter().filter(|text| text.contains(key)).count();
+        assert!(count >= 3, "{key} is in {count} of {WORLDS} worlds");
+    }
+}
+
 #[test]
 fn worlds_that_once_broke_a_promise_hold_it() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/found");
