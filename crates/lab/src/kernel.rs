@@ -8,7 +8,6 @@ use crate::report::{Finished, report};
 use crate::simulation::Outcome;
 use sojourn_aqm::{AckFilter, Classification};
 use sojourn_cc::CcConfig;
-use sojourn_link::{ImpairmentKind, kinds::tcp_option::Action};
 use sojourn_linux::{
     ClassRules, Did, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HeaderReader, HostQueue, KernelNetwork, Logged, Packet, QueueOrder,
     Script, Seen, Settled, Tcp, Wiring, WrittenTrace, flag,
@@ -72,18 +71,7 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     }
     let (hosts, links) = (hosts.len() as u32, plan.all_links().map(Cow::into_owned).collect::<Vec<_>>());
     let headers = links.iter().any(reads_headers);
-    if let Some(link) = links.iter().find(|link| link.impairments.iter().any(|each| strips(&each.kind))) {
-        return refused(format!(
-            "links.{}.impairments: expected a tcp-option with action \"drop\" on a Linux host, got \"strip\"",
-            link.name
-        ));
-    }
     Ok(Wiring { seed, warmup, duration, packet, hosts, headers, links, traces, classes, flows })
-}
-
-/// Whether an impairment changes headers.
-fn strips(kind: &ImpairmentKind) -> bool {
-    matches!(kind, ImpairmentKind::Filter(params) if params.action == Action::Strip)
 }
 
 /// Whether a link reads headers of packets.

@@ -114,6 +114,11 @@ pub trait Params {
         false
     }
 
+    /// Whether it changes headers of packets ([`Effect::Strip`]): a host that only reads them refuses it.
+    fn changes_headers(&self) -> bool {
+        false
+    }
+
     /// Whether every parameter is in its range.
     ///
     /// # Errors

@@ -410,3 +410,21 @@ fn filters_of_queues_that_have_none_and_of_groups_that_nobody_knows() {
     let text = BASE.replace(old, &format!("queue = {{ aqm = \"dualq\", filters = [{any}] }}"));
     Document::from_toml("x.toml", &text).unwrap().check().unwrap();
 }
+
+#[test]
+fn an_impairment_that_changes_headers_on_a_linux_host() {
+    let of = |action: &str, host: &str| {
+        let link = format!(
+            "queue = {{ limit = \"100 packets\" }}\nimpairments = [{{ kind = \"tcp-option\", option = \"accecn\", action = \"{action}\" }}]"
+        );
+        let text = BASE
+            .replace("queue = { aqm = \"droptail\", limit = \"100 packets\" }", &link)
+            .replace("profile = \"ns2\"", "profile = \"linux\"");
+        let checked = Document::from_toml("x.toml", &format!("host = \"{host}\"\n{text}")).and_then(|document| document.check());
+        checked.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!([of("strip", "simulator"), of("drop", "linux")], ["", ""]);
+    let said = of("strip", "linux");
+    let expected = "links.up.impairments[0].action: expected \"drop\", or host = \"simulator\": headers of a kernel's packets are only read, got \"strip\" on a Linux host";
+    assert!(said.ends_with(expected), "{said}");
+}

@@ -60,6 +60,11 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(params) => params.check(),)* }
             }
 
+            /// See [`Params::changes_headers`].
+            pub fn changes_headers(&self) -> bool {
+                match self { $(ImpairmentKind::$Impairment(params) => params.changes_headers(),)* }
+            }
+
             /// See [`Params::takes_time`].
             pub fn takes_time(&self) -> bool {
                 match self { $(ImpairmentKind::$Impairment(params) => params.takes_time(),)* }

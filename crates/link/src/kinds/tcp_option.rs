@@ -39,6 +39,10 @@ impl crate::Params for Params {
         Ok(())
     }
 
+    fn changes_headers(&self) -> bool {
+        self.action == Action::Strip
+    }
+
     fn start(&self, _streams: &Streams) -> Filter {
         Filter(self.clone())
     }

@@ -17,7 +17,7 @@ const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
 pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
     match scenario.host {
         Host::Simulator => simulator(network, groups),
-        Host::Linux => linux(scenario, groups),
+        Host::Linux => impairments(network).and_then(|()| linux(scenario, groups)),
     }
 }
 
@@ -34,6 +34,18 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
             let field = format!("flows.{}.tcp.control.linux", element(&group.name));
             let expected = "host = \"linux\" for a congestion control of the kernel";
             return Err(Error::got(field, format_args!("\"{}\" on the simulator", params.linux), expected));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses impairments that change headers: those of the kernel's packets are only read.
+fn impairments(network: &Network) -> Result<(), Error> {
+    for (link, field) in network.links.iter().zip(&network.fields) {
+        if let Some(i) = link.impairments.iter().position(|each| each.kind.changes_headers()) {
+            let got = "\"strip\" on a Linux host";
+            let expected = "\"drop\", or host = \"simulator\": headers of a kernel's packets are only read";
+            return Err(Error::got(format!("{field}.impairments[{i}].action"), got, expected));
         }
     }
     Ok(())

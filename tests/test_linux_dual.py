@@ -1,0 +1,36 @@
+"""The dual queue of the simulator against that of a Linux kernel, with nothing else on the link."""
+
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from sojourn.errors import UserError
+from sojourn.linux.kernel import find_kernel
+
+
+def has_kernel() -> bool:
+    """Whether there is a kernel. What these tests ask is the kernel's own queue, so its code of ours may be older."""
+    try:
+        return bool(find_kernel())
+    except UserError:
+        return False
+
+
+@pytest.mark.skipif(not has_kernel(), reason="needs the kernel of `sojourn linux build`")
+@pytest.mark.parametrize(("memory", "most"), [(102_400, 44), (307_200, 134)])
+def test_as_many_packets_wait_under_a_memory_limit_as_in_the_kernels_queue(memory: int, most: int) -> None:
+    ours = {"aqm": "dualpi2", "limit": "10000 packets", "ecn": True, "target": "5 s", "memory_limit": f"{memory} B"}
+    theirs = {"linux": f"dualpi2 limit 10000 memlimit {memory} target 5s"}
+    link: dict[str, Any] = {"name": "l", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True}
+    flow = {"name": "f", "from": "a", "to": "b", "count": 4, "tcp": {"profile": "linux", "control": {"cc": "cubic"}}}
+    found = []
+    for host, queue in (("simulator", ours), ("linux", theirs)):
+        table = {"host": host, "duration": "20 s", "warmup": "5 s", "links": [link | {"queue": queue}], "flows": [flow]}
+        record = sj.run(sj.Scenario(table))
+        # The law has a target that no packet reaches, so all drops are for want of memory.
+        assert record.value("links.l.dropped.early") == 0 < record.value("links.l.dropped.tail")
+        found.append(record["links"][0]["queue"])
+    # The kernel's segments of 1500 B take 2280 B each.
+    assert [queue["max"] for queue in found] == [most, most]
+    assert found[0]["mean"] == pytest.approx(found[1]["mean"], rel=0.02)
