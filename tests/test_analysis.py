@@ -404,6 +404,20 @@ def test_a_controller_other_than_reno_is_treated_as_reno_with_a_note():
     assert managed(scenario).plant.notes == ("ftp: the model treats cubic as Reno",)
 
 
+@pytest.mark.parametrize(
+    ("cc", "unlike"), [("reno", []), ("cubic", []), ("bbr3", ["bbr3"]), ("prague", ["prague"]), ("ledbat", ["ledbat"])]
+)
+def test_a_controller_whose_windows_are_not_like_those_of_reno_gets_no_margins(cc, unlike, tmp_path, capsys):
+    scenario = load("examples/dumbbell.toml").set_all({"tcp.control.cc": cc, "tcp.ecn": True})
+    scenario.set("links.bottleneck.queue", {"aqm": "pi2", "ecn": True}).set("links.bottleneck.rate", "100 Mbit/s")
+    assert managed(scenario).unlike_reno() == unlike
+    file = tmp_path / "one.toml"
+    file.write_text(scenario.to_toml())
+    assert main(["analyze", str(file), "--no-check"]) == 0
+    said = capsys.readouterr().out
+    assert ("\nmargins: " in said, f"those of {cc} are not" in said) == (not unlike, bool(unlike))
+
+
 @pytest.mark.slow
 def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
     file = tmp_path / "small.toml"

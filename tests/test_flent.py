@@ -74,3 +74,17 @@ def test_a_managed_queue_answers_sooner_under_load(record: Record) -> None:
     managed.set("links.uplink.back.queue", {"aqm": "cpc", "flows": 4, "limit": "500 packets"})
     calm = sojourn.run(managed).groups.loc["ping-icmp", "rtt_ms.mean"]
     assert calm < 0.5 * record.groups.loc["ping-icmp", "rtt_ms.mean"]
+
+
+def test_a_scenario_without_its_series_is_refused_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "none.flent.gz")
+    for change in ([], ["--set", 'trace.throughput={flows=["*"],every="1 s"}']):
+        assert main(["run", str(EXAMPLE.parent / "dumbbell.toml"), *change, "--flent", file]) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(
+            "error: --flent: expected trace.throughput or trace.rtt, and groups with names of Flent's"
+        )
+        assert said.err.rstrip().endswith("got the groups ftp" if change else "got neither")
+        assert said.out == ""

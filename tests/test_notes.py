@@ -4,7 +4,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.notes import idle_accecn_options, too_small_buckets
+from sojourn.notes import idle_accecn_options, idle_ecn, misplaced_ect1, too_small_buckets
 
 SCENARIO = """
 name = "buckets"
@@ -87,3 +87,36 @@ def test_an_idle_option_changes_nothing_and_run_says_so(capsys, tmp_path, monkey
     assert sj.run(plain)["fingerprint"] == sj.run(idle)["fingerprint"]
     assert main(["run", "plain.toml", "--set", "tcp.accecn_option=full"]) == 0
     assert capsys.readouterr().err.startswith('note: tcp.accecn_option: "full" has no effect, because no flow has ')
+
+
+@pytest.fixture
+def dumbbell() -> sj.Scenario:
+    return sj.load("examples/dumbbell.toml").set("tcp.ecn", True).set("links.bottleneck.queue", {"aqm": "codel"})
+
+
+def test_a_queue_that_drops_what_it_could_mark_is_named_with_the_flows(dumbbell):
+    said = "links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked: their senders have ECN"
+    assert idle_ecn(dumbbell) == [said]
+    assert idle_ecn(dumbbell.copy().set("tcp.ecn", False)) == []
+    assert idle_ecn(dumbbell.copy().set("links.bottleneck.queue.ecn", True)) == []
+    assert idle_ecn(dumbbell.copy().set("links.bottleneck.queue", {"aqm": "droptail"})) == []
+
+
+def test_a_queue_of_a_class_that_marks_is_seen(dumbbell):
+    classes = [{"match": {"dscp": 46}, "aqm": "pie"}, {"name": "rest", "aqm": "codel", "ecn": True}]
+    marking = dumbbell.copy().set("links.bottleneck.queue", {"scheduler": "drr", "classes": classes})
+    assert idle_ecn(marking) == []
+    assert (
+        len(idle_ecn(marking.set("links.bottleneck.queue.classes", [classes[0], {"name": "rest", "aqm": "codel"}])))
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("cc", "named"),
+    [("bbr3", True), ("cubic", True), ("prague", False), ("dctcp", False), ("scream", False), ("flower", False)],
+)
+def test_a_classic_sender_of_ect1_is_named(dumbbell, cc, named):
+    sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": cc})
+    assert [line.split(" ")[0] for line in misplaced_ect1(sent)] == ["flows.ftp.tcp.ecn:"] * named
+    assert misplaced_ect1(sent.set("tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True)) == []

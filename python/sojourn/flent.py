@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.record import Record
+from sojourn.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 FORMAT = 4
@@ -31,6 +32,19 @@ RRUL: dict[str, str] = {
     **{group: f"Ping (ms) {name}" for group, name in PROBES.items()},
 }
 SUMS = ("TCP upload", "TCP download")
+
+
+def check_flent(scenario: Scenario) -> None:
+    """Raises `UserError` for a scenario whose runs have no series for a Flent file."""
+    tree = scenario.resolved()
+    groups = [group["name"] for group in tree["groups"]]
+    traced = tree["trace"]["throughput"] is not None or bool(tree["trace"]["rtt"])
+    if not traced or not set(groups) & set(RRUL):
+        got = f"the groups {', '.join(groups)}" if traced else "neither"
+        raise UserError(
+            "--flent: expected trace.throughput or trace.rtt, and groups with names of Flent's RRUL test "
+            f"({', '.join(RRUL)}), as in examples/rrul.toml, got {got}"
+        )
 
 
 def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rrul", title: str = "") -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""What a scenario asks for and its run does not do: events after its end, packets that no bucket lets pass, options."""
+"""What a scenario asks for and its run does not do: events after its end, buckets, marks, options."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,12 +15,72 @@ ACCURATE = ("accurate", "l4s")
 
 
 def note_unmet(scenario: Scenario) -> None:
-    """Notes each event after the end of the run, each bucket that is smaller than packets, and options without effect.
+    """Notes all that this module finds in a scenario, which must be one that can be run."""
+    for find in (after_the_end, too_small_buckets, idle_accecn_options, idle_ecn, misplaced_ect1):
+        for each in find(scenario):
+            note(each)
 
-    The scenario must be one that can be run. See `after_the_end`, `too_small_buckets` and `idle_accecn_options`.
+
+def idle_ecn(scenario: Scenario) -> list[str]:
+    """A sentence for each flow with ECN that no queue marks, though one on its route could if its `ecn` were true.
+
+    A flow over DropTail queues alone, which never mark, is not named. Nor is one with a discipline of a Linux kernel on
+    its route. The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", True)
+    idle_ecn(scenario.set("links.bottleneck.queue", {"aqm": "codel"}))
+    # ['links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked, ...']
+    ```
     """
-    for each in after_the_end(scenario) + too_small_buckets(scenario) + idle_accecn_options(scenario):
-        note(each)
+    tree = scenario.resolved()
+    idle: dict[str, list[str]] = {}
+    for group in tree["groups"]:
+        if not (group.get("tcp") or {}).get("ecn"):
+            continue
+        queues = [(tree["links"][at], queue) for at in group["forward"] for queue in _queues(tree["links"][at])]
+        if any(queue["ecn"] or queue["aqm"] == "linux" for _, queue in queues):
+            continue
+        for link in {link["name"]: link for link, queue in queues if queue["aqm"] != "droptail"}.values():
+            idle.setdefault(_link_field(link), []).append(f"flows.{group['name']}")
+    return [
+        f"{field}.queue.ecn: false drops packets of {', '.join(flows)} that could be marked: their senders have ECN"
+        for field, flows in idle.items()
+    ]
+
+
+def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The queue of a link, or those of its classes."""
+    queue = link.get("queue")
+    if queue:
+        yield from queue.get("classes", [queue])
+
+
+def _link_field(link: dict[str, Any]) -> str:
+    """Where a scenario has a link: that back of a duplex link is a part of it."""
+    name = link["name"]
+    return f"links.{name.removesuffix(':back')}{'.back' if name.endswith(':back') else ''}"
+
+
+def misplaced_ect1(scenario: Scenario) -> list[str]:
+    """A sentence for each flow whose packets are ECT(1) though its controller does not react to the count of marks.
+
+    ECT(1) is for senders that do (rfc9331#4.3). It takes each window with a mark for one with a loss, and so fills the
+    queue for scalable senders. The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", "l4s").set("tcp.control", {"cc": "bbr3"})
+    misplaced_ect1(scenario)  # ['flows.ftp.tcp.ecn: "l4s" puts packets of bbr3 among those of scalable senders, ...']
+    ```
+    """
+    counting = {entry["name"] for entry in json.loads(_sojourn.registry())["cc"] if entry["counts_marks"]}
+    groups = [group for group in scenario.resolved()["groups"] if (group.get("tcp") or {}).get("ecn") == "l4s"]
+    return [
+        f'flows.{group["name"]}.tcp.ecn: "l4s" puts packets of {cc} among those of scalable senders, '
+        "but it reacts to a mark as to a loss; true keeps it among the classic ones"
+        for group in groups
+        if (cc := group["tcp"]["control"]["cc"]) not in counting
+    ]
 
 
 def idle_accecn_options(scenario: Scenario) -> list[str]:
@@ -74,7 +135,7 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
             for group, size in zip(tree["groups"], sizes, strict=True)
             if number in group["forward"]
         ]
-        field = f"links.{link['name'].removesuffix(':back')}{'.back' if link['name'].endswith(':back') else ''}"
+        field = _link_field(link)
         for at, impairment in enumerate(link.get("impairments") or []):
             burst = impairment.get("burst")
             held = [f"flows.{name} ({size:g} B)" for name, size in groups if burst and size > _bytes(burst)]

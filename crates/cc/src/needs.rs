@@ -6,10 +6,24 @@ pub enum EcnNeed {
     /// None: it reacts to marks where they are reported.
     #[default]
     None,
+    /// How many segments were marked, where the feedback counts them; it works without.
+    CountIfThere,
     /// How many segments were marked (rfc8257#3.2, rfc9768#3.2).
     Count,
     /// The same, and packets that say that their sender is scalable: ECT(1) (rfc9331#4.1).
     Scalable,
+}
+
+impl EcnNeed {
+    /// Whether it reacts to how many segments were marked, where the feedback counts them.
+    pub fn counts(self) -> bool {
+        self != EcnNeed::None
+    }
+
+    /// Whether it does not work with feedback that doesn't count marks.
+    pub fn is_strict(self) -> bool {
+        matches!(self, EcnNeed::Count | EcnNeed::Scalable)
+    }
 }
 
 /// What a controller asks of its endpoint. What it does not ask for costs nothing.

@@ -64,8 +64,9 @@ pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, 
     let record = Record {
         scenario: plan.name.clone(),
         seed: plan.seed,
-        duration_s: plan.duration.as_secs_f64(),
-        warmup_s: plan.warmup.as_secs_f64(),
+        // Divided, so that 30 s are 30 and not 30.000000000000004.
+        duration_s: plan.duration.as_nanos() as f64 / 1e9,
+        warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
         fingerprint: format!("{:016x}", run.fingerprint),
         host: None,
         links,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_cc::About;
+use sojourn_cc::{About, CongestionController, Start};
 use sojourn_scenario::Document;
 use sojourn_spec::tcp::profiles::ProfileEntry;
 use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
@@ -28,11 +28,13 @@ pub fn registry() -> Result<String, serde_json::Error> {
     .to_string())
 }
 
-/// Every congestion controller, with the variables that a trace can show of it.
+/// Every congestion controller, with whether it reacts to the count of marks, and the variables that a trace can show of it.
 fn controllers() -> Result<Vec<Value>, serde_json::Error> {
+    let start = Start { window: 1.0, ssthresh: f64::INFINITY };
     let entry = |entry: &sojourn_cc::Entry| {
         let mut value = listed(entry.name, entry.summary, serde_json::to_value((entry.default)()))?;
         let variable = |about: About| json!({ "name": about.name, "unit": about.unit, "summary": about.summary });
+        value["counts_marks"] = (entry.default)().build(start).is_ok_and(|made| made.needs().ecn.counts()).into();
         value["variables"] = (entry.variables)().into_iter().map(variable).collect();
         Ok(value)
     };

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +32,10 @@ MOST_PROBABILITY = 0.3
 """Above it losses of what is sent again count, which the model does not include."""
 
 
-def no_margins(window: float) -> str | None:
-    """Why margins say nothing of flows with windows of so many packets; None where they do."""
+def no_margins(window: float, unlike_reno: Sequence[str] = ()) -> str | None:
+    """Why margins say nothing at windows of so many packets, under controllers unlike Reno; None if they do."""
+    if unlike_reno:
+        return f"no margins: the model is of windows like Reno's, and those of {', '.join(unlike_reno)} are not"
     if window >= LEAST_WINDOW:
         return None
     return f"no margins: they mean little at windows of {window:.2f} packets, less than {LEAST_WINDOW:g}"

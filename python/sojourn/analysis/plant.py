@@ -137,6 +137,12 @@ class Managed:
     plant: Plant
     groups: frozenset[str] = frozenset()
 
+    def unlike_reno(self) -> list[str]:
+        """Controllers of the groups whose windows do not follow the square-root law: the model is of others."""
+        groups = [group for group in self.scenario.resolved()["groups"] if group["name"] in self.groups]
+        used = [group["tcp"]["control"]["cc"] for group in groups if group.get("tcp")]
+        return sorted({cc for cc in used if cc not in ("reno", *LIKE_RENO)})
+
 
 def managed(source: Source, link: str | None = None) -> Managed:
     """The plant of a link of a scenario (default: the slowest that is used).
@@ -218,6 +224,10 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
 
 def _wire(group: Mapping[str, Any]) -> float:
     return octets(group["tcp"]["mss"]) + octets(group["tcp"]["header"])
+
+
+LIKE_RENO = ("cubic", "westwood", "highspeed", "illinois", "htcp")
+"""Controllers that losses alone reduce, and that do as Reno where windows are small. The model treats all as Reno."""
 
 
 def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:

@@ -74,7 +74,7 @@ def analyze(
         where = f"{file}: links.{chosen.link}.queue"
         raise UserError(f"{where}: a law in Python is analyzed from Python: sojourn.analysis.Loop")
     runs = packet_runs(chosen, seeds, first_seed(scenario) if seed is None else seed, length) if check else None
-    model = _modeled(Loop(chosen.queue, chosen.plant))
+    model = _modeled(Loop(chosen.queue, chosen.plant), chosen.unlike_reno())
     title = f"{scenario.get('name', file.stem)}: {chosen.queue['aqm']} on {chosen.link}"
     out.print(f"{title}, {_plant(chosen)}")
     fluid = fluid_run(model.loop, runs.end if runs else 60.0)
@@ -89,15 +89,15 @@ def analyze(
         say_written(_draw(title, model, runs, fluid, out_dir))
 
 
-def _modeled(loop: Loop) -> Model:
-    """Operating point, margins and limit cycles, as far as the model has them."""
+def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
+    """Operating point, margins and limit cycles, as far as the model has them: not of controllers `unlike_reno`."""
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
     from sojourn.analysis.feedback_loop import no_margins
 
     found = Model(loop, [])
     try:
         found.point = loop.point()
-        why = no_margins(found.point.window)
+        why = no_margins(found.point.window, unlike_reno)
         if why:
             found.notes.append(why)
         else:

@@ -31,7 +31,7 @@ from sojourn.display import counted
 from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
-from sojourn.flent import write_flent
+from sojourn.flent import check_flent, write_flent
 from sojourn.measures import measures_of
 from sojourn.notes import note_unmet
 from sojourn.paths import name_of
@@ -139,8 +139,7 @@ def run(
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
-    if qlog is not None:
-        traced(scenario.copy(), qlog)
+    _check_series(scenario, flent, qlog)
     failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
         records = []
@@ -169,6 +168,14 @@ def _check_files(scenario: Path, **options: Path | None) -> None:
     """Refuses files that can't be written."""
     for option, asked in options.items():
         check_file(asked, option, scenario)
+
+
+def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> None:
+    """Refuses a scenario whose run can't have the series for these files."""
+    if flent is not None:
+        check_flent(scenario)
+    if qlog is not None:
+        traced(scenario.copy(), qlog)
 
 
 def _check_points(pcap: Path | None, **options: str | None) -> None:

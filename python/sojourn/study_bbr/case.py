@@ -108,7 +108,9 @@ def uses(share: float, begin: float, end: float | None = None) -> Condition:
 
     def judge(run: Run) -> Seen:
         got = run.share(begin, end)
-        return got >= share, f"{got:.3f} of the path"
+        # More than all of it can be read where a repair releases what had arrived before.
+        waited = ", with data that waited for a repair" if got > 1 else ""
+        return got >= share, f"{got:.3f} of the path{waited}"
 
     until = "to the end" if end is None else f"to {end:g} s"
     return Condition(f"at least {share:g} of the path is used from {begin:g} s {until}", judge)

@@ -3,7 +3,7 @@
 //! It is asked at every ACK, at most once a window at losses and at marks, and at timeouts, and answers with a window and a pace. Its window
 //! is its own all the time: the endpoint changes it only after a handshake and a timeout. Without a decider the window stays as it is.
 
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -161,7 +161,7 @@ impl CongestionController for External {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, ..Needs::default() }
+        Needs { pacing: true, rate_samples: true, ecn: EcnNeed::CountIfThere }
     }
 
     fn pacing(&self) -> Option<Pacing> {

@@ -21,8 +21,8 @@ pub struct Entry {
 registry! {
     "reno" => reno::Reno: "additive increase, half the window after congestion (RFC 5681)",
     "cubic" => cubic::Cubic: "the window is a cubic function of the time since the last reduction (RFC 9438, or v2.1 of Linux 2.6.22)",
-    "bbr" => bbr::Bbr: "paces at the greatest delivery rate and limits the data in flight to two bandwidth-delay products (BBR version 1, as in Linux)",
-    "bbr3" => bbr3::Bbr3: "a model of the path from delivery rate, round-trip time and losses sets pace and window (BBR version 3, draft-ietf-ccwg-bbr)",
+    "bbr" => bbr::Bbr: "paces at the greatest delivery rate and limits the data in flight to two bandwidth-delay products; ignores marks (BBR version 1, as in Linux)",
+    "bbr3" => bbr3::Bbr3: "a model of the path from delivery rate, round-trip time and losses sets pace and window; a window with a mark counts as a round trip with a loss (BBR version 3, draft-ietf-ccwg-bbr)",
     "dctcp" => dctcp::Dctcp: "reduces the window by half of the part of segments that were marked (RFC 8257)",
     "prague" => prague::Prague: "a scalable controller for the Internet: DCTCP with pacing, less dependent on the round-trip time (Prague)",
     "highspeed" => highspeed::HighSpeed: "grows faster and falls less the larger the window is (RFC 3649)",

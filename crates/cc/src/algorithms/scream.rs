@@ -9,8 +9,8 @@
 mod target;
 
 use crate::{
-    Ack, CongestionController, CongestionEvent, Estimator, EstimatorParams, Needs, Pacing, ParamError, Signal, Source, Start, Variable,
-    Window,
+    Ack, CongestionController, CongestionEvent, EcnNeed, Estimator, EstimatorParams, Needs, Pacing, ParamError, Signal, Source, Start,
+    Variable, Window,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
@@ -319,7 +319,7 @@ impl CongestionController for State {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, ..Needs::default() }
+        Needs { pacing: true, ecn: EcnNeed::CountIfThere, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

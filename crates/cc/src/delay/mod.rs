@@ -6,7 +6,7 @@ mod marks;
 pub use estimator::{Estimator, EstimatorParams};
 pub use marks::{MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, Signal, Source, Start, Variable, Window};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, Signal, Source, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -120,7 +120,8 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
 
     /// Its own pace where marks are counted.
     fn needs(&self) -> Needs {
-        Needs { pacing: self.marks.is_some(), ..Needs::default() }
+        let ecn = if self.marks.is_some() { EcnNeed::CountIfThere } else { EcnNeed::None };
+        Needs { pacing: self.marks.is_some(), ecn, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

@@ -42,7 +42,7 @@ impl Ecn {
     /// Whether the feedback counts marks for this controller. One that asks for no counts gets them where marks come early, from a
     /// queue for scalable senders (rfc8257#3.1, rfc9331#4.1): elsewhere a mark means as much as a loss (rfc3168#5).
     pub fn counts_for(self, need: EcnNeed) -> bool {
-        self.counts() && (need != EcnNeed::None || self != Ecn::Accurate)
+        self.counts() && (need.is_strict() || self != Ecn::Accurate)
     }
 
     /// Whether ACKs have the count of marked packets (rfc9768#3.2).
@@ -66,7 +66,7 @@ impl Ecn {
     /// What a controller asks for.
     fn of(control: &CcConfig) -> Ecn {
         match need(control) {
-            EcnNeed::None => Ecn::Classic,
+            EcnNeed::None | EcnNeed::CountIfThere => Ecn::Classic,
             EcnNeed::Count => Ecn::Dctcp,
             EcnNeed::Scalable => Ecn::L4s,
         }

@@ -252,7 +252,7 @@ impl TcpOptions {
     /// Whether the controller gets the ECN feedback that it asks for, if its receiver knows it.
     fn check_ecn(&self) -> Result<(), ParamError> {
         let (fits, which, why) = match ecn::need(&self.control) {
-            EcnNeed::None => return Ok(()),
+            EcnNeed::None | EcnNeed::CountIfThere => return Ok(()),
             EcnNeed::Count => (self.ecn.counts(), "true, \"dctcp\", \"accurate\" or \"l4s\"", "counts marks"),
             EcnNeed::Scalable => (self.ecn == Ecn::L4s, "true or \"l4s\"", "sends ECT(1)"),
         };
