@@ -13,6 +13,7 @@ import sojourn as sj
 from sojourn.cli import main, runs
 from sojourn.plots import distributions, summaries
 from sojourn.plots.results import plot_record
+from sojourn.plots.style import style_of
 from sojourn.traces import TO_ADD
 
 TRACE = {
@@ -249,7 +250,7 @@ def test_many_samples_are_thinned_but_the_tail_stays_whole():
     rng = np.random.default_rng(1)
     samples = rng.exponential(size=200_000)
     axes = Figure().add_subplot()
-    distributions.draw(axes, distributions.of_samples(samples), 0, "x", True)
+    distributions.draw(axes, distributions.of_samples(samples), style_of(0), "x", True)
     x, y = axes.lines[0].get_data()
     assert len(x) < 5000
     assert set(np.sort(samples)[-50:-1]) <= set(x)

@@ -13,7 +13,7 @@ from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.laws import Laws
-from sojourn.measures import Measure, flow_measures, link_measures
+from sojourn.measures import Measure, flow_measures, inner_measures, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
 from sojourn.scenario import Scenario, Source, load
@@ -223,6 +223,11 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
     raise UserError(f"{scenario.label}: links: expected the link to compare, one of {', '.join(names) or 'none'}")
 
 
+def default_measures(link: str, records: Sequence[Record]) -> list[Measure]:
+    """What is compared unless measures are named: the link, the waits in its queues if it has several, the flows."""
+    return [*link_measures(link, records), *inner_measures(link, records), *flow_measures(records)]
+
+
 def compare(
     scenario: Source,
     queues: Named | None = None,
@@ -246,7 +251,7 @@ def compare(
     `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. What is given
     together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
     controllers in Python by name, as for `run`; such a name can stand in `queues` or `cc`. `seeds` is how many,
-    beginning with the scenario's, or which; `measures` are those of the link and of the groups of flows by default. For
+    beginning with the scenario's, or which; `measures` are those of the link, of its classes or queues, and of the groups of flows by default. For
     `threads`, `cache` and `progress` see `run_each`.
 
     A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on, and its case is left
@@ -291,6 +296,6 @@ def compare(
     )
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
-        list(measures or [*link_measures(name, everything), *flow_measures(everything)]),
+        list(measures or default_measures(name, everything)),
         [case for case in cases if case.label in found], notes, failed,
     )  # fmt: skip

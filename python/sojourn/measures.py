@@ -26,6 +26,8 @@ SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 # The measures of a link and of a group that tables show.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
+# What is compared of each class, tin or queue of a dual queue.
+OF_A_QUEUE = ("wait_ms.mean", "wait_ms.p95", "wait_ms.p99")
 MANY_GROUPS = 6  # more are compared only in total
 
 
@@ -43,7 +45,8 @@ class HasPaths(Protocol):
 class Measure:
     """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit.
 
-    `better` is "higher" or "lower" where users of a network want the one or the other, else "".
+    `better` is "higher" or "lower" where users of a network want the one or the other, else "". `optional` says that a
+    record may lack it, such as that of a queue which only one discipline has: it is NaN there.
 
     >>> record = sj.run("examples/dumbbell.toml")
     >>> round(sj.Measure("utilization", "links.bottleneck.utilization", "%", 100.0).of(record))
@@ -55,6 +58,7 @@ class Measure:
     unit: str = ""
     scale: float = 1.0
     better: str = ""
+    optional: bool = False
 
     @property
     def title(self) -> str:
@@ -67,8 +71,13 @@ class Measure:
         return range_of(self.path) * self.scale
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a record, in its unit; NaN where the record has null."""
-        return self._shown(record.value(self.path))
+        """Its value in a record, in its unit; NaN where the record has null, or may and does lack it."""
+        try:
+            return self._shown(record.value(self.path))
+        except UserError:
+            if not self.optional:
+                raise
+            return math.nan
 
     def all_of(self, record: HasPaths) -> list[float]:
         """Its values in a record, in its unit, where its path has a `*`."""
@@ -208,8 +217,12 @@ def marks(links: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def link_fields(link: str, records: Iterable[HasPaths]) -> tuple[str, ...]:
     """The fields of a link that are compared by default."""
-    own = (each for record in records for each in record.get("links") or [] if each["name"] == link)
-    return (*OF_A_LINK, *marks(own))
+    return (*OF_A_LINK, *marks(_in_each(records, link)))
+
+
+def _in_each(records: Iterable[HasPaths], link: str) -> Iterator[Mapping[str, Any]]:
+    """A link as each of these records has it."""
+    return (each for record in records for each in record.get("links") or [] if each["name"] == link)
 
 
 def link_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
@@ -235,7 +248,21 @@ def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list
     """
     known = [path for path in shown if f"{steps[0]}[].{path}" in parts()["links"].fields]
     at = ".".join(paths.element(step) for step in ("links", link, *steps))
-    return [replace(measure("links", path, link), path=f"{at}.{path}") for path in known]
+    return [replace(measure("links", path, link), path=f"{at}.{path}", optional=True) for path in known]
+
+
+def inner_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
+    """What is compared of the classes, tins or queues of a link by default, with their names in the labels.
+
+    None where only one of them had packets in these records: it is the whole link.
+    """
+    within = (part for each in _in_each(records, link) for part in inside(each))
+    busy = list(dict.fromkeys(steps for steps, part in within if part.get("arrived")))
+    return [
+        replace(each, label=f"{' '.join(steps[1::2])} {each.label}")
+        for steps in (busy if len(busy) > 1 else [])
+        for each in within_a_link(link, OF_A_QUEUE, steps)
+    ]
 
 
 def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from sojourn.compare import NOTHING_RANDOM, Comparison, same
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
 from sojourn.record import Record
-from sojourn.stats import estimate, estimate_of
+from sojourn.stats import Estimate, estimate, estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,9 +112,15 @@ def show_comparison(found: Comparison) -> None:
     show(estimates_table(found.heading, found.estimates(), units))
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
-        show(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
+        apart = {label: cells for label, cells in found.differences().items() if any(map(_known, cells.values()))}
+        show(estimates_table(f"difference from {first}, paired by seed", apart, units))
     for note in found.notes:
         out.print(note)
+
+
+def _known(one: Estimate) -> bool:
+    """Whether there is a number: only one discipline has some queues, and no difference from another's."""
+    return math.isfinite(one.mean)
 
 
 def main_measures(means: pd.Series[Any]) -> list[str]:

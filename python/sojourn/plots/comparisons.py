@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from sojourn.errors import UserError
 from sojourn.plots import distributions, summaries
 from sojourn.plots.distributions import Distribution, Run
-from sojourn.plots.style import COLUMN, drawn_on, legend_beside
+from sojourn.plots.style import COLUMN, MARKERS, drawn_on, legend_beside, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,22 +66,24 @@ class ComparisonPlots:
         """The distribution of `wait` (ms), `rtt` (ms) or `completion` (s) in each case, over all seeds.
 
         It is exact where the scenario traced every sample, else a line through the mean quantiles. `names` are links
-        or groups: by default the compared link, or the first group. `complement` shows the share above a value.
+        or groups: by default the compared link, or the first group. A link with a dual queue, or with classes, has a
+        line through the mean quantiles of each of these too. `complement` shows the share above a value.
         """
         there = self.places(of)
         if not there:
             raise distributions.nothing(self._comparison.scenario, of)
         chosen = list(names or there[:1])
         with drawn_on(ax, COLUMN, 2.5) as axes:
-            drawn: list[Distribution] = []
-            for case, records in self._comparison.records.items():
-                for place in chosen:
-                    parts = [distributions.distribution(record, of, place) for record in records]
-                    seen = [part for part in parts if part is not None]
-                    if seen:
-                        label = case if len(chosen) == 1 else f"{case}: {place}"
-                        distributions.draw(axes, distributions.pooled(seen), len(drawn), label, complement)
-                        drawn.append(distributions.pooled(seen))
+            found = {
+                case if len(chosen) == 1 else f"{case}: {place}": _parts(records, of, place)
+                for case, records in self._comparison.records.items()
+                for place in chosen
+            }
+            drawn = [each for parts in found.values() for each in parts.values()]
+            for index, (label, parts) in enumerate((label, parts) for label, parts in found.items() if parts):
+                for at, (name, each) in enumerate(parts.items()):
+                    look = replace(style_of(index), marker=MARKERS[(index + at) % len(MARKERS)])
+                    distributions.draw(axes, each, look, f"{label}: {name}" if name else label, complement)
             if not drawn:
                 raise UserError.unknown(f"distribution of {of}", chosen[0], self._all_places(of))
             distributions.finish(axes, of, complement, drawn, chosen[0] if len(chosen) == 1 else "")
@@ -107,6 +110,16 @@ class ComparisonPlots:
         """The links or groups of which `cdf` can be drawn: the compared link, or every group with such times."""
         there = self._all_places(of)
         return [self._comparison.link] if self._comparison.link in there else there
+
+
+def _parts(records: Sequence[Run], of: str, place: str) -> dict[str, Distribution]:
+    """The distribution of a case at a link or in a group, over its seeds, under "", and of each queue of the link."""
+    whole = [distributions.distribution(record, of, place) for record in records]
+    found = {"": [each for each in whole if each is not None]}
+    for record in records:
+        for name, each in distributions.within(record, of, place).items():
+            found.setdefault(name, []).append(each)
+    return {name: distributions.pooled(parts) for name, parts in found.items() if parts}
 
 
 class SweepPlots:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from sojourn import measures
 from sojourn.errors import UserError
-from sojourn.plots.style import style_of
+from sojourn.plots.style import Look
 from sojourn.traces import TO_ADD
 
 Array = npt.NDArray[np.float64]
@@ -61,6 +62,8 @@ QUANTITIES = {
         "flows whose connections end after the warm-up (a session, or bulk with a size)",
     ),
 }
+FAR_APART = 100
+"""Where the largest value is more than so many times the least median, a linear axis hides the curve of that."""
 LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
@@ -107,9 +110,24 @@ def distribution(record: Run, of: str, place: str) -> Distribution | None:
     samples = _samples(record, of, place)
     if samples is not None and len(samples):
         return of_samples(samples * chosen.scale)
-    if found is None or not found.get(chosen.field):
+    return _quantiles(found, chosen.field) if found is not None else None
+
+
+def within(record: Run, of: str, place: str) -> dict[str, Distribution]:
+    """The distribution of waits in each class or queue of a link, where there are several, by their names."""
+    chosen = quantity(of)
+    links = record.get("links") if chosen.part == "links" else []
+    parts = [part for link in links if link["name"] == place for part in measures.inside(link)]
+    found = {" ".join(steps[1::2]): _quantiles(part, chosen.field) for steps, part in parts}
+    known = {name: each for name, each in found.items() if each is not None}
+    return known if len(known) > 1 else {}
+
+
+def _quantiles(item: Mapping[str, Any], field: str) -> Distribution | None:
+    """The distribution as a record has it; None where nothing was seen."""
+    if not item.get(field):
         return None
-    known = {key: found[chosen.field][key] for key in LEVELS if found[chosen.field].get(key) is not None}
+    known = {key: item[field][key] for key in LEVELS if item[field].get(key) is not None}
     return Distribution(np.array(list(known.values()), float), np.array([LEVELS[key] for key in known]), exact=False)
 
 
@@ -140,9 +158,8 @@ def pooled(parts: Sequence[Distribution]) -> Distribution:
     return Distribution(np.array(means), np.array(levels), exact=False)
 
 
-def draw(ax: Axes, found: Distribution, index: int, label: str, complement: bool) -> None:
+def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool) -> None:
     """One curve: steps through every sample, or a dashed line through the quantiles that are known."""
-    look = style_of(index)
     values, levels = found.values, found.levels
     if found.exact and len(values) > 4000:  # more than can be seen; the tail stays whole
         last = len(values) - 1
@@ -175,14 +192,19 @@ def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], p
         ax.set_ylim(top=1.0)
     else:
         ax.set_ylim(0, 1.02)
-    largest, middle = max(d.values[-1] for d in drawn), max(np.median(d.values) for d in drawn)
-    if largest > 10 * middle > 0 and min(d.values[0] for d in drawn) > 0:
+    largest, middles = max(d.values[-1] for d in drawn), [float(np.median(d.values)) for d in drawn]
+    least = min((middle for middle in middles if middle > 0), default=largest)
+    if largest > 10 * max(middles) > 0 and min(d.values[0] for d in drawn) > 0:
         ax.set_xscale("log")
+    elif largest > FAR_APART * least:
+        ax.set_xscale("log")
+        ax.set_xlim(left=least / 10)
     else:
         ax.set_xlim(left=0)
     if not all(d.exact for d in drawn):
-        note = f"quantiles only;\ntrace.{chosen.trace} gives every sample"
+        way = f";\ntrace.{chosen.trace} gives every sample"
+        note = "dashed: quantiles only" if any(d.exact for d in drawn) else f"quantiles only{way}"
         ax.annotate(
-            note, (0.98, 0.97 if complement else 0.06), xycoords="axes fraction", ha="right",
-            va="top" if complement else "bottom", fontsize=6, color="#555555",
+            note, (0.03 if complement else 0.98, 0.06), xycoords="axes fraction", va="bottom",
+            ha="left" if complement else "right", fontsize=6, color="#555555",
         )  # fmt: skip

@@ -330,7 +330,7 @@ class RecordPlots:
             drawn = {name: each for name, each in found.items() if each is not None}
             for i, (name, each) in enumerate(drawn.items()):
                 place = self._groups.index(name) if name in self._groups else i
-                distributions.draw(axes, each, place, name, complement)
+                distributions.draw(axes, each, style_of(place), name, complement)
             distributions.finish(
                 axes, of, complement, list(drawn.values()), next(iter(drawn)) if len(drawn) == 1 else ""
             )

@@ -52,15 +52,16 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
     there = plots.places(of)
     if not there:
         raise distributions.nothing(comparison.scenario, of)
-    below = not fits_inside(list(comparison.records))
     with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:
-        for place, (left, right) in zip(there, made.subplots(len(there), 2, squeeze=False), strict=True):
+        panels = made.subplots(len(there), 2, squeeze=False)
+        for place, (left, right) in zip(there, panels, strict=True):
             plots.cdf(of, left, [place])
             plots.cdf(of, right, [place], complement=True)
             right.get_legend().remove()
-            if below:
+        labels = made.axes[0].get_legend_handles_labels()[1]
+        if len(labels) > len(comparison.records) or not fits_inside(labels):
+            for left in panels[:, 0]:
                 left.get_legend().remove()
-        if below:
             legend_below(made)
         made.axes[0].set_title(comparison.title, loc="left")
         return save_figure(made, folder, f"cdf-{of}")
