@@ -55,7 +55,7 @@ def test_a_link_without_queues_of_its_own_is_compared_as_a_whole(both, dumbbell)
 
 def test_a_measure_that_a_record_must_have_is_refused_where_it_is_missing(both):
     found = sj.compare(both, ["codel"], seeds=1)
-    with pytest.raises(sj.UserError, match='expected one of .* got "qeue"'):
+    with pytest.raises(sj.UserError, match=r'expected one of .* got "qeue"'):
         found.values("codel", sj.Measure("x", "links.bottleneck.qeue.mean"))
 
 

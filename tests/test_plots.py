@@ -362,13 +362,23 @@ def test_error_bars_of_a_sweep_end_with_the_range_of_the_measure(dumbbell):
     assert (min(drawn), max(drawn)) == (0.0, 1.0)
 
 
-def test_series_of_a_sweep_stand_side_by_side_and_the_legend_beside_them(dumbbell):
+def test_series_of_a_sweep_stand_at_their_numbers_and_the_legend_beside_them(dumbbell):
     axes = {"flows.ftp.count": [2, 3], "links.bottleneck.queue.limit": ["50 packets", "20 packets"]}
-    drawn = sj.sweep(dumbbell, axes, seeds=2).plot.means("links.bottleneck.utilization")
-    assert len(set(ends(drawn, 0))) == 4  # no interval hides another
+    found = sj.sweep(dumbbell, axes, seeds=2)
+    drawn = found.plot.means("links.bottleneck.utilization")
+    assert sorted(set(ends(drawn, 0))) == [20, 50]
+    assert drawn.get_yscale() == "linear"
     drawn.figure.draw_without_rendering()
     legend = drawn.get_legend().get_window_extent()
     assert legend.x0 >= drawn.get_window_extent().x1
+    found.runs["total.goodput_bps"] = [1e3, 1e3, 2e6, 3e6, 1e4, 1e4, 1e4, 1e4]
+    assert found.plot.means("total.goodput_bps").get_yscale() == "log"
+
+
+def test_series_over_names_stand_side_by_side_so_that_no_interval_hides_another(dumbbell):
+    axes = {"links.bottleneck.queue.aqm": ["red", "codel"], "tcp.control": [{"cc": "reno"}, {"cc": "cubic"}]}
+    drawn = sj.sweep(dumbbell, axes, seeds=2).plot.means("total.goodput_bps")
+    assert sorted(set(ends(drawn, 0))) == pytest.approx([-0.04, 0.04, 0.96, 1.04])
 
 
 def test_the_best_of_a_comparison_is_filled(comparison):

@@ -251,8 +251,8 @@ def compare(
     `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. What is given
     together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
     controllers in Python by name, as for `run`; such a name can stand in `queues` or `cc`. `seeds` is how many,
-    beginning with the scenario's, or which; `measures` are those of the link, of its classes or queues, and of the groups of flows by default. For
-    `threads`, `cache` and `progress` see `run_each`.
+    beginning with the scenario's, or which; `measures` are by default those of the link, of its classes or queues, and
+    of the groups of flows. For `threads`, `cache` and `progress` see `run_each`.
 
     A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on, and its case is left
     out.

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from sojourn import measures
 from sojourn.errors import UserError
-from sojourn.plots.style import Look
+from sojourn.plots.style import FAR_APART, Look
 from sojourn.traces import TO_ADD
 
 Array = npt.NDArray[np.float64]
@@ -62,8 +62,6 @@ QUANTITIES = {
         "flows whose connections end after the warm-up (a session, or bulk with a size)",
     ),
 }
-FAR_APART = 100
-"""Where the largest value is more than so many times the least median, a linear axis hides the curve of that."""
 LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 

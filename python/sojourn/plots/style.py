@@ -28,6 +28,7 @@ MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*", "<", "h"]
 LINES = ["-", "-.", ":"]
 COLUMN = 3.5  # inches: one column of a two-column page
 PAGE = 7.16  # inches: its full width
+FAR_APART = 100  # Where one value is more than so many times another, a linear axis hides the lesser one.
 GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
 
 RC: Any = {

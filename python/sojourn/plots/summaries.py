@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from sojourn import measures
 from sojourn.labels import field_label, quantities, value_label
-from sojourn.plots.style import LINE, PAGE, drawn_on, figure, legend_beside, lines_of, style_of, wrapped
+from sojourn.plots.style import FAR_APART, LINE, PAGE, drawn_on, figure, legend_beside, lines_of, style_of, wrapped
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
         unit = (numbers[across] or ([], ""))[1]
         axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
         axes.set_title(measures.place(measure), loc="left")
-        _from_zero(axes)
+        _scale(axes, rows["mean"].to_numpy(dtype=float))
         if others:
             legend_beside(axes, ", ".join(map(field_label, others)))
         return axes
@@ -134,14 +134,14 @@ def _numbers(column: Any) -> tuple[list[float], str] | None:
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of a series among all of a plot: they stand side by side, so that no interval hides another."""
+    """The place of a series among all of a plot."""
 
     index: int
     count: int
 
-    def positions(self, x: Array, step: float) -> Array:
-        """The positions of its points: around `x`, a step from one series to the next."""
-        return x + step * (self.index - (self.count - 1) / 2)
+    def beside(self, x: Array) -> Array:
+        """The positions of its points at names: around `x`, so that no interval hides another."""
+        return x + 0.08 * (self.index - (self.count - 1) / 2)
 
 
 def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Place) -> None:
@@ -153,17 +153,21 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
     if found is not None:
         order = np.argsort(found[0], kind="stable")
         x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
-        x = place.positions(x, 0.015 * float(np.ptp(x)))
     else:
-        x, line = place.positions(np.arange(len(group), dtype=np.float64), 0.08), "none"
+        x, line = place.beside(np.arange(len(group), dtype=np.float64)), "none"
         axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")
     axes.errorbar(
         x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
     )
 
 
-def _from_zero(axes: Axes) -> None:
-    """Lets an axis begin at 0 where that costs little room."""
+def _scale(axes: Axes, values: Array) -> None:
+    """A logarithmic axis where the values are above 0 and far apart, else one that begins at 0 if that costs little."""
+    known = values[np.isfinite(values)]
+    if len(known) and known.min() > 0 and known.max() > FAR_APART * known.min():
+        axes.set_yscale("log", nonpositive="clip")
+        axes.yaxis.set_major_formatter("{x:g}")
+        return
     low, high = axes.get_ylim()
     if 0 <= low < 0.6 * high or (low < 0 <= axes.dataLim.y0):
         axes.set_ylim(bottom=0)
