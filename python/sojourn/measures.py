@@ -297,15 +297,69 @@ def named(columns: Iterable[str]) -> dict[str, Measure]:
     }
 
 
+def chosen(columns: Iterable[str], link: str = "") -> list[Measure]:
+    """Measures by their paths in a record. A label says of which link or group it is, unless of `link` or all flows.
+
+    ```python
+    chosen(["links.bottleneck.wait_ms.p99", "groups.ftp.rtt_ms.p99"], "bottleneck")  # wait p99, ftp RTT p99
+    ```
+    """
+    found = [(place(column), _at(column)) for column in dict.fromkeys(columns)]
+    return [each if of in (link, "total") else replace(each, label=f"{of} {each.label}") for of, each in found]
+
+
+ANY = "NAME"  # stands for that of a class, tin or queue
+
+
 def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """The paths of all measures that a record of these links and groups of flows may have."""
+    """The paths of all measures that a record of these links and groups may have; `NAME` stands for that of a queue."""
     found = []
     for part, names in (("links", links), ("groups", groups), ("total", [""])):
         fields = [each.path for each in parts()[part].fields.values() if each.number]
+        if part == "links":
+            fields += [f"{within}.{path}" for within in INNER for path in fields if _is_inner(within, path)]
         found += [
             ".".join(filter(None, (part, name and paths.element(name), path))) for name in names for path in fields
         ]
     return found
+
+
+INNER = (f"queues.{ANY}", f"classes.{ANY}", f"classes.{ANY}.queues.{ANY}")
+
+
+def _is_inner(within: str, path: str) -> bool:
+    """Whether a class or a queue has this field of a link."""
+    return f"{within.partition('.')[0]}[].{path}" in parts()["links"].fields
+
+
+def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
+    """Raises `UserError`, which begins with `where`, for a path that is none of `known`: see `measures_of`."""
+    for column in columns:
+        steps = _with_any(column)
+        if steps is None or ".".join(steps) not in known:
+            raise UserError.unknown(where, column, _beside(column, steps or [], known))
+
+
+def _with_any(column: str) -> list[str] | None:
+    """The steps of a path as it is written, with `NAME` for those of classes and queues; None for what is no path."""
+    try:
+        steps = paths.split(column)
+    except UserError:
+        return None
+    written = [paths.element(step) for step in steps]
+    if steps[0] == "links":
+        for at in range(3, len(steps)):
+            if written[at - 1] in WITHIN_A_LINK and steps[at] != "*":
+                written[at] = ANY
+    return written
+
+
+def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Those of `known` that a wrong path may mean: that end as it does, or that begin as most of it does, else all."""
+    ends = [each for each in known if each.endswith(f".{column}")]
+    begins = (".".join(steps[:count]) + "." for count in range(len(steps) - 1, 1, -1))
+    lists = (ends, *([each for each in known if each.startswith(begin)] for begin in begins))
+    return next((each for each in lists if each), list(known))
 
 
 @cache
@@ -346,12 +400,17 @@ def _range(minimum: float | None, maximum: float | None) -> Range:
 
 def _at(column: str) -> Measure:
     """The measure at a path of a record; a name that is no such path is its own label."""
+    inside = []
     try:
         part, *steps = paths.split(column)
         of = "" if part == "total" else steps.pop(0)
-        return measure(part, ".".join(steps), of)
+        while part == "links" and steps[0] in WITHIN_A_LINK:
+            inside.append(steps[1])
+            del steps[:2]
+        found = measure(part, ".".join(steps), of)
     except (UserError, KeyError, IndexError):
         return Measure(column, column)
+    return replace(found, label=" ".join([*inside, found.label]), path=column, optional=bool(inside))
 
 
 def place(column: str) -> str:

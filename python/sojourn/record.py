@@ -18,6 +18,7 @@ from sojourn.display import counted, html_table, number
 from sojourn.errors import UserError, quoted
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
+from sojourn.labels import WITHIN_A_LINK
 from sojourn.traces import Traces
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Record(Mapping[str, Any]):
         return paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
 
     def scalars(self) -> dict[str, float]:
-        """Every number of links, groups and totals, by its path."""
+        """Every number of links, of the classes and queues in them, of groups and totals, by its path."""
         numbers: dict[str, float] = {}
         for key in ("links", "groups"):
             for item in self._data.get(key, []):
@@ -281,6 +282,9 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
                 into[f"{path}.{key}"] = float(item)
         elif isinstance(item, dict):
             _collect(item, f"{path}.{key}", into)
+        elif key in WITHIN_A_LINK:
+            for each in item:
+                _collect(each, f"{path}.{key}.{paths.element(str(each['name']))}", into)
 
 
 def file_name(name: str) -> str:

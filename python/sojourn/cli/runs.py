@@ -23,7 +23,15 @@ from sojourn.cli.output import (
     say_written,
     store,
 )
-from sojourn.cli.tables import main_measures, show_comparison, show_record, show_replications, show_sweep
+from sojourn.cli.tables import (
+    main_measures,
+    say_missing,
+    show_comparison,
+    show_measures,
+    show_record,
+    show_replications,
+    show_sweep,
+)
 from sojourn.cluster import named_executor
 from sojourn.compare import Comparison, queued_link
 from sojourn.compare import compare as run_compare
@@ -32,9 +40,8 @@ from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import check_flent, write_flent
-from sojourn.measures import measures_of
+from sojourn.measures import chosen
 from sojourn.notes import note_unmet
-from sojourn.paths import name_of
 from sojourn.qlog import traced, write_qlog
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
@@ -52,6 +59,14 @@ Set = Annotated[
 ]
 Host = Annotated[
     str | None, typer.Option("--host", help="Whose TCP the flows have: simulator or linux (default: the scenario's).")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        help="Show only these measures: links.bottleneck.wait_ms.p99. May be given several times.",
+        autocompletion=values.a_measure,
+    ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
 
@@ -126,6 +141,7 @@ def run(
         Path | None,
         typer.Option("--qlog", help="Write windows, round trips and losses of the first run to this .qlog."),
     ] = None,
+    measure: Only = None,
     law: Law = None,
     controller: Controller = None,
     threads: Threads = 0,
@@ -140,6 +156,7 @@ def run(
     if seed is not None:
         scenario.set("seed", seed)
     _check_series(scenario, flent, qlog)
+    values.check_rows(scenario, measure or [], as_json)
     failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
         records = []
@@ -160,7 +177,7 @@ def run(
     written += [pcap] if pcap is not None else []
     written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
     say_written(written)
-    _print(records, as_json)
+    _print(records, as_json, measure or [])
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
 
 
@@ -185,11 +202,13 @@ def _check_points(pcap: Path | None, **options: str | None) -> None:
             raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
 
 
-def _print(records: list[Record], as_json: bool) -> None:
-    """Prints what runs measured: as JSON lines, as tables of one run, or as means over the seeds."""
+def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:
+    """Prints what runs measured: as JSON lines, as tables of one run, as means over the seeds, or what is `wanted`."""
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
+    elif wanted:
+        show_measures(records, chosen(wanted))
     elif len(records) == 1:
         show_record(records[0])
     else:
@@ -237,6 +256,7 @@ def compare(
             autocompletion=values.distributions,
         ),
     ] = None,
+    measure: Only = None,
     change: Set = None,
     host: Host = None,
     law: Law = None,
@@ -259,16 +279,19 @@ def compare(
     varied = _variations(vary)
     curves = _traced(scenario, cdf, out_dir, link)
     _check_curves(scenario, varied, curves)
+    values.check_rows(scenario, measure or [])
+    rows = chosen(measure, queued_link(scenario, link)) if measure else None
     kept = store(cache, no_cache)
     if kept:
         laws.say_uncached()
     with progress("comparing") as on_progress, laws.one_line():
         found = run_compare(
-            scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, threads=threads,
-            cache=kept, progress=on_progress, laws=laws.laws,
+            scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, measures=rows,
+            threads=threads, cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
     note_unmet(scenario)
     show_comparison(found)
+    say_missing(rows or [], [record for each in found.records.values() for record in each])
     if out_dir is not None:
         from sojourn.plots.results import plot_overview
 
@@ -368,7 +391,7 @@ def sweep(
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
     wanted = _listed(plots)
-    _check_measures(next(iter(plan.points)).scenario, wanted)
+    values.check_measures(next(iter(plan.points)).scenario, wanted, "--plot")
     kept = store(cache, no_cache)
     if kept is not None and not shard:
         laws.say_uncached()
@@ -410,15 +433,6 @@ def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
     runs = counted(len(found.rows), "run")
     err.print(f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards")
     _exit_failed(found.failed, f"{len(found.failed)} runs of shard {shard} failed; the cache has the others")
-
-
-def _check_measures(scenario: Scenario, wanted: list[str]) -> None:
-    """Raises `UserError` for what is no measure of a run of a scenario: before the first run."""
-    links = [str(link["name"]) for link in scenario.resolved()["links"]] if wanted else []
-    known = measures_of(links, [str(name_of(flow)) for flow in scenario.get_path("flows")] if wanted else [])
-    for name in wanted:
-        if name not in known:
-            raise UserError.unknown("--plot", name, known)
 
 
 def plot(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from sojourn import measures, paths
-from sojourn.cli.output import estimates_table, out, show
+from sojourn.cli.output import err, estimates_table, out, show
 from sojourn.compare import NOTHING_RANDOM, Comparison, same
+from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
 from sojourn.record import Record
@@ -85,6 +86,21 @@ def show_replications(records: list[Record]) -> None:
         out.print(NOTHING_RANDOM)
 
 
+def show_measures(records: list[Record], chosen: Sequence[Measure]) -> None:
+    """Prints these measures: of one run, or means and confidence intervals over the seeds."""
+    _show_estimates(str(records[0].get("scenario")), records, {"": chosen})
+    say_missing(chosen, records)
+    if same(records):
+        out.print(NOTHING_RANDOM)
+
+
+def say_missing(chosen: Sequence[Measure], records: Sequence[Record]) -> None:
+    """Says which measures have no value in any run."""
+    for each in chosen:
+        if all(math.isnan(each.of(record)) for record in records):
+            err.print(f"{each.path}: null in every run")
+
+
 def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
     """What is shown of a link, and of each class or queue within it, by the heading of its column."""
     inside = {" ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in measures.inside(link)}
@@ -98,11 +114,12 @@ def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str,
 def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:
     """Prints a row for each measure of the first column, with a dash where another column has no such measure."""
     first = next(iter(columns.values()))
-    cells = {m.label: {head or MEAN: "–" for head in columns} for m in first}
+    whole = MEAN if len(records) > 1 else "value"
+    cells = {m.label: {head or whole: "–" for head in columns} for m in first}
     for head, found in columns.items():
         for m in found:
-            cells[m.label][head or MEAN] = str(estimate([m.of(record) for record in records], within=m.range))
-    title = f"{name}: {len(records)} seeds" + (f", {MEAN}" if len(columns) > 1 else "")
+            cells[m.label][head or whole] = str(estimate([m.of(record) for record in records], within=m.range))
+    title = f"{name}: {counted(len(records), 'seed')}" + (f", {MEAN}" if len(columns) > 1 else "")
     show(estimates_table(title, cells, {m.label: m.unit for m in first}))
 
 

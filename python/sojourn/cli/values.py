@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import typer
 
-from sojourn import paths
+from sojourn import measures, paths
 from sojourn.cli.listing import names
 from sojourn.errors import ScenarioError, UserError
 from sojourn.fields import Field, scenario_fields
-from sojourn.scenario import load
+from sojourn.scenario import Scenario, load
 
 DISTRIBUTIONS = ("wait", "rtt", "completion")
 
@@ -51,6 +51,35 @@ def links(context: typer.Context, incomplete: str) -> list[str]:
     except (IndexError, UserError, ScenarioError):
         return []
     return lists_of(lambda: known)(incomplete)
+
+
+def measures_in(scenario: Scenario) -> list[str]:
+    """The paths of all measures that a run of a scenario may have."""
+    links = [str(link["name"]) for link in scenario.resolved()["links"]]
+    groups = scenario.get_path("flows") if "flows" in scenario else []
+    return measures.measures_of(links, [str(paths.name_of(flow)) for flow in groups])
+
+
+def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
+    """Raises `UserError` for what is no measure of a run of a scenario: before the first run."""
+    if wanted:
+        measures.check(wanted, measures_in(scenario), option)
+
+
+def check_rows(scenario: Scenario, wanted: Sequence[str], as_json: bool = False) -> None:
+    """Raises `UserError` for what `--measure` can't show of a run of a scenario."""
+    if wanted and as_json:
+        raise UserError("--measure: expected tables, got --json, which prints whole records")
+    check_measures(scenario, wanted, "--measure")
+
+
+def a_measure(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes a measure of the scenario on the command line."""
+    try:
+        known = measures_in(load(context.params.get("file") or context.args[0]))
+    except (IndexError, UserError, ScenarioError):
+        return []
+    return [each for each in known if each.startswith(incomplete)]
 
 
 def _named(context: typer.Context, part: str) -> list[str]:
