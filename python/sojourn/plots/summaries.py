@@ -139,7 +139,7 @@ class _Place:
     index: int
     count: int
 
-    def beside(self, x: Array) -> Array:
+    def shifted(self, x: Array) -> Array:
         """The positions of its points at names: around `x`, so that no interval hides another."""
         return x + 0.08 * (self.index - (self.count - 1) / 2)
 
@@ -154,7 +154,7 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
         order = np.argsort(found[0], kind="stable")
         x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
     else:
-        x, line = place.beside(np.arange(len(group), dtype=np.float64)), "none"
+        x, line = place.shifted(np.arange(len(group), dtype=np.float64)), "none"
         axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")
     axes.errorbar(
         x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
