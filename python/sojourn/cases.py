@@ -38,17 +38,26 @@ class Case:
 
 
 def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
-    """Every combination of the axes' values, the last axis fastest. The labels are those of the values."""
-    found = []
+    """Every combination of the axes' values, the last axis fastest.
+
+    A label has the values of the axes that have several, for what all cases have in common see `common_label`.
+    """
+    found, apart = [], [axis for axis in axes if len(axis.changes) > 1] or axes
     for choice in itertools.product(*(axis.changes.items() for axis in axes)):
         scenario = base.copy()
         for _, (path, value) in choice:
             scenario.set(path, value)
-        label = " with ".join(label for label, _ in choice)
-        scenario.label = f"{base.label} with {label}"
+        scenario.label = " with ".join([base.label, *(label for label, _ in choice)])
+        label = " with ".join(label for axis, (label, _) in zip(axes, choice, strict=True) if axis in apart)
         at = {axis.name: _at(axis, label, value) for axis, (label, (_, value)) in zip(axes, choice, strict=True)}
         found.append(Case(label, at, scenario))
     return found
+
+
+def common_label(axes: Sequence[Axis]) -> str:
+    """The values of the axes that have a single one, if others have several: what all cases have in common."""
+    alone = [next(iter(axis.changes)) for axis in axes if len(axis.changes) == 1]
+    return " with ".join(alone) if len(alone) < len(axes) else ""
 
 
 def _at(axis: Axis, label: str, value: Any) -> Any:

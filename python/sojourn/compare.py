@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
-from sojourn.cases import Axis, Case, Named, cases_of, controller_axis, field_axis, queue_axis
+from sojourn.cases import Axis, Case, Named, cases_of, common_label, controller_axis, field_axis, queue_axis
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError, note
 from sojourn.extras import require
@@ -63,12 +63,14 @@ class Comparison:
     """What differs."""
     notes: list[str] = field(default_factory=list)
     """What a reader should know of the cases, such as which parameters are defaults."""
+    common: str = ""
+    """What all cases have in common of what was asked for, such as the one controller: no label repeats it."""
     failed: list[str] = field(default_factory=list)
     """A line on each run that failed. Its case is left out: cases are compared with the same seeds."""
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
-        return f"<Comparison of {listed(self.records)} on {self.scenario}, link {self.link}, {seeds}>"
+        return f"<Comparison of {listed(self.records)} on {self._where}, {seeds}>"
 
     def _repr_html_(self) -> str:
         shown = self._html(self.heading, self.estimates())
@@ -87,7 +89,12 @@ class Comparison:
     @property
     def title(self) -> str:
         """What is compared, in a line."""
-        return f"{self.scenario}, link {self.link}, {counted(len(self.seeds), 'seed')}"
+        return f"{self._where}, {counted(len(self.seeds), 'seed')}"
+
+    @property
+    def _where(self) -> str:
+        """The scenario, what all cases have in common, and the link."""
+        return f"{self.scenario}{' with ' if self.common else ''}{self.common}, link {self.link}"
 
     @property
     def heading(self) -> str:
@@ -263,7 +270,7 @@ def compare(
     >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
     <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
     >>> sj.compare("examples/dumbbell.toml", cc=["cubic"], vary={"flows.ftp.count": [5, 20]}, seeds=1)
-    <Comparison of cubic with count=5, cubic with count=20 on dumbbell, link bottleneck, 1 seed>
+    <Comparison of count=5, count=20 on dumbbell with cubic, link bottleneck, 1 seed>
     """
     base = load(scenario)
     name = queued_link(base, link)
@@ -297,5 +304,5 @@ def compare(
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
         list(measures or default_measures(name, everything)),
-        [case for case in cases if case.label in found], notes, failed,
+        [case for case in cases if case.label in found], notes, common_label(axes), failed,
     )  # fmt: skip

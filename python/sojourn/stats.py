@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
 ANY = Range()
+# The columns of a summary of a comparison or a sweep that are no axes.
+SUMMARY = {
+    "case", "measure", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference", "difference_low",
+    "difference_high",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from sojourn.record import Record, file_name, file_names, frame_to_parquet, fram
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.running import run as run_once
 from sojourn.scenario import Scenario, load, parse_assignment
+from sojourn.stats import SUMMARY
 from sojourn.sweep import SweepResult, read_plan
 from sojourn.sweep import sweep as run_sweep
 
@@ -73,12 +74,6 @@ Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.
 
 # So many runs of a sweep are read and written at once.
 PART = 5000
-
-# The columns of a summary that are no axes.
-SUMMARY = {
-    "case", "measure", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference", "difference_low",
-    "difference_high",
-}  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

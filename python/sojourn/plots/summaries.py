@@ -14,8 +14,22 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from sojourn import measures
 from sojourn.labels import field_label, quantities, value_label
-from sojourn.plots.style import FAR_APART, LINE, PAGE, drawn_on, figure, legend_beside, lines_of, style_of, wrapped
-from sojourn.stats import estimate_of
+from sojourn.plots.style import (
+    COLORS,
+    FAR_APART,
+    LINE,
+    LINES,
+    MARKERS,
+    PAGE,
+    Look,
+    drawn_on,
+    figure,
+    legend_beside,
+    lines_of,
+    style_of,
+    wrapped,
+)
+from sojourn.stats import SUMMARY, estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,20 +40,20 @@ DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
 
 
 def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """One measure of a comparison: a row for each case with mean and interval; the best, if known, filled and bold.
+    """One measure of a comparison: a row for each case with mean and interval; the best, if it is one, filled and bold.
 
     `rows` are those of one measure in `Comparison.table`.
     """
-    first, known = rows.iloc[0], bool(rows[BEST].any())
+    first, tested, winners = rows.iloc[0], bool((rows["n"] > 1).any()), _winners(rows)
     names = [str(case) for case in rows[CASE]]
     with drawn_on(ax, PAGE / 2, 0.75 + (0.07 + LINE * lines_of(names)) * len(rows)) as axes:
-        for i, (_, row) in enumerate(rows.iterrows()):
-            one, color, best = estimate_of(row), style_of(i).color, bool(row[BEST])
+        for i, ((_, row), look, best) in enumerate(zip(rows.iterrows(), _looks(rows), winners, strict=True)):
+            one = estimate_of(row)
             if math.isfinite(one.mean):
                 error = None if math.isnan(one.half) else np.array(one.errors)[:, np.newaxis]
                 axes.errorbar(
-                    one.mean, i, xerr=error, color=color, marker="o", linestyle="none", clip_on=False,
-                    markerfacecolor=color if best or not known else "white",
+                    one.mean, i, xerr=error, color=look.color, marker=look.marker, linestyle="none", clip_on=False,
+                    markerfacecolor=look.color if best or not tested else "white",
                 )  # fmt: skip
             axes.annotate(
                 str(one), (1.02, i), xycoords=("axes fraction", "data"), va="center", fontsize=6.5,
@@ -54,6 +68,29 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
         unit = f" ({first['unit']})" if first["unit"] else ""
         axes.set_title(f"{first['measure']}{unit}{DIRECTION.get(str(first['better']), '')}", loc="left", fontsize=7.5)
         return axes
+
+
+def _winners(rows: pd.DataFrame) -> list[bool]:
+    """Which cases are better than all that differ from them: the one that is the best alone, or those with its mean."""
+    best = rows[BEST].astype(bool)
+    alone = rows.loc[best, "mean"].nunique() == 1 and best.sum() < rows["mean"].notna().sum()
+    return [bool(each) and alone for each in best]
+
+
+def _looks(rows: pd.DataFrame) -> list[Look]:
+    """The color of a case is that of its value on the first axis, its marker that of its values on the others.
+
+    One color and marker for all where there are more values than these.
+    """
+    axes = [axis for axis in rows.columns if axis not in SUMMARY and rows[axis].nunique(dropna=False) > 1] or [CASE]
+    colors, markers = ([str(each) for each in rows[part].to_numpy().tolist()] for part in (axes[:1], axes[1:]))
+    places = [{each: i for i, each in enumerate(dict.fromkeys(values))} for values in (colors, markers)]
+    if len(places[0]) > len(COLORS) or len(places[1]) > len(MARKERS):
+        return [style_of(0)] * len(rows)
+    return [
+        Look(COLORS[places[0][color]], MARKERS[places[1][marker]], LINES[0])
+        for color, marker in zip(colors, markers, strict=True)
+    ]
 
 
 def _widen(axes: Axes, rows: pd.DataFrame) -> None:
@@ -86,8 +123,8 @@ def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
 
 
 BEST_MEANS = (
-    "Mean and 95 % interval. Filled and bold: the best, and those whose difference from it, paired by seed, "
-    "may be 0\n(95 % for all cases of a measure together)."
+    "Mean and 95 % interval. Filled and bold: better than every other case, as their differences, paired by seed, say"
+    "\n(95 % for all cases of a measure together)."
 )
 
 
