@@ -1,5 +1,6 @@
 """What tables and plots of a comparison show: of queues within a link, and which measures."""
 
+import itertools
 import math
 import re
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import sojourn as sj
+from sojourn.cases import Case
 from sojourn.cli import main
 from sojourn.plots import distributions
 
@@ -146,3 +148,60 @@ def test_a_sweep_has_the_measures_of_queues(both):
     assert waits[0] > 0
     assert math.isnan(waits[1])
     assert found.plot.means(LOW).get_ylabel() == "low-latency wait p99 (ms)"
+
+
+def page(values, **axes):
+    """Looks and weights of cases with these values of a measure, one for each seed; `axes` is what varies."""
+    names = [" with ".join(each) for each in itertools.product(*axes.values())]
+    records = {
+        name: [sj.Record({"scenario": "x", "x": x}) for x in each] for name, each in zip(names, values, strict=True)
+    }
+    at = [dict(zip(axes, each, strict=True)) for each in itertools.product(*axes.values())]
+    cases = [Case(name, each, sj.Scenario({})) for name, each in zip(names, at, strict=True)]
+    seeds = list(range(len(values[0])))
+    found = sj.Comparison("x", "up", seeds, records, [sj.Measure("x", "x", better="lower")], cases)
+    drawn = found.plot.means("x")
+    points = [container.lines[0] for container in drawn.containers]
+    bold = [text.get_fontweight() == "bold" for text in drawn.texts]
+    assert bold == [point.get_markerfacecolor() != "white" for point in points] or len(seeds) == 1
+    return [(point.get_color(), point.get_marker()) for point in points], bold
+
+
+def test_a_color_is_a_queue_and_a_marker_a_controller():
+    queues, controllers = ["droptail", "red", "codel", "pie"], ["reno", "cubic", "bbr3"]
+    looks, _ = page([[1.0]] * 12, queue=queues, cc=controllers)
+    colors, markers = ([look[i] for look in looks] for i in (0, 1))
+    assert [len({*colors[at : at + 3]}) for at in (0, 3, 6, 9)] == [1, 1, 1, 1]
+    assert len(set(colors)) == 4
+    assert markers == markers[:3] * 4
+    assert len(set(markers)) == 3
+    alone, _ = page([[1.0]] * 3, queue=["red"], cc=controllers)
+    assert len({color for color, _ in alone}) == 3
+    many, _ = page([[1.0]] * 11, queue=[str(i) for i in range(11)])
+    assert len(set(many)) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "bold"),
+    [
+        ([[1.4, 1.5, 1.6], [50.0, 100.0, 117.0], [200.0, 201.0, 202.0]], [False, False, False]),  # 89 ± 87 may be 1.5
+        ([[1.4, 1.5, 1.6], [89.0, 89.1, 88.9], [200.0, 201.0, 202.0]], [True, False, False]),
+        ([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [4.0, 5.0, 6.0]], [True, True, False]),
+        ([[0.0, 0.0, 0.0]] * 3, [False] * 3),
+        ([[1.0], [2.0], [3.0]], [False] * 3),
+    ],
+)
+def test_bold_is_only_what_is_better_than_every_other_case(values, bold):
+    assert page(values, queue=["red", "pd", "pie"])[1] == bold
+
+
+def test_what_all_cases_have_in_common_is_in_the_title_alone(dumbbell):
+    found = sj.compare(dumbbell, "red(ecn=true)", 1, cc="cubic", vary={"flows.ftp.count": [1, 2]})
+    assert list(found.records) == ["count=1", "count=2"]
+    assert found.title == "dumbbell with red(ecn=true) with cubic, link bottleneck, 1 seed"
+    assert set(found.table()["cc"]) == {"cubic"}
+    alone = sj.compare(dumbbell, "red", 1, cc="cubic")
+    assert list(alone.records) == ["red with cubic"]
+    assert alone.title == "dumbbell, link bottleneck, 1 seed"
+    with pytest.raises(sj.ScenarioError, match="with red with cubic with count=-1"):
+        sj.compare(dumbbell, "red", 1, cc="cubic", vary={"flows.ftp.count": [1, -1]})
