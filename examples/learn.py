@@ -12,11 +12,16 @@ round-trip times, less the loss ratio.
 import argparse
 
 import numpy as np
-from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 import sojourn as sj
-from sojourn.gym import CongestionEnv
+
+try:
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from sojourn.gym import CongestionEnv
+except ImportError as error:
+    raise SystemExit(f"{error}: pip install 'sojourn[gym]' stable-baselines3") from None
 
 BASE = sj.load("examples/learn.toml")
 SEGMENT_BITS = 1500 * 8

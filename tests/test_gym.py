@@ -145,10 +145,13 @@ def test_a_reward_gets_the_step():
         ({"scenario": TWO}, "group: expected the group whose flow is the agent's, one of mine, cross"),
         ({"scenario": TWO, "group": "mien"}, '"mien"'),
         ({"scenario": LINK.replace('name = "mine"', 'name = "mine"\ncount = 3')}, "flows.mine.count: expected 1"),
-        ({"scenario": LINK.replace("12 Mbit/s", "12 Mbit")}, "12 Mbit"),
+        ({"scenario": LINK.replace("12 Mbit/s", "12 Mbits")}, "12 Mbits"),
         ({"scenario": LINK.replace('"3 s"', '"10 ms"')}, "that is acknowledged, got none by the end"),
         ({"scenario": LINK, "step": 0}, "step: expected a time in seconds"),
-        ({"scenario": LINK, "reward": lambda step: np.full(1, np.nan)}, "reward: expected an array of 1 finite"),
+        (
+            {"scenario": LINK, "reward": lambda step: np.full(1, np.nan)},
+            "reward: expected finite numbers in an array of the shape (1,), got [nan]",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments, said):
@@ -158,7 +161,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], "up", None])
+@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], [1.5], [-5.0], "up", None])
 def test_an_action_that_is_none_is_refused(action):
     env = CongestionEnv(LINK)
     env.reset(seed=1)

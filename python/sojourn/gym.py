@@ -38,10 +38,18 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Networks: TypeAlias = "Source | Callable[[np.random.Generator], Source]"
 
-FEATURES = ("window", "in_flight", "delay", "delivered", "loss", "marks")
-"""What an observation has: log2 of the window in segments; segments in flight over the window; mean round-trip time
-over the least, less 1; segments acknowledged in a least round-trip time over the window; lost over lost and
-acknowledged segments; marked over acknowledged segments."""
+MEANINGS = {
+    "window": "The logarithm of the window in segments, to base 2.",
+    "in_flight": "Segments in flight over the window.",
+    "delay": "Mean round-trip time over the least, less 1; without a sample that of the step before.",
+    "delivered": "Segments acknowledged in a least round-trip time over the window.",
+    "loss": "Lost over lost and acknowledged segments, 0 to 1.",
+    "marks": "Marked over acknowledged segments, 0 to 1.",
+}
+"""What an observation has, in this order, and what it is."""
+
+FEATURES = tuple(MEANINGS)
+"""The names of what an observation has."""
 
 MOST_WINDOW = 10_000.0
 """The largest window that an agent gets, in segments."""
@@ -147,7 +155,9 @@ class _Networks:
         step, ended = self._run(positions, window, pace, length)
         reward = np.asarray(self.reward(step), dtype=float)
         if reward.shape != (len(positions),) or not np.isfinite(reward).all():
-            raise UserError.expected("reward", f"an array of {len(positions)} finite numbers", reward.tolist())
+            raise UserError.expected(
+                "reward", f"finite numbers in an array of the shape ({len(positions)},)", reward.tolist()
+            )
         return self._features(positions, step), reward, ended
 
     def _run(self, at: list[int], window: Array, pace: Array, length: Array) -> tuple[Step, Flags]:
@@ -227,7 +237,8 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
     `pacing` a second one does the same for the pace, from the window in a smoothed round-trip time. The observation has
     `FEATURES`. A timeout sets the window to one segment. `info` has `now`, the time in seconds.
 
-    Raises `UserError` for an argument that is not as above, and `ScenarioError` for a scenario that can't be run.
+    Raises `UserError` for an argument or an action that is not as above, and `ScenarioError` for a scenario that can't
+    be run. `gymnasium.make("sojourn/Congestion-v0", scenario=...)` makes one, once this module is imported.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as in the class above
@@ -310,12 +321,14 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
 
 
 def _actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Array:
-    """Actions as numbers, held within -1 to 1."""
+    """Actions as numbers. Raises `UserError` for others than those of the action space."""
     try:
         actions = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given) from None
-    if actions.shape != shape or not np.isfinite(actions).all():
+    if actions.shape != shape or not (np.abs(actions) <= 1.0).all():
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given)
-    clipped: Array = np.clip(actions, -1.0, 1.0)
-    return clipped
+    return actions
+
+
+gymnasium.register("sojourn/Congestion-v0", entry_point=CongestionEnv)

@@ -18,7 +18,7 @@ registry! {
     "blue" => blue::Blue: "one probability moved by losses and idleness, Feng et al. 1999",
     "pd" => pd::Pd: "linear proportional-derivative control of the queue, Lehto et al. 2005",
     "cpc" => cpc::Cpc: "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
-    "external" => external::External: "a law that the caller supplies, such as one written in Python",
+    "external" => external::External: "a law that the caller supplies, such as one written in Python (docs/own-algorithms.md)",
     "linux" => linux::Linux: "a queue discipline of a Linux kernel as `tc` says it, on a Linux host",
     "fuzzy-red" => fuzzy_red::FuzzyRed: "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
     "codel" => codel::Codel: "controlled delay: drops by how long packets waited, RFC 8289",

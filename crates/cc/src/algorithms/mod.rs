@@ -39,7 +39,7 @@ registry! {
     "rledbat" => rledbat::RLedbat: "LEDBAT++ at the receiver, which limits a CUBIC sender by the receive window (RFC 9840)",
     "fledbat" => fledbat::Fledbat: "LEDBAT with a multiplicative decrease, fair to flows that start later (Carofiglio et al. 2013)",
     "tcp-lp" => tcp_lp::TcpLp: "Reno that halves its window at the first sign of queuing delay (Kuzmanovic and Knightly 2006)",
-    "external" => external::External: "a controller that the caller supplies, such as one written in Python",
+    "external" => external::External: "a controller that the caller supplies, such as one written in Python (docs/own-algorithms.md)",
     "linux" => linux::Linux: "a congestion control of a Linux kernel, on a Linux host",
     "flower" => flower::Flower: "a fuzzy law over LEDBAT's queuing delay (Trang and Lochin 2016)",
     "flower+" => flower_plus::FlowerPlus: "FLOWER with a lower target, a multiplicative decrease and periodic slowdowns",
