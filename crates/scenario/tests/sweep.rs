@@ -66,7 +66,7 @@ fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     );
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
-        "sweep.toml:4:25: flows.ftp.count: expected a whole number above zero, so that all groups together have at most 1000000 flows, got 0 \
+        "sweep.toml:4:25: flows.ftp.count: expected a whole number, 1 or more, at most 1000000 for all groups together, got 0 \
          (in the run with seed = 1, flows.ftp.count = 0)"
     );
     assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: expected a list of at least one value, got 1"));
@@ -109,7 +109,12 @@ fn a_key_follows_what_a_scenario_means_and_not_how_it_is_written() {
 fn a_wrong_value_has_its_place_in_the_sweep_file() {
     let file = |rest: &str| problem(&format!("scenario = \"base.toml\"\n{rest}"));
     let count = file("[axes]\n\"links.up.rate\" = [\"1 Mbit/s\"]\n\"flows.ftp.count\" = [1,\n  2, \"x\"]");
-    assert!(count.starts_with("sweep.toml:5:6: flows.ftp.count: expected a whole number, 0 to "), "{count}");
+    assert!(
+        count.starts_with(
+            "sweep.toml:5:6: flows.ftp.count: expected a whole number, 1 or more, at most 1000000 for all groups together, got \"x\""
+        ),
+        "{count}"
+    );
     let inner = file("[axes]\n\"links.up.queue\" = [{}, {\n aqm = \"red\", min = \"x\" }]");
     assert!(inner.starts_with("sweep.toml:4:21: links.up.queue"), "{inner}");
     let variant =

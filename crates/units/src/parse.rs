@@ -20,11 +20,30 @@ impl fmt::Display for ParseError {
 impl core::error::Error for ParseError {}
 
 pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, us, ms, s, min, h), not negative";
-pub(crate) const RATE: &str = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s), above zero";
+pub(crate) const RATE: &str =
+    "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero";
 pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative";
 
+/// The names of units, and how much each is.
+pub(crate) type Units = &'static [(&'static [&'static str], f64)];
+
+/// The units of a time, in nanoseconds.
+pub(crate) const TIMES: Units =
+    &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
+/// The units of a rate, in bit/s. `mbit` and `gbit` are those of `tc`; its `mbps` are bytes a second, so they are none here.
+pub(crate) const RATES: Units = &[
+    (&["bit/s", "bps", "b/s", "bit"], 1.0),
+    (&["kbit/s", "kbps", "kb/s", "kbit", "Kbit"], 1e3),
+    (&["Mbit/s", "Mbps", "Mb/s", "Mbit", "mbit"], 1e6),
+    (&["Gbit/s", "Gbps", "Gb/s", "Gbit", "gbit"], 1e9),
+    (&["Tbit/s", "Tbps", "Tb/s", "Tbit", "tbit"], 1e12),
+];
+/// The units of a size, in bytes.
+pub(crate) const SIZES: Units =
+    &[(&["B", "byte", "bytes"], 1.0), (&["kB"], 1e3), (&["MB"], 1e6), (&["GB"], 1e9), (&["KiB"], 1024.0), (&["MiB"], 1024.0 * 1024.0)];
+
 /// Splits `text` into its number and its unit and scales by the unit's factor.
-fn quantity(text: &str, units: &[(&[&str], f64)], expected: &'static str) -> Result<f64, ParseError> {
+fn quantity(text: &str, units: Units, expected: &'static str) -> Result<f64, ParseError> {
     let error = || ParseError { got: text.to_string(), expected };
     let trimmed = text.trim();
     let end = trimmed
@@ -48,29 +67,18 @@ fn is_exponent(text: &str, i: usize) -> bool {
 
 /// Reads a time such as `"50 ms"`: ns, us, ms, s, min or h; zero or more, to the nearest nanosecond.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
-    let units: &[(&[&str], f64)] =
-        &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
-    quantity(text, units, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
+    quantity(text, TIMES, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
 }
 
-/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s (also `bps`, `kbps`, `Mbps`, `Gbps`, `Tbps`, `Mb/s`); above zero.
+/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s (also `Mbps`, `Mb/s`, and `mbit` as in `tc`); above zero.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
-    let units: &[(&[&str], f64)] = &[
-        (&["bit/s", "bps", "b/s"], 1.0),
-        (&["kbit/s", "kbps", "kb/s"], 1e3),
-        (&["Mbit/s", "Mbps", "Mb/s"], 1e6),
-        (&["Gbit/s", "Gbps", "Gb/s"], 1e9),
-        (&["Tbit/s", "Tbps", "Tb/s"], 1e12),
-    ];
-    let bps = quantity(text, units, RATE)?;
+    let bps = quantity(text, RATES, RATE)?;
     Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { got: text.to_string(), expected: RATE })
 }
 
 /// Reads a size such as `"1500 B"`: B (or `bytes`), kB, MB, GB of 1000 and KiB, MiB of 1024; zero or more.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
-    let units: &[(&[&str], f64)] =
-        &[(&["B", "byte", "bytes"], 1.0), (&["kB"], 1e3), (&["MB"], 1e6), (&["GB"], 1e9), (&["KiB"], 1024.0), (&["MiB"], 1024.0 * 1024.0)];
-    quantity(text, units, BYTES).map(|bytes| Bytes(libm::round(bytes) as u64))
+    quantity(text, SIZES, BYTES).map(|bytes| Bytes(libm::round(bytes) as u64))
 }
 
 #[cfg(test)]
@@ -84,8 +92,29 @@ mod tests {
         assert_eq!(parse_rate("10 Mbit/s").unwrap().as_bps(), 10_000_000);
         assert_eq!(parse_rate("5 Tbit/s").unwrap().as_bps(), 5_000_000_000_000);
         assert_eq!(parse_rate("5.22Mbps").unwrap().as_bps(), 5_220_000);
+        for (text, bps) in [("50mbit", 50_000_000), ("50 Mbit", 50_000_000), ("1gbit", 1_000_000_000), ("640kbit", 640_000), ("9 bit", 9)] {
+            assert_eq!(parse_rate(text).unwrap().as_bps(), bps, "{text}");
+        }
         assert_eq!(parse_bytes("1_500 B").unwrap(), Bytes(1500));
         assert_eq!(parse_bytes("2 KiB").unwrap(), Bytes(2048));
+    }
+
+    #[test]
+    fn a_message_has_every_unit_of_a_rate_and_the_first_name_of_others() {
+        for (names, _) in RATES {
+            let prefix = names[0].strip_suffix("bit/s").unwrap();
+            assert!(
+                prefix.is_empty() || RATE.contains(&alloc::format!("{prefix},")) || RATE.contains(&alloc::format!("{prefix} ")),
+                "{prefix}"
+            );
+            for unit in names.iter() {
+                let base = unit.trim_start_matches(|c: char| prefix.eq_ignore_ascii_case(&c.to_string()));
+                assert!(RATE.contains(&alloc::format!("{base},")) || RATE.contains(&alloc::format!("{base} ")), "{unit}");
+            }
+        }
+        for (units, said) in [(TIMES, DURATION), (SIZES, BYTES)] {
+            assert!(units.iter().all(|(names, _)| said.contains(names[0])), "{said}");
+        }
     }
 
     #[test]
@@ -93,7 +122,7 @@ mod tests {
         for bad in ["", "ms", "-1 ms", "nan s", "inf s", "1 parsec", "1 1 ms", "1e400 s"] {
             assert!(parse_duration(bad).unwrap_err().to_string().contains("50 ms"), "{bad}");
         }
-        for bad in ["0 Mbit/s", "10", "10 MB/s", "-3 kbit/s"] {
+        for bad in ["0 Mbit/s", "10", "10 MB/s", "-3 kbit/s", "10 mbps", "10 bits"] {
             assert!(parse_rate(bad).is_err(), "{bad}");
         }
         assert!(parse_bytes("10 packets").is_err());

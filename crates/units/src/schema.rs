@@ -1,20 +1,21 @@
 //! JSON Schema of quantities: strings with the grammar of [`crate::parse_duration`] and the like.
 
 use crate::amount::AMOUNT;
-use crate::parse::{BYTES, DURATION, RATE};
+use crate::parse::{BYTES, DURATION, RATE, RATES, SIZES, TIMES, Units};
 use crate::{Amount, Bytes, Duration, Rate};
 use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// Digits with `_` between them, a point and an exponent, zero or more.
-macro_rules! number {
-    () => {
-        r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*"
-    };
+/// Digits with `_` between them, a point and an exponent, zero or more, and then one of these units.
+fn pattern(units: Units) -> String {
+    let names: Vec<&str> = units.iter().flat_map(|(names, _)| *names).copied().collect();
+    alloc::format!(r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*({})\s*$", names.join("|"))
 }
 
 macro_rules! quantity {
-    ($type:ty, $name:literal, $units:literal, $description:expr, $example:literal) => {
+    ($type:ty, $name:literal, $units:expr, $description:expr, $example:literal) => {
         impl JsonSchema for $type {
             fn schema_name() -> Cow<'static, str> {
                 Cow::Borrowed($name)
@@ -28,7 +29,7 @@ macro_rules! quantity {
                 json_schema!({
                     "type": "string",
                     "description": $description,
-                    "pattern": concat!(number!(), $units, r"\s*$"),
+                    "pattern": pattern($units),
                     "examples": [$example],
                 })
             }
@@ -36,9 +37,9 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Duration, "Duration", "(ns|us|µs|ms|s|sec|min|h)", DURATION, "50 ms");
-quantity!(Rate, "Rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", RATE, "10 Mbit/s");
-quantity!(Bytes, "Bytes", "(B|bytes?|kB|MB|GB|KiB|MiB)", BYTES, "1500 B");
+quantity!(Duration, "Duration", TIMES, DURATION, "50 ms");
+quantity!(Rate, "Rate", RATES, RATE, "10 Mbit/s");
+quantity!(Bytes, "Bytes", SIZES, BYTES, "1500 B");
 
 impl JsonSchema for Amount {
     fn schema_name() -> Cow<'static, str> {

@@ -3,11 +3,11 @@
 use super::links::Network;
 use super::paths::{self, Found, Place};
 use super::route::PathFinder;
-use super::{Group, MOST_FLOWS, name, one_instant};
+use super::{Group, name, one_instant};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
-use crate::written::{Access, Flows};
+use crate::written::{Access, FLOW_COUNT, Flows, MOST_FLOWS};
 use sojourn_spec::tcp::{TcpOptions, TcpOverrides};
 use std::collections::HashSet;
 
@@ -25,8 +25,7 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
         let field = format!("flows.{}", element(&group.name));
         total += u64::from(group.count);
         if group.count == 0 || total > MOST_FLOWS {
-            let expected = format!("a whole number above zero, so that all groups together have at most {MOST_FLOWS} flows");
-            return Err(Error::got(format!("{field}.count"), group.count, expected));
+            return Err(Error::got(format!("{field}.count"), group.count, FLOW_COUNT));
         }
         groups.push(one(group, &field, common, &Place { network, paths: &paths })?);
     }

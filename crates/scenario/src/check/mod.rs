@@ -162,9 +162,6 @@ pub struct Sampled {
     pub every: Duration,
 }
 
-/// The most flows a scenario may have.
-pub const MOST_FLOWS: u64 = 1_000_000;
-
 /// Checks a scenario. `name` is its name if the scenario gives none; `folder` is where the files are that it names.
 ///
 /// # Errors

@@ -16,8 +16,10 @@ pub use traffic::Traffic;
 
 use crate::quantity::Varying;
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 use sojourn_units::{AnyOverhead, Bytes, Duration, Rate};
+use std::fmt;
 
 /// A whole scenario file.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
@@ -167,8 +169,8 @@ pub struct Change {
 pub struct Flows {
     /// The name of the group.
     pub name: String,
-    /// The number of flows; default 1.
-    #[serde(default = "one_flow")]
+    /// The number of flows, 1 or more; default 1.
+    #[serde(default = "one_flow", deserialize_with = "flow_count")]
     pub count: u32,
     /// The node where their data enters.
     pub from: String,
@@ -354,6 +356,35 @@ fn one_packet() -> u32 {
 
 fn one_flow() -> u32 {
     1
+}
+
+/// The most flows that a scenario may have.
+pub(crate) const MOST_FLOWS: u64 = 1_000_000;
+/// What is expected as the number of flows of a group.
+pub(crate) const FLOW_COUNT: &str = "a whole number, 1 or more, at most 1000000 for all groups together";
+
+/// Reads the number of flows of a group.
+struct FlowCount;
+
+impl Visitor<'_> for FlowCount {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(FLOW_COUNT)
+    }
+
+    fn visit_i64<E: Error>(self, count: i64) -> Result<u32, E> {
+        let flows = u32::try_from(count).ok().filter(|&flows| flows > 0 && u64::from(flows) <= MOST_FLOWS);
+        flows.ok_or_else(|| E::invalid_value(Unexpected::Signed(count), &self))
+    }
+
+    fn visit_u64<E: Error>(self, count: u64) -> Result<u32, E> {
+        self.visit_i64(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+}
+
+fn flow_count<'de, D: Deserializer<'de>>(written: D) -> Result<u32, D::Error> {
+    written.deserialize_u64(FlowCount)
 }
 
 fn packet() -> Bytes {
