@@ -139,11 +139,14 @@ pub(crate) fn humanize(message: &str) -> String {
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let problem = format!("expected {}, got {what}\"{}\"", one_of(&names), short(got));
-    match (nearest(got, &names), not_yet::instead_of(got)) {
-        (Some(near), _) => format!("{problem}; did you mean \"{near}\"?"),
-        (None, Some(instead)) => format!("{problem}; {instead}"),
-        (None, None) => problem,
+    let meant = |name: &str| format!("{problem}; did you mean \"{name}\"?");
+    if let Some(near) = nearest(got, &names) {
+        return meant(near);
     }
+    if let Some(instead) = not_yet::instead_of(got) {
+        return format!("{problem}; {instead}");
+    }
+    abbreviated(got, &names).map_or_else(|| problem.clone(), meant)
 }
 
 /// The names that can be meant, as a noun phrase; of many the first.
@@ -216,6 +219,16 @@ fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     scored.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
+/// The shortest name of which `got` has the first letter and at least two others in their order: `target` for `tgt`.
+fn abbreviated<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
+    let got = got.to_lowercase();
+    let in_order = |name: &str| {
+        let mut letters = name.chars();
+        got.chars().next() == name.chars().next() && got.chars().all(|letter| letters.any(|other| other == letter))
+    };
+    names.iter().copied().filter(|name| got.chars().count() >= 3 && in_order(name)).min_by_key(|name| name.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +239,15 @@ mod tests {
         assert_eq!(nearest("dealy", &["rate", "delay"]), Some("delay"));
         assert_eq!(nearest("bandwidth", &["rate", "delay"]), None);
         assert_eq!(nearest("", &["rate"]), None);
+    }
+
+    #[test]
+    fn an_abbreviation_is_found_by_its_letters() {
+        let names = ["interval", "target", "target_delay", "limit"];
+        assert_eq!(abbreviated("tgt", &names), Some("target"));
+        assert_eq!(abbreviated("intvl", &names), Some("interval"));
+        assert_eq!(abbreviated("tg", &names), None, "two letters say little");
+        assert_eq!(abbreviated("get", &names), None, "it begins with another letter");
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn the_base_is_right() {
 
 #[test]
 fn a_number_or_a_wrong_unit_for_a_quantity() {
-    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s), above zero";
+    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero";
     for (text, shown) in [
         ("10", "10"),
         ("nan", "NaN"),
@@ -92,6 +92,10 @@ fn keys_and_names_that_nobody_knows() {
     says("limit =", "limits =", "limits", expected);
     let expected = "links.up.queue.hints: expected one of senders, router, got \"routers\"; did you mean \"router\"?";
     says("limit =", "hints = \"routers\", limit =", "\"routers\"", expected);
+    let expected = "links.up.queue: expected one of aqm, limit, ecn, hints, got key \"lmt\"; did you mean \"limit\"?";
+    says("limit =", "lmt =", "lmt", expected);
+    let expected = format!("links.up: expected one of {keys}, got key \"bandwith\"; what a link carries is its `rate`");
+    says("rate = \"10", "bandwith = \"10", "bandwith", &expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let some = format!("{}, ... ({} in all)", names[..24].join(", "), names.len());
     let expected = format!("links.up.queue.aqm: expected one of {some}, got \"drptail\"; did you mean \"droptail\"?");
@@ -176,9 +180,10 @@ fn topologies_that_cannot_be() {
 
 #[test]
 fn numbers_beyond_all_measure() {
-    says("count = 3", "count = 0", "0", "flows.ftp.count: expected a whole number above zero, got 0");
-    says("count = 3", "count = 1000001", "1000001", "flows.ftp.count: expected a whole number above zero, got 1000001");
-    says("count = 3", "count = -1", "-1", "flows.ftp.count: expected a whole number, 0 to 4294967295, got -1");
+    for wrong in ["-1", "0", "1000001", "9000000000"] {
+        let expected = "a whole number, 1 or more, at most 1000000 for all groups together";
+        says("count = 3", &format!("count = {wrong}"), wrong, &format!("flows.ftp.count: expected {expected}, got {wrong}"));
+    }
     says("\"50 s\"", "\"1000001 s\"", "\"1000001 s\"", "duration: expected a time of at most 1000000 s, got 1000001 s");
     says("\"50 s\"", "\"0 s\"", "\"0 s\"", "duration: expected a time above zero, got 0 s");
     says("\"10 s\"", "\"50 s\"", "\"50 s\"", "warmup: expected a time before the end of the run (50 s), got 50 s");
