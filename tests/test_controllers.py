@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,41 @@ def test_a_controller_sets_the_window_as_reno_does() -> None:
     assert python["loss_ratio"] == pytest.approx(rust["loss_ratio"], rel=1.0)
 
 
+class NeedsWindow:
+    def __init__(self, window: float) -> None:
+        self.window = window
+
+    def on_ack(self, sample: Any) -> float:
+        return self.window
+
+
+def test_a_controller_that_can_not_be_made_is_refused_as_one() -> None:
+    with pytest.raises(sj.UserError, match=r"^controllers\.mine: expected a class .*, got NeedsWindow\(window"):
+        sj.run(path(), seed=1, laws={"mine": NeedsWindow})
+
+
+def test_a_controller_without_on_loss_is_noted_once_before_the_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "grows.py").write_text("class Grows:\n    def on_ack(self, sample):\n        return sample.window + 1\n")
+    (here / "path.toml").write_text(path().set("duration", "6 s").to_toml())
+    compared = ["compare", "path.toml", "--cc", "reno", "--controller", "grows.py:Grows", "--seeds", "2"]
+    for command in (
+        compared,
+        ["run", "path.toml", "--controller", "grows.py", "--set", "tcp.control.controller=Grows"],
+    ):
+        assert main(command) == 0
+        said = capsys.readouterr().err
+        assert said.count("note: controllers.Grows has no on_loss: it is not told of losses") == 1, said
+
+
+@pytest.mark.parametrize("makes", [Reno, lambda: Reno()])
+def test_a_controller_with_on_loss_is_not_noted(makes: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sj.run(path().set("duration", "6 s"), seed=1, laws={"mine": makes})
+
+
 def test_a_controller_sets_the_pace() -> None:
     link = sj.run(path(), seed=1, laws={"mine": Fixed})["links"][0]
     assert link["departed"] == pytest.approx(100 * 15, rel=0.02)
@@ -83,7 +119,8 @@ def test_runs_with_a_controller_are_the_same_again_and_in_parallel() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [float("nan"), -3.0, 0.5, "ten", True, (10, 0.0), (10, float("inf")), (10, 1, 1), [float("inf"), 1.0]]
+    "answer",
+    [float("nan"), -3.0, 0.5, 1e18, "ten", True, (10, 0.0), (10, float("inf")), (10, 1, 1), [float("inf"), 1.0]],
 )
 def test_an_answer_that_is_no_window_is_refused_with_controller_case_seed_and_time(answer: Any) -> None:
     class Wrong(Answers):
@@ -95,7 +132,7 @@ def test_an_answer_that_is_no_window_is_refused_with_controller_case_seed_and_ti
     said = str(caught.value)
     assert "a path: controllers.mine: on_ack at 1." in said
     assert (
-        " s: expected a window of 1 segment or more, (window, segments per second), or None to keep both, got" in said
+        " s: expected a window of 1 to 1e9 segments, (window, segments per second), or None to keep both, got" in said
     )
     assert said.endswith("(seed 7)")
 
@@ -165,7 +202,7 @@ def test_a_missing_controller_and_what_is_none_are_refused_before_the_run() -> N
     class TwoArguments:
         def on_ack(self, sample: Any, more: Any) -> None: ...
 
-    with pytest.raises(sj.UserError, match=r"laws\.mine: expected a controller with on_ack"):
+    with pytest.raises(sj.UserError, match=r"controllers\.mine: expected a controller with on_ack"):
         sj.run(path(), laws={"mine": TwoArguments})
     with pytest.raises(sj.UserError, match=r"laws\.mine: expected a law .*, or a controller .*, got int"):
         sj.run(path(), laws={"mine": lambda: 3})

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import ScenarioError, UserError, note
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
 from sojourn.watched import Alarm, Watched
@@ -17,7 +17,8 @@ LAW = "a law with a method step(sample)"
 CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
 STEP = "step"
 """What a law is asked."""
-ANSWERS = ("on_ack", "on_loss", "on_mark")
+ON_LOSS = "on_loss"
+ANSWERS = ("on_ack", ON_LOSS, "on_mark")
 """What a congestion controller is asked."""
 
 
@@ -35,7 +36,13 @@ def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
         if not isinstance(name, str):
             raise UserError.expected("laws", "names that are texts", name)
         plain(name, "laws")
-    return {name: _factory(f"laws.{name}", factory) for name, factory in laws.items()}
+    return {name: _factory(_place(name, factory), factory) for name, factory in laws.items()}
+
+
+def _place(name: str, factory: Any) -> str:
+    """How messages name a law or a controller. What a function makes is not known before it is called."""
+    of = "controllers" if inspect.isclass(factory) and hasattr(factory, ANSWERS[0]) else "laws"
+    return f"{of}.{name}"
 
 
 class _Controllers:
@@ -53,6 +60,8 @@ class _Controllers:
             arguments = (None, None) if inspect.isclass(factory) else (None,)
             if not callable(method) or not _takes(method, *arguments):
                 raise UserError.expected(where, CONTROLLER, f"{_name(factory)}.{name} that is none of these")
+        if not hasattr(made, ON_LOSS):
+            note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
 
     def __call__(self, alarm: Alarm) -> Watched:
         return Watched(self.factory(), alarm)
@@ -85,7 +94,7 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
     if not _takes(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
     if is_controller(factory, where):
-        return _Controllers(where, factory)
+        return _Controllers(where.replace("laws.", "controllers.", 1), factory)
 
     def made() -> Any:
         law = factory()
