@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,9 @@ TAGS = {
     "traffic": ("Traffic", "kind"),
     "impairment": ("Impairment", "kind"),
 }
+
+# A parameter that a larger part of a kind has belongs to all: it comes after those of the algorithm.
+COMMON = 0.75
 
 # The columns of a table of parameters, with their heads.
 COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "what it is"}
@@ -84,9 +88,17 @@ def list_(
         return
     entries = _entries(kind)
     found = [entry for entry in entries if name in (entry["name"], *entry.get("aliases", []))]
+    found = found or [entry for entry in entries if _is_series(entry["name"], name)]
     if not found:
         raise UserError.unknown(f"list {kind}", name, [entry["name"] for entry in entries])
-    _show_entry(found[0])
+    for entry in found:
+        _show_entry(entry)
+
+
+def _is_series(form: str, name: str) -> bool:
+    """Whether a name such as `signals/bottleneck`, or its kind alone, is that of a series such as `signals/<link>`."""
+    kind, sign, _ = form.partition("/<")
+    return bool(sign) and name.partition("/")[0] == kind
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:
@@ -122,13 +134,17 @@ def _entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
-    """The parameters of one algorithm, from the schema."""
+    """The parameters of one algorithm, from the schema: its own, then those that nearly all of its kind have."""
     definitions = json.loads(_sojourn.schema()).get("$defs", {})
     definition, tag = TAGS[kind]
-    for choice in definitions[definition].get("oneOf", []):
+    choices = definitions[definition].get("oneOf", [])
+    known = Counter(key for choice in choices for key in choice.get("properties", {}))
+    common = {key for key, count in known.items() if count > COMMON * len(choices)}
+    for choice in choices:
         fields = choice.get("properties", {})
         if fields.get(tag, {}).get("const") == name:
             needed = choice.get("required", [])
+            own_first = sorted(fields.items(), key=lambda each: each[0] in common)
             return [
                 {
                     "name": key,
@@ -136,7 +152,7 @@ def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
                     "values": values(field, definitions),
                     "summary": "\n".join([_in_one_line(field), *_choices(field, definitions)]),
                 }
-                for key, field in fields.items()
+                for key, field in own_first
                 if key != tag
             ]
     return []

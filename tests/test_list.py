@@ -1,0 +1,27 @@
+"""`sojourn list`: in which order parameters are shown, and by which names things are found."""
+
+from sojourn.cli import main
+
+
+def listed(capsys, *names):
+    assert main(["list", *names]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_is_an_algorithms_own_comes_before_what_all_have(capsys):
+    own, common = ("alpha", "coupling_factor", "tupdate"), ("ack_filter", "ecn", "limit")
+    rows = [line.split()[0] for line in listed(capsys, "aqm", "dualpi2").splitlines() if line[:1].strip()]
+    assert max(map(rows.index, own)) < min(map(rows.index, common))
+
+
+def test_the_columns_of_a_series_are_found_by_its_name_in_a_record(capsys):
+    assert "signals/<link>: Series" in listed(capsys, "measures", "signals/bottleneck")
+    both = listed(capsys, "measures", "throughput/ftp/0")
+    assert "throughput/<link>" in both
+    assert "throughput/<flow>" in both
+    assert main(["list", "measures", "signal/bottleneck"]) == 2
+
+
+def test_what_a_caller_supplies_names_the_page_that_explains_it(capsys):
+    for kind in ("aqm", "cc"):
+        assert "docs/own-algorithms.md" in listed(capsys, kind, "external")
