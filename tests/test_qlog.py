@@ -29,7 +29,7 @@ def values(trace: dict[str, Any], name: str) -> list[float]:
 
 def senders(log: dict[str, Any]) -> list[dict[str, Any]]:
     """The traces of flows, in their order."""
-    return [trace for trace in log["traces"] if trace["vantage_point"]["type"] == "server"]
+    return [trace for trace in log["traces"] if trace["vantage_point"]["type"] == "client"]
 
 
 def named(trace: dict[str, Any], name: str) -> list[dict[str, Any]]:

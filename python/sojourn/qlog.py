@@ -78,7 +78,8 @@ def qlog_data(record: Record, groups: Mapping[str, Mapping[str, Any]]) -> dict[s
         group = groups.get(str(flow["name"]).rpartition("/")[0])
         if group is not None:
             merged = merge(*_events(record, str(flow["name"]), group["tcp"]), key=lambda event: event[0])
-            traces.append(_trace(title, flow["name"], "server", list(map(_event, merged))))
+            # The sender opens the connection: that makes it the client.
+            traces.append(_trace(title, flow["name"], "client", list(map(_event, merged))))
     for link, events in _dropped(record, groups).items():
         traces.append(_trace(title, link, "network", events))
     return {"qlog_version": "0.3", "qlog_format": "JSON", "title": title, "traces": [t for t in traces if t["events"]]}
