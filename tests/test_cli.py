@@ -378,7 +378,12 @@ def test_without_a_command_the_program_says_what_commands_there_are(capsys):
         (["bench-lbe", "flower", "--grid"], "two controllers or more"),
         (["design", "pid", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--margin", "400"], "--margin"),
         (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--target", "nan"], "--target"),
-        (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "flows: expected"),
+        (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "--flows: expected"),
+        (["design", "red", "--flows", "60", "--rate", "0pps", "--rtt", "1s"], "--rate: expected"),
+        (
+            ["design", "red", "--flows", "60", "--rate", "15", "--rtt", "1s"],
+            'or in packets a second "3750pps", got "15"',
+        ),
     ],
 )
 def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbell, arguments, said):

@@ -81,7 +81,7 @@ def test_a_flow_of_prague_stays_one_and_what_a_capture_leaves_open_is_said(
     sj.run(scenario.set("flows.endless.traffic", {"kind": "bulk", "size": "9 kB"}), seed=1, pcap=capture)
     assert main(["import", str(capture), "--out", str(target)]) == 0
     said = capsys.readouterr()
-    assert "--queues 'droptail,codel(ecn=true),fq-codel(ecn=true)'" in said.out
+    assert "--queues 'droptail,dualpi2(ecn=true),fq-codel(ecn=true)'" in said.out
     assert "note: the link has the rate of its interface, 100 Mbit/s, of which no second used more than " in said.err
     made = sj.load(target)
     kinds = [(group["tcp"]["ecn"], group["tcp"].get("control")) for group in made["flows"]]

@@ -13,6 +13,7 @@ from sojourn.cli.output import out
 from sojourn.errors import UserError
 
 TARGET = 20.0  # packets
+RATES = '"15 Mbit/s", or in packets a second "3750pps"'
 
 
 class Controller(enum.StrEnum):
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 def design(
     controller: Annotated[Controller, typer.Argument(help="What to design.")],
     flows: Annotated[float, typer.Option("--flows", help="Number of long TCP flows.")],
-    rate: Annotated[str, typer.Option("--rate", help='Rate of the link: "3750pps" or "15 Mbit/s".')],
+    rate: Annotated[str, typer.Option("--rate", help=f"Rate of the link: {RATES}.")],
     rtt: Annotated[str, typer.Option("--rtt", help='Round-trip time with the queue at its target: "246ms".')],
     packet: Annotated[str, typer.Option("--packet", help="Mean packet size.")] = "1500 B",
     target: Annotated[
@@ -62,7 +63,11 @@ def design(
         raise UserError.expected("--target", "a number of packets, 0 or more", target)
     if margin is not None and not 0 < margin < 180:
         raise UserError.expected("--margin", "a phase margin above 0 and below 180 degrees", margin)
-    point = OperatingPoint(flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt))
+    asked = flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt)
+    try:
+        point = OperatingPoint(*asked)
+    except UserError as error:  # its fields have the names of the options
+        raise UserError(f"--{error}") from None
     if point.probability > 1:
         raise UserError(
             f"{point.flows:g} flows: expected windows of {math.sqrt(2):.3g} packets or more, got {point.window:.3g}: "
@@ -87,16 +92,16 @@ def design(
 
 def packets_a_second(text: str, packet: str) -> float:
     """Packets per second of a rate such as `3750pps` or `15 Mbit/s`. Raises `UserError` for other texts."""
-    compact = text.replace(" ", "")
-    if compact.endswith("pps"):
-        try:
-            return float(compact.removesuffix("pps"))
-        except ValueError:
-            raise UserError.expected("--rate", 'a rate such as "3750pps" or "15 Mbit/s"', text) from None
     size = _quantity("--packet", "size", packet)
     if size <= 0:
         raise UserError.expected("--packet", "a size above 0", packet)
-    return _quantity("--rate", "rate", text) / (8.0 * size)
+    compact = text.replace(" ", "")
+    try:
+        if compact.endswith("pps"):
+            return float(compact.removesuffix("pps"))
+        return _sojourn.quantity("rate", text) / (8.0 * size)
+    except ValueError:
+        raise UserError.expected("--rate", f"a rate such as {RATES}", text) from None
 
 
 def _quantity(option: str, kind: str, text: str) -> float:

@@ -24,7 +24,8 @@ def register(app: typer.Typer) -> None:
 def import_(
     file: Annotated[Path, typer.Argument(help="A capture (pcapng, pcap), or a result of Flent (.flent.gz).")],
     scenario: Annotated[
-        Path | None, typer.Option("--out", help="The scenario to write (default: the file's name, here, as .toml).")
+        Path | None,
+        typer.Option("--out", help="The scenario to write or replace (default: the file's name, here, as .toml)."),
     ] = None,
     rate: Annotated[
         str | None, typer.Option("--rate", help="The link's rate (default: what the file says or shows).")
@@ -53,7 +54,10 @@ def import_(
 
 
 def _queues(scenario: Scenario) -> str:
-    """Queues to try: such as mark, where packets of some flows can carry marks."""
-    if any(group.get("tcp", {}).get("ecn") for group in scenario["flows"]):
+    """Queues to try: such as mark, where packets of some flows can carry marks; for scalable ones the dual queue."""
+    feedback = [group.get("tcp", {}).get("ecn") for group in scenario["flows"]]
+    if "l4s" in feedback:
+        return "'droptail,dualpi2(ecn=true),fq-codel(ecn=true)'"
+    if any(feedback):
         return "'droptail,codel(ecn=true),fq-codel(ecn=true)'"
     return "droptail,codel,fq-codel"
