@@ -211,6 +211,13 @@ def test_analyze_says_what_holds_and_what_was_run(small: Path, tmp_path: Path, c
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("ecn", "act"), [(True, "marked"), (False, "dropped")])
+def test_signals_are_called_what_the_queue_did(ecn: bool, act: str) -> None:
+    queue = PI2 | {"ecn": ecn, "limit": "1000 packets"}
+    runs = packet_runs(managed(dumbbell(queue, **{"tcp.ecn": ecn})), 1, 1, 10.0)
+    assert runs.acts == act
+
+
 def test_without_a_check_no_packet_is_sent(
     small: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

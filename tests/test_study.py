@@ -64,7 +64,9 @@ def test_a_quick_look_writes_a_page_that_says_so(
     assert "1 seeds" not in capsys.readouterr().out
     page = (tmp_path / "l4s" / "l4s-quick.html").read_text()
     assert "A quick look" in page
-    assert "Prague next to reno" in page
+    assert "Prague next to Reno" in page
+    assert "Prague next to CUBIC" in page
+    assert study_l4s.ASKED in page
     data = json.loads((tmp_path / "l4s" / "l4s-quick.json").read_text())
     assert data["quick"] is True
     assert len(data["cells"]) == len(list(study_l4s.cells_of(quick=True)))

@@ -147,7 +147,9 @@ def test_a_quick_look_writes_a_page_that_says_so(
         "fuzzy-rtt,red(min=5,max=15)",
     ]
     assert main(arguments) == 0
-    assert "2 situations, 1 seed" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not counted, without one mean wait and one goodput: Load that grows: light, medium, heavy" in said
+    assert "2 situations, 1 seed" in said
     page = (tmp_path / "rfc7928" / "rfc7928-quick.html").read_text()
     assert "A quick look" in page
     assert "One seed has no intervals." in page

@@ -34,6 +34,10 @@ HOLDS = 0.9
 """The share of cells in which a claim must hold to hold."""
 TARGET_MS = 15.0
 """The delay at which classic queues are held: that of RFC 9332."""
+CLASSICS = {"cubic": "CUBIC", "reno": "Reno"}
+"""The classic controllers, and how they are called on the page."""
+ASKED = "nobody: asked here"
+"""The source of what nobody claims. Its verdict is the answer."""
 STEP_MS = 1.0
 """The delay above which each scalable packet is marked."""
 LONG, SKIPPED = 60, 30
@@ -239,7 +243,7 @@ CLAIMS = [
         _windows_near, _fast,
     ),
     Claim(
-        "windows-slow", "the same where a packet takes longer, with min_qlen_step = 2 next to CUBIC", "ours", LEAST,
+        "windows-slow", "the same where a packet takes longer, with min_qlen_step = 2 next to CUBIC", ASKED, LEAST,
         _windows_near, lambda cell: not _fast(cell),
     ),
     Claim(
@@ -247,7 +251,7 @@ CLAIMS = [
         "RFC 9332", "DualPI2", _short,
     ),
     Claim(
-        "full", "the link is used to 95 % over DualPI2", "ours", "DualPI2",
+        "full", "the link is used to 95 % over DualPI2", ASKED, "DualPI2",
         _is_full,
     ),
     Claim(
@@ -277,14 +281,14 @@ CLAIMS = [
         Claim(
             f"base-{name}",
             f"Prague and CUBIC have equal windows over a dual queue with {name}, where a packet takes less than 0.5 ms",
-            "ours", name,
+            ASKED, name,
             _windows_near, _fast,
         )
         for name in BASES
     ),
     *(
         Claim(
-            f"full-{name}", f"the link is used to 95 % over a dual queue with {name}", "ours", name,
+            f"full-{name}", f"the link is used to 95 % over a dual queue with {name}", ASKED, name,
             _is_full, _fast,
         )
         for name in BASES
@@ -306,7 +310,7 @@ def cells_of(quick: bool) -> Iterator[Cell]:
     """The cells of the study, or of a quick look at it."""
     rates: list[int] = [4, 40] if quick else [4, 12, 40, 120, 200]
     rtts: list[int] = [10, 50] if quick else [5, 10, 20, 50, 100]
-    for queue, classic, rate, rtt in itertools.product(GRID, ("cubic", "reno"), rates, rtts):
+    for queue, classic, rate, rtt in itertools.product(GRID, CLASSICS, rates, rtts):
         yield Cell(rate, rtt, queue, classic)
     for queue, rate, rtt in itertools.product([*CLASSIC, f"DualPI2{SEARCH}"], rates, rtts):
         yield Cell(rate, rtt, queue, "cubic")

@@ -120,6 +120,13 @@ class PacketRuns:
         base = mean_rtt(plant, [each.delay for each in plant.classes])
         return base if math.isnan(wait) else base + wait
 
+    @property
+    def acts(self) -> str:
+        """What the queue did to packets: "dropped", "marked", or "dropped or marked"."""
+        links = [record.value(f'links."{self.managed.link}"') for record in self.records]
+        done = {"dropped": "dropped_total", "marked": "marked"}
+        return " or ".join(act for act, count in done.items() if any(link[count] for link in links))
+
     def series(self, run: int = 0) -> Trace:
         """The queue of a run over time."""
         return self.records[run].series[f"queue/{self.managed.link}"]

@@ -187,7 +187,7 @@ def _show_calibrated(known: Evidence, found: Means) -> None:
 
 def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops: bool) -> Table:
     """The means of model and packets, a row for each quantity."""
-    act = "dropped" if drops else "dropped or marked"
+    act = (runs.acts if runs else "") or ("dropped" if drops else "marked")
     some, part = Range(0.0), Range(0.0, 1.0)
     rows = [
         ("queue (packets)", "queue", 1.0, some), ("queuing delay (ms)", "wait", 1e3, some),
@@ -245,12 +245,13 @@ def _draw(title: str, model: Model, runs: PacketRuns | None, fluid: Trace | str,
     from sojourn.plots import loops, save_figure
 
     written: list[Path] = []
+    first = f"{title}, seed {runs.records[0]['seed']}" if runs else title
     if isinstance(fluid, str):
         out.print(f"note: no trajectory: {fluid}")
     else:
         end = runs.end if runs else float(fluid["t"][-1])
         packets = runs.series() if runs else None
-        written += save_figure(loops.trajectories(packets, fluid, end, title), folder, "trajectory")
+        written += save_figure(loops.trajectories(packets, fluid, end, first), folder, "trajectory")
     if runs:
         series, marks = runs.series(), {}
         if model.margins is not None and not math.isnan(model.margins.crossover):
@@ -260,7 +261,7 @@ def _draw(title: str, model: Model, runs: PacketRuns | None, fluid: Trace | str,
         if model.simulated is not None:
             marks["limit cycle, nonlinear model"] = model.simulated.omega
         marks["once a round trip"] = 2 * math.pi / runs.path_rtt
-        figure = loops.spectrum(*queue_spectrum(series["t"], series["packets"], runs.start), marks, title)
+        figure = loops.spectrum(*queue_spectrum(series["t"], series["packets"], runs.start), marks, first)
         written += save_figure(figure, folder, "spectrum")
     if model.margins is not None:
         for name, drawn in loops.bode_and_nyquist(model.loop, title).items():

@@ -161,6 +161,11 @@ def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
         seconds=situations.SECONDS,
         warmup=situations.WARMUP,
     )
+    if measured.uncounted:
+        out.print(
+            "not counted, without one mean wait and one goodput: "
+            + ", ".join(each.title for each in measured.uncounted)
+        )
     summary = f"{counted(len(measured.situations), 'situation')}, {counted(measured.seeds, 'seed')}"
     return summary, _write("rfc7928", asked, measured.data(), text)
 
@@ -233,7 +238,8 @@ def _tables(measured: Study) -> list[dict[str, Any]]:
             by_place = {(cell.rate, cell.rtt): outcome for cell, outcome in cells.items()}
             title = f"dual queue over {queue}" if queue in study_l4s.BASES else queue
             rows = [(rate, [by_place[rate, rtt] for rtt in rtts]) for rate in rates]
-            found.append({"title": f"{title}, Prague next to {classic}", "rtts": rtts, "rows": rows})
+            beside = study_l4s.CLASSICS[classic]
+            found.append({"title": f"{title}, Prague next to {beside}", "rtts": rtts, "rows": rows})
     return found
 
 

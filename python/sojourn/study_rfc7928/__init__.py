@@ -105,12 +105,17 @@ class Study:
         """How each discipline compares with DropTail, over the situations that have one wait and one goodput."""
         return [self._count(queue) for queue in self.queues if queue != REFERENCE]
 
+    @property
+    def uncounted(self) -> list[Situation]:
+        """The situations that were run and have no one wait and one goodput."""
+        return [each for each in self.situations if not {WAIT, GOODPUT} <= {c.title for c in columns(each)}]
+
     def _count(self, queue: str) -> Count:
         pairs = []
         for situation in self.situations:
             titles = [column.title for column in columns(situation)]
             cells = [self.cells.get((situation.id, name)) for name in (queue, REFERENCE)]
-            if WAIT in titles and GOODPUT in titles and None not in cells:
+            if situation not in self.uncounted and None not in cells:
                 rows = [titles.index(WAIT), titles.index(GOODPUT)]
                 own, reference = (np.mean(cell.values[rows], axis=1) for cell in cells if cell)
                 pairs.append((own[0] <= SHORTER * reference[0], own[1] >= KEPT * reference[1]))
