@@ -331,4 +331,4 @@ def _actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Array:
     return actions
 
 
-gymnasium.register("sojourn/Congestion-v0", entry_point=CongestionEnv)
+gymnasium.register("sojourn/Congestion-v0", entry_point="sojourn.gym:CongestionEnv")
