@@ -169,19 +169,6 @@ def test_list_names_what_scenario_files_take_and_nothing_else(kind, definition, 
     assert [entry["name"] for entry in json.loads(_sojourn.registry())[kind]] == names
 
 
-def test_list_shows_the_parameters_of_one(capsys):
-    assert main(["list", "aqm", "red"]) == 0
-    printed = capsys.readouterr().out
-    assert "max_p" in printed
-    assert "0.1" in printed
-    assert main(["list", "papers", "lehto"]) == 0
-    assert "table2" in capsys.readouterr().out
-    assert main(["list", "impairment", "jitter"]) == 0
-    jitter = " ".join(capsys.readouterr().out.split())
-    assert "{ uniform = ... }" in jitter
-    assert "pareto: From mean" in jitter
-
-
 def test_check_says_whether_it_can_be_run(capsys, dumbbell):
     assert main(["check", str(dumbbell)]) == 0
     assert "can be run" in capsys.readouterr().out

@@ -25,3 +25,13 @@ def test_the_columns_of_a_series_are_found_by_its_name_in_a_record(capsys):
 def test_what_a_caller_supplies_names_the_page_that_explains_it(capsys):
     for kind in ("aqm", "cc"):
         assert "docs/own-algorithms.md" in listed(capsys, kind, "external")
+
+
+def test_the_parameters_of_one_are_shown(capsys):
+    red = listed(capsys, "aqm", "red")
+    assert "max_p" in red
+    assert "0.1" in red
+    assert "table2" in listed(capsys, "papers", "lehto")
+    jitter = " ".join(listed(capsys, "impairment", "jitter").split())
+    assert "{ uniform = ... }" in jitter
+    assert "pareto: From mean" in jitter
