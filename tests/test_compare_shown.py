@@ -205,3 +205,37 @@ def test_what_all_cases_have_in_common_is_in_the_title_alone(dumbbell):
     assert alone.title == "dumbbell, link bottleneck, 1 seed"
     with pytest.raises(sj.ScenarioError, match="with red with cubic with count=-1"):
         sj.compare(dumbbell, "red", 1, cc="cubic", vary={"flows.ftp.count": [1, -1]})
+
+
+def test_quantiles_of_a_histogram_are_said_to_be_inexact_and_no_case_is_better_by_that(both, here, capsys):
+    (here / "both.toml").write_text(both.to_toml())
+    line = "p95, p99: quantiles from a histogram, off by at most 1.6 %, which intervals leave out"
+    assert main(["compare", "both.toml", "--queues", QUEUES, "--seeds", "2"]) == 0
+    assert capsys.readouterr().out.splitlines().count(line) == 1
+    assert main(["run", "both.toml", "--seeds", "2"]) == 0
+    assert line.replace("p95, p99", "p95") in capsys.readouterr().out.splitlines()
+    assert main(["run", "both.toml", "--seeds", "2", "--measure", "total.jain"]) == 0
+    assert "histogram" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "best"),
+    [
+        ("wait_ms.p95", 1 / 64, ["a", "b"]),
+        ("queues.classic.wait_ms.p99", 1 / 64, ["a", "b"]),
+        ("wait_ms.mean", 0, ["a"]),
+    ],
+)
+def test_a_case_is_better_by_more_than_a_histogram_may_be_off(path, error, best):
+    one = sj.measures.chosen([f"links.up.{path}"], "up")[0]
+    assert one.error == error
+    field, last = one.path.rpartition(".")[0], path.rpartition(".")[2]
+
+    def record(value):
+        made = sj.Record({"scenario": "x", "links": [{"name": "up", "queues": [{"name": "classic"}]}]})
+        at = made["links"][0]["queues"][0] if "classic" in field else made["links"][0]
+        at["wait_ms"] = {last: value}
+        return made
+
+    records = {case: [record(value)] * 3 for case, value in {"a": 100.0, "b": 103.0, "c": 110.0}.items()}
+    assert sj.Comparison("x", "up", [1, 2, 3], records, [one]).best(one) == best

@@ -38,6 +38,17 @@ def same(records: Sequence[Record]) -> bool:
     return len(records) > 1 and len(prints) == 1 and None not in prints
 
 
+def inexact(measures: Sequence[Measure]) -> list[str]:
+    """A line on those of these measures that are not exact, as a note below their means; none where all are."""
+    found = [each for each in measures if each.error]
+    names = list(dict.fromkeys(each.label.rpartition(" ")[2] for each in found))
+    most = max((each.error for each in found), default=0.0)
+    said = (
+        f"{', '.join(names)}: quantiles from a histogram, off by at most {100 * most:.1f} %, which intervals leave out"
+    )
+    return [said] if found else []
+
+
 @dataclass
 class Comparison:
     """The records of each case (a queue, a controller, a value), one for each seed, with their statistics.
@@ -138,7 +149,8 @@ class Comparison:
         """The cases that no other is better than, as far as the seeds tell.
 
         These are the case with the best mean, and those whose difference from it, paired by seed, may be 0: the
-        intervals of a measure hold together with 95 % (Bonferroni). None with a single seed, or where neither more nor
+        intervals of a measure hold together with 95 % (Bonferroni), and reach as much farther as both quantiles of a
+        histogram may be off. None with a single seed, or where neither more nor
         less of the measure is better.
         """
         means = {case: estimate(self.values(case, measure)).mean for case in self.records}
@@ -148,7 +160,10 @@ class Comparison:
         first = (max if measure.better == "higher" else min)(known, key=lambda case: known[case])
         confidence = 1 - (1 - CONFIDENCE) / (len(known) - 1)
         apart = {case: self._difference(case, first, measure, confidence) for case in known if case != first}
-        return [case for case in known if case == first or apart[case].low <= 0 <= apart[case].high]
+        off = {case: measure.error * (abs(known[case]) + abs(known[first])) for case in known}
+        return [
+            case for case in known if case == first or apart[case].low - off[case] <= 0 <= apart[case].high + off[case]
+        ]
 
     def table(self) -> pd.DataFrame:
         """A row for each measure and case: mean, confidence interval, difference from the first case.

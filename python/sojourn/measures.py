@@ -70,6 +70,12 @@ class Measure:
         """The values that it can have, in its unit, as the record defines them."""
         return range_of(self.path) * self.scale
 
+    @property
+    def error(self) -> float:
+        """How far it may be off, as a share of its value: 0 for all but quantiles of a histogram."""
+        found = _definition(self.path)
+        return found.error if found else 0.0
+
     def of(self, record: HasPaths) -> float:
         """Its value in a record, in its unit; NaN where the record has null, or may and does lack it."""
         try:
@@ -91,7 +97,8 @@ class Measure:
 class Definition:
     """A field of a record: path within its part, unit, label, what is better ("higher", "lower" or ""), one sentence.
 
-    `number` says whether it is a number, `minimum` and `maximum` which it can be.
+    `number` says whether it is a number, `minimum` and `maximum` which it can be, `error` how far it may be off, as a
+    share of its value.
     """
 
     path: str
@@ -102,6 +109,7 @@ class Definition:
     number: bool
     minimum: float | None
     maximum: float | None
+    error: float
 
     @property
     def range(self) -> Range:
@@ -362,24 +370,29 @@ def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str
     return next((each for each in lists if each), list(known))
 
 
-@cache
 def range_of(path: str) -> Range:
     """The values that a record's number at `path`, such as `links.bottleneck.queue.mean`, can have; all if it has none.
 
     >>> sj.measures.range_of("total.jain")
     Range(low=0, high=1)
     """
+    found = _definition(path)
+    return found.range if found else Range()
+
+
+@cache
+def _definition(path: str) -> Definition | None:
+    """The field of a record at a path; None where it has none."""
     try:
         first, *steps = paths.split(path)
     except UserError:
-        return Range()
+        return None
     part = parts().get(first)
     if part is None:
         part, steps = parts()["run"], [first, *steps]
     elif part.is_list:
         steps = steps[1:]
-    found = part.fields.get(_field(part, steps))
-    return found.range if found else Range()
+    return part.fields.get(_field(part, steps))
 
 
 def _field(part: Part, steps: list[str]) -> str:

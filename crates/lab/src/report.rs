@@ -11,6 +11,9 @@ use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkSta
 use sojourn_spec::link::Link as Planned;
 use sojourn_spec::queue::Queue;
 
+// What the record's definitions say of quantiles is what the histogram does.
+const _: () = assert!(Quantiles::ERROR.to_bits() == sojourn_scenario::record::QUANTILE_ERROR.to_bits());
+
 /// What a finished run measured, whatever its hosts were.
 pub(crate) struct Finished<'a, P> {
     /// The links of the scenario, in its order; others may follow.

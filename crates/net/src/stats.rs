@@ -225,7 +225,7 @@ impl Moments {
     }
 }
 
-const SUB: u32 = 5; // 32 steps an octave: a quantile is at most 1/64 = 1.6 % off
+const SUB: u32 = 5; // 32 steps an octave
 const BUCKETS: usize = (64 - SUB as usize) << SUB;
 
 /// Quantiles of durations from a log-linear histogram: relative error at most 1.6 %.
@@ -236,6 +236,9 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    /// How far a quantile may be off, as a share of its value: half a step.
+    pub const ERROR: f64 = 0.5 / (1u64 << SUB) as f64;
+
     #[inline]
     fn bucket(nanos: u64) -> usize {
         if nanos < 1 << SUB {

@@ -11,7 +11,7 @@ use sojourn_cc::About;
 use std::collections::BTreeMap;
 
 /// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, `better`
-/// "higher" or "lower", `minimum` and `maximum` the range of its values.
+/// "higher" or "lower", `minimum` and `maximum` the range of its values, `error` how far it may be off, as a share of its value.
 pub fn record_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(not_negative)).into_generator();
     generator.into_root_schema_for::<Record>().to_value()
@@ -25,7 +25,7 @@ fn not_negative(schema: &mut Schema) {
 }
 
 /// Every measure of a record, part by part, and every kind of series, as JSON:
-/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number", "minimum", "maximum"}]}],
+/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number", "minimum", "maximum", "error"}]}],
 /// "series": [{"kind", "of", "row", "columns": [{"name", "unit", "summary", "minimum", "maximum"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
 pub fn measures() -> Value {
     let schema = RecordSchema { root: record_schema(), order: field_order::<Record>() };
@@ -128,6 +128,7 @@ fn measure(name: &str, field: &Value, above: &Measure) -> Value {
         "number": is_number(field),
         "minimum": field["minimum"],
         "maximum": field["maximum"],
+        "error": field["error"].as_f64().unwrap_or(0.0),
     })
 }
 
@@ -159,6 +160,17 @@ mod tests {
         assert_eq!((find("links[]", "arrived")["better"].as_str(), find("total", "jain")["better"].as_str()), (Some(""), Some("higher")));
         assert_eq!(find("groups[]", "completion_s.count")["unit"], "connections");
         assert_eq!(find("total", "jain")["label"], "Jain's index");
+    }
+
+    #[test]
+    fn quantiles_from_a_histogram_say_how_far_they_may_be_off() {
+        let error = |part: &str, path: &str| find(part, path)["error"].as_f64().unwrap();
+        for (part, path) in [("links[]", "wait_ms.p99"), ("links[]", "queues[].wait_ms.p50"), ("groups[]", "rtt_ms.p90")] {
+            assert_eq!(error(part, path), crate::record::QUANTILE_ERROR, "{path}");
+        }
+        for (part, path) in [("links[]", "wait_ms.max"), ("links[]", "wait_ms.mean"), ("groups[]", "completion_s.p99")] {
+            assert_eq!(error(part, path), 0.0, "{path}");
+        }
     }
 
     #[test]

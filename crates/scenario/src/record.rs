@@ -2,9 +2,9 @@
 //! JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the labels of tables and plots come from here.
 //!
 //! Statistics count from the end of the warm-up to the end of the run: the window. What was never seen is null. On a field,
-//! `unit` is its unit, `label` is what tables and plots call it if not its name, and `better` is "higher" or "lower" where users
-//! of a network want the one or the other. No number is negative. `maximum` is the most that a field can be, if that is the same
-//! in all runs: confidence intervals end there.
+//! `unit` is its unit, `label` is what tables and plots call it if not its name, `better` is "higher" or "lower" where users
+//! of a network want the one or the other, and `error` is how far it may be off, as a share of its value. No number is negative.
+//! `maximum` is the most that a field can be, if that is the same in all runs: confidence intervals end there.
 
 pub use crate::host::Host;
 use schemars::JsonSchema;
@@ -235,7 +235,10 @@ pub struct Level {
     pub max: f64,
 }
 
-/// The distribution of waits. Quantiles come from a histogram with 32 steps an octave: off by at most 1/64 of their value.
+/// How far a quantile of waits or round-trip times may be off, as a share of its value: they come from a histogram.
+pub const QUANTILE_ERROR: f64 = 1.0 / 64.0;
+
+/// The distribution of waits. Quantiles come from a histogram with 32 steps an octave: see [`QUANTILE_ERROR`].
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
@@ -244,12 +247,16 @@ pub struct Wait {
     /// Standard deviation.
     pub sd: f64,
     /// Median.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p50: f64,
     /// 90 % quantile.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p90: f64,
     /// 95 % quantile.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p95: f64,
     /// 99 % quantile.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p99: f64,
     /// Longest, exact.
     pub max: f64,
@@ -351,10 +358,13 @@ pub struct Distribution {
     /// Standard deviation of the mixture of its flows, each with the same weight.
     pub sd: f64,
     /// Median over all samples: a flow with more samples has more weight. Quantiles as those of waits.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p50: f64,
     /// 90 % quantile over all samples.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p90: f64,
     /// 99 % quantile over all samples.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p99: f64,
 }
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sojourn import measures, paths
 from sojourn.cli.output import err, estimates_table, out, show
-from sojourn.compare import NOTHING_RANDOM, Comparison, same
+from sojourn.compare import NOTHING_RANDOM, Comparison, inexact, same
 from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
@@ -78,20 +78,27 @@ def show_replications(records: list[Record]) -> None:
 
     The table of a link has a column for each of its classes, or for each queue of a dual queue.
     """
+    shown = flow_measures(records)
     for link in records[0].get("links", []):
         if link.get("arrived"):
-            _show_estimates(link["name"], records, _columns_of(link, records))
+            columns = _columns_of(link, records)
+            _show_estimates(link["name"], records, columns)
+            shown = [*next(iter(columns.values())), *shown]
     _show_estimates("all flows", records, {"": flow_measures(records)})
-    if same(records):
-        out.print(NOTHING_RANDOM)
+    _say_of_seeds(records, shown)
 
 
 def show_measures(records: list[Record], chosen: Sequence[Measure]) -> None:
     """Prints these measures: of one run, or means and confidence intervals over the seeds."""
     _show_estimates(str(records[0].get("scenario")), records, {"": chosen})
     say_missing(chosen, records)
-    if same(records):
-        out.print(NOTHING_RANDOM)
+    _say_of_seeds(records, chosen)
+
+
+def _say_of_seeds(records: Sequence[Record], shown: Sequence[Measure]) -> None:
+    """Says what a reader should know of means over seeds, if there are several."""
+    for note in [*inexact(shown), *([NOTHING_RANDOM] if same(records) else [])] if len(records) > 1 else []:
+        out.print(note)
 
 
 def say_missing(chosen: Sequence[Measure], records: Sequence[Record]) -> None:
@@ -131,7 +138,7 @@ def show_comparison(found: Comparison) -> None:
         first = next(iter(found.records))
         apart = {label: cells for label, cells in found.differences().items() if any(map(_known, cells.values()))}
         show(estimates_table(f"difference from {first}, paired by seed", apart, units))
-    for note in found.notes:
+    for note in [*(inexact(found.measures) if len(found.seeds) > 1 else []), *found.notes]:
         out.print(note)
 
 
