@@ -204,6 +204,8 @@ def _scale(axes: Axes, values: Array) -> None:
     if len(known) and known.min() > 0 and known.max() > FAR_APART * known.min():
         axes.set_yscale("log", nonpositive="clip")
         axes.yaxis.set_major_formatter("{x:g}")
+        for drawn in axes.get_children():
+            drawn.set_clip_on(True)  # an interval may reach to 0, which is endlessly far below
         return
     low, high = axes.get_ylim()
     if 0 <= low < 0.6 * high or (low < 0 <= axes.dataLim.y0):
