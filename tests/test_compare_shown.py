@@ -10,10 +10,17 @@ import pytest
 import sojourn as sj
 from sojourn.cases import Case
 from sojourn.cli import main
+from sojourn.cli.output import out
 from sojourn.plots import distributions
 
 WAITS = [f"{name} wait {what}" for name in ("low-latency", "classic") for what in ("mean", "p95", "p99")]
 QUEUES = "dualpi2(ecn=true),codel(ecn=true)"
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Tables of 120 columns, so that all cases stand in one."""
+    monkeypatch.setattr(out, "width", 120)
 
 
 @pytest.fixture
