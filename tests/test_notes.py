@@ -120,3 +120,17 @@ def test_a_classic_sender_of_ect1_is_named(dumbbell, cc, named):
     sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": cc})
     assert [line.split(" ")[0] for line in misplaced_ect1(sent)] == ["flows.ftp.tcp.ecn:"] * named
     assert misplaced_ect1(sent.set("tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True)) == []
+
+
+def test_a_comparison_names_the_cases_that_a_note_is_about(dumbbell, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.toml").write_text(dumbbell.set("duration", "1 s").set("warmup", "0 s").to_toml())
+    said = "links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked: their senders have ECN"
+    queues = {
+        "codel(ecn=true),droptail": [],
+        "codel(ecn=true),pie,pi2": [f"note: pie, pi2: {said}"],
+        "codel,pie": [f"note: {said}"],
+    }
+    for names, notes in queues.items():
+        assert main(["compare", "one.toml", "--queues", names, "--seeds", "2"]) == 0
+        assert [line for line in capsys.readouterr().err.splitlines() if "ecn" in line] == notes

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sojourn import _sojourn
+from sojourn.cases import Case
 from sojourn.errors import note
 from sojourn.scenario import Scenario
 
@@ -16,9 +17,22 @@ ACCURATE = ("accurate", "l4s")
 
 def note_unmet(scenario: Scenario) -> None:
     """Notes all that this module finds in a scenario, which must be one that can be run."""
-    for find in (after_the_end, too_small_buckets, idle_accecn_options, idle_ecn, misplaced_ect1):
-        for each in find(scenario):
-            note(each)
+    for each in _unmet(scenario):
+        note(each)
+
+
+def note_unmet_in(cases: Sequence[Case]) -> None:
+    """The same for the cases of a comparison: what not all of them have is noted with the case."""
+    found = {case.label: _unmet(case.scenario) for case in cases}
+    said = dict.fromkeys(each for unmet in found.values() for each in unmet)
+    for each in said:
+        having = [label for label, unmet in found.items() if each in unmet]
+        note(each if len(having) == len(found) else f"{', '.join(having)}: {each}")
+
+
+def _unmet(scenario: Scenario) -> list[str]:
+    finders = (after_the_end, too_small_buckets, idle_accecn_options, idle_ecn, misplaced_ect1)
+    return [each for find in finders for each in find(scenario)]
 
 
 def idle_ecn(scenario: Scenario) -> list[str]:

@@ -41,7 +41,7 @@ from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import check_flent, write_flent
 from sojourn.measures import chosen
-from sojourn.notes import note_unmet
+from sojourn.notes import note_unmet, note_unmet_in
 from sojourn.qlog import traced, write_qlog
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
@@ -284,7 +284,7 @@ def compare(
             scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, measures=rows,
             threads=threads, cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
-    note_unmet(scenario)
+    note_unmet_in(found.cases)
     show_comparison(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
     if out_dir is not None:
