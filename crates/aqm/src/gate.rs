@@ -201,18 +201,10 @@ impl Gate for Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Time;
+    use crate::algorithms::test_packet;
 
     fn signals(gate: &mut impl Gate, p: Probability, size: u32, random: &mut Stream) -> bool {
-        let packet = PacketView {
-            now: Time::ZERO,
-            size,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let packet = PacketView { size, ..test_packet() };
         let backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };
         gate.signals(&Candidate { probability: p, packet: &packet, backlog: &backlog }, random)
     }

@@ -127,6 +127,7 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
 mod tests {
     use super::*;
     use crate::Bernoulli;
+    use crate::algorithms::test_packet;
 
     /// Keeps the last sample; its probability is always one half.
     #[derive(Clone, Default)]
@@ -143,15 +144,7 @@ mod tests {
     }
 
     fn packet(size: u32) -> PacketView {
-        PacketView {
-            now: Time::ZERO,
-            size,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { size, ..test_packet() }
     }
 
     fn backlog(packets: u32) -> Backlog {

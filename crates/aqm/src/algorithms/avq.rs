@@ -107,7 +107,7 @@ impl Aqm for Avq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
     use sojourn_units::Duration;
 
     /// Packets of 1000 bytes at `rate` times the link's for `seconds`: the share of signals in the last half.
@@ -118,15 +118,7 @@ mod tests {
         let (mut now, mut signals) = (avq.last, 0);
         for i in 0..count {
             now += gap;
-            let arrival = PacketView {
-                now,
-                size: 1000,
-                flow: 0,
-                rtt_hint_ms: 0,
-                has_data: true,
-                ecn: crate::Ecn::NotEct,
-                class: crate::DualClass::Classic,
-            };
+            let arrival = PacketView { now, ..test_packet() };
             let verdict = avq.on_enqueue(&arrival, &Backlog { packets: 0, bytes: 0, idle_since: None }, &mut random);
             signals += u32::from(i >= count / 2 && verdict == ArrivalVerdict::Signal);
         }

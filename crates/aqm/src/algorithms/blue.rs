@@ -98,21 +98,13 @@ impl Aqm for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     fn arrive(blue: &mut Blue, ms: u64, packets: u32, idle_ms: Option<u64>) {
         let idle_since = idle_ms.map(|ms| Time::ZERO + Duration::from_millis(ms));
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         let now = Time::ZERO + Duration::from_millis(ms);
-        let arrival = PacketView {
-            now,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = PacketView { now, ..test_packet() };
         blue.on_enqueue(&arrival, &backlog, &mut Stream::named(1, "blue"));
     }
 

@@ -138,18 +138,10 @@ impl Aqm for Choke {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     fn arrival(flow: u32) -> PacketView {
-        PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { flow, ..test_packet() }
     }
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };

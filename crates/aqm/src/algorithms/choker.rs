@@ -151,19 +151,10 @@ impl Aqm for Choker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
-    use sojourn_units::Time;
+    use crate::algorithms::{test_link, test_packet};
 
     fn arrival(flow: u32) -> PacketView {
-        PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { flow, ..test_packet() }
     }
 
     fn backlog(packets: u32) -> Backlog {

@@ -219,22 +219,14 @@ impl Aqm for Cobalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     fn ms(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
     }
 
     fn packet(at: Time) -> PacketView {
-        PacketView {
-            now: at,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { now: at, ..test_packet() }
     }
 
     const QUEUE: Backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };

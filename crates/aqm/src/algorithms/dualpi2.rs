@@ -231,14 +231,14 @@ impl Aqm for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     const MS: Duration = Duration::from_millis(1);
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
     fn packet(is_l4s: bool) -> PacketView {
         let (ecn, class) = if is_l4s { (Ecn::Ect1, DualClass::L4s) } else { (Ecn::Ect0, DualClass::Classic) };
-        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn, class }
+        PacketView { ecn, class, ..test_packet() }
     }
 
     fn at(root: f64, params: &Params) -> DualPi2 {

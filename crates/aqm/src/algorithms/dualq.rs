@@ -213,21 +213,14 @@ impl Aqm for DualQ {
 mod tests {
     use super::*;
     use crate::Ecn;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     const MS: Duration = Duration::from_millis(1);
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
     fn packet(ecn: Ecn) -> PacketView {
-        PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn,
-            class: if ecn.is_l4s() { DualClass::L4s } else { DualClass::Classic },
-        }
+        let class = if ecn.is_l4s() { DualClass::L4s } else { DualClass::Classic };
+        PacketView { ecn, class, ..test_packet() }
     }
 
     /// The dual queue over PI2 at this root of its probability.

@@ -139,7 +139,7 @@ impl Aqm for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
     use crate::parcel::Parcel;
     use crate::{Amount, AnyAqm, Qdisc, QueueController};
 
@@ -147,15 +147,7 @@ mod tests {
     fn each_queue_has_a_controller_of_its_own() {
         let (mut fq, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "fq"));
         let mut verdict = |flow, ms: u64, wait| {
-            let departure = PacketView {
-                now: Time::from_nanos(ms * 1_000_000),
-                size: 1500,
-                flow,
-                rtt_hint_ms: 0,
-                has_data: true,
-                ecn: crate::Ecn::NotEct,
-                class: crate::DualClass::Classic,
-            };
+            let departure = PacketView { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, ..test_packet() };
             let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
             let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);
             if verdict == DepartureVerdict::Signal {

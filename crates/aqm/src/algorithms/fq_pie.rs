@@ -173,18 +173,10 @@ impl Aqm for FqPie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     fn packet(ms: u64, flow: u32) -> PacketView {
-        PacketView {
-            now: Time::from_nanos(ms * 1_000_000),
-            size: 1000,
-            flow,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { now: Time::from_nanos(ms * 1_000_000), flow, ..test_packet() }
     }
 
     #[test]

@@ -182,20 +182,12 @@ impl Gate for LedGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
     use crate::{Aqm, ArrivalVerdict, Backlog, PacketView};
     use sojourn_units::{Rate, Time};
 
     fn arrival(size: u32) -> PacketView {
-        PacketView {
-            now: Time::ZERO,
-            size,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { size, ..test_packet() }
     }
 
     fn backlog(packets: u32) -> Backlog {

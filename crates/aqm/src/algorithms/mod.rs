@@ -71,3 +71,10 @@ pub(crate) fn test_link() -> Link {
     let rate = sojourn_units::Rate::from_bps(10_000_000).expect("above zero");
     Link { rate, delay: Duration::from_millis(11), mean_packet: 1000, limit_packets: 100 }
 }
+
+/// A packet of unit tests: 1000 bytes of data of flow 0 without ECN, at time 0.
+#[cfg(test)]
+pub(crate) fn test_packet() -> PacketView {
+    let (ecn, class) = (crate::Ecn::NotEct, crate::DualClass::Classic);
+    PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn, class }
+}

@@ -109,8 +109,8 @@ impl Gate for Pi2Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
-    use crate::{Aqm, ArrivalVerdict, Backlog, PacketView};
+    use crate::algorithms::{test_link, test_packet};
+    use crate::{Aqm, ArrivalVerdict, Backlog};
     use sojourn_units::Time;
 
     /// 10 Mbit/s: a millisecond is 1250 bytes.
@@ -135,15 +135,7 @@ mod tests {
     #[test]
     fn signals_follow_the_probability_and_are_drops_in_overload() {
         let (mut pi2, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "x"));
-        let arrival = PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = test_packet();
         for (root, verdict) in [(0.3, ArrivalVerdict::Signal), (0.6, ArrivalVerdict::Drop)] {
             pi2.gate_at(root * root);
             let signals = (0..100_000).filter(|_| pi2.on_enqueue(&arrival, &backlog(9), &mut random) == verdict).count();

@@ -121,7 +121,7 @@ impl Gate for RttGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
+    use crate::algorithms::{test_link, test_packet};
 
     #[test]
     fn the_probability_falls_with_the_power_of_the_round_trip_time() {
@@ -143,15 +143,7 @@ mod tests {
         let mut random = Stream::named(1, "pi-rtt");
         let mut signals = |has_data| {
             let now = sojourn_units::Time::ZERO;
-            let packet = crate::PacketView {
-                now,
-                size: 1000,
-                flow: 0,
-                rtt_hint_ms: 1,
-                has_data,
-                ecn: crate::Ecn::NotEct,
-                class: crate::DualClass::Classic,
-            };
+            let packet = crate::PacketView { now, rtt_hint_ms: 1, has_data, ..test_packet() };
             let candidate = Candidate { probability: sojourn_units::Probability::clamped(1.0), packet: &packet, backlog: &backlog };
             pi.gate_at(1.0).signals(&candidate, &mut random)
         };

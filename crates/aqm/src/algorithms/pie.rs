@@ -352,6 +352,7 @@ impl Aqm for EstimatedPie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::{test_link, test_packet};
 
     #[cfg(feature = "serde")]
     #[test]
@@ -368,20 +369,12 @@ mod tests {
     }
 
     fn packet(now: u64) -> PacketView {
-        PacketView {
-            now: Time::from_nanos(now),
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        }
+        PacketView { now: Time::from_nanos(now), ..test_packet() }
     }
 
     /// After 30 departures at 10 Mbit/s, so that the rate is known.
     fn measured(rule: Rule) -> EstimatedPie {
-        let built = Params { rule, ..Params::default() }.build(&crate::algorithms::test_link()).unwrap();
+        let built = Params { rule, ..Params::default() }.build(&test_link()).unwrap();
         let Pie::Estimated(mut pie) = built else { panic!("expected an estimate of the rate, got {built:?}") };
         let mut random = Stream::named(1, "pie");
         (0..30u64).for_each(|i| {

@@ -123,8 +123,8 @@ impl Law for RemLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
-    use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, PacketView};
+    use crate::algorithms::{test_link, test_packet};
+    use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict};
     use sojourn_units::{Rate, Stream, Time};
 
     fn sample(packets: f64, queue: f64) -> Sample {
@@ -174,15 +174,7 @@ mod tests {
     #[test]
     fn with_at_departure_packets_that_can_be_marked_are_drawn_as_they_leave() {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
-        let arrival = PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = test_packet();
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
         for (at_departure, spare_unmarkable, arrives, leaves) in [
             (false, false, ArrivalVerdict::Signal, DepartureVerdict::Pass),

@@ -64,20 +64,11 @@ impl Aqm for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::test_link;
-    use sojourn_units::Time;
+    use crate::algorithms::{test_link, test_packet};
 
     #[test]
     fn signals_begin_at_each_threshold_and_none_is_at_zero() {
-        let arrival = PacketView {
-            now: Time::ZERO,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = test_packet();
         let mut random = Stream::named(1, "x");
         let mut signals = |params: Params, packets: u32, ms: u64| {
             let mut step = params.build(&test_link()).unwrap();

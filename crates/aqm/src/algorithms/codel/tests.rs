@@ -1,5 +1,5 @@
 use super::*;
-use crate::algorithms::test_link;
+use crate::algorithms::{test_link, test_packet};
 use crate::parcel::Parcel;
 use crate::{Amount, AnyAqm, DropReason, Qdisc, QueueController};
 use alloc::collections::VecDeque;
@@ -13,7 +13,7 @@ fn at(ms: f64) -> Time {
 }
 
 fn packet(now: Time) -> PacketView {
-    PacketView { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct, class: crate::DualClass::Classic }
+    PacketView { now, size: 1500, ..test_packet() }
 }
 
 /// The times in ms of the drops if a packet leaves every ms from 0 on, each with this sojourn time.

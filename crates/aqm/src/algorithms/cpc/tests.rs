@@ -1,4 +1,5 @@
 use super::*;
+use crate::algorithms::test_packet;
 use crate::{Aqm, Backlog, PacketView};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Stream, Time};
@@ -146,15 +147,7 @@ fn measured_in_bytes_half_a_packet_counts_half() {
         let mut now = Time::ZERO;
         for packets in [0u32, 100, 300, 350] {
             now += Duration::from_millis(10);
-            let packet = PacketView {
-                now,
-                size,
-                flow: 0,
-                rtt_hint_ms: 0,
-                has_data: true,
-                ecn: crate::Ecn::NotEct,
-                class: crate::DualClass::Classic,
-            };
+            let packet = PacketView { now, size, ..test_packet() };
             let backlog = Backlog { packets: packets * number, bytes: 500 * u64::from(packets), idle_since: None };
             (0..40 * number).for_each(|_| _ = cpc.on_enqueue(&packet, &backlog, &mut random));
             cpc.on_update(now, &backlog);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::algorithms::test_link;
+use crate::algorithms::{test_link, test_packet};
 use proptest::prelude::*;
 
 /// 10 Mbit/s and packets of 576 bytes, as in the paper.
@@ -101,15 +101,7 @@ fn r4_without_gains_each_category_takes_twice_the_time_of_the_one_before_and_wit
 #[test]
 fn each_category_sees_the_shortest_queue_of_its_own_time() {
     let mut f = fuzzy(&Params::default());
-    let departure = PacketView {
-        now: Time::ZERO,
-        size: 576,
-        flow: 0,
-        rtt_hint_ms: 0,
-        has_data: true,
-        ecn: crate::Ecn::NotEct,
-        class: crate::DualClass::Classic,
-    };
+    let departure = PacketView { size: 576, ..test_packet() };
     let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
     f.on_update(at(40), &backlog(50));
     f.on_update(at(80), &backlog(50));
@@ -135,15 +127,7 @@ fn acknowledgments_are_exempt_and_a_missing_hint_gives_no_advantage() {
     f.categories[0].probability = 1.0;
     let mut random = Stream::named(1, "x");
     let mut verdict = |rtt_hint_ms, has_data| {
-        let arrival = PacketView {
-            now: Time::ZERO,
-            size: 576,
-            flow: 0,
-            rtt_hint_ms,
-            has_data,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = PacketView { size: 576, rtt_hint_ms, has_data, ..test_packet() };
         f.on_enqueue(&arrival, &backlog(9), &mut random)
     };
     assert_eq!(

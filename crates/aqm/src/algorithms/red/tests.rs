@@ -1,4 +1,5 @@
 use super::*;
+use crate::algorithms::test_packet;
 use sojourn_units::{Bytes, Duration, Rate};
 use std::string::ToString;
 
@@ -29,15 +30,7 @@ impl Bench {
     }
 
     fn offer(&mut self, packets: u32, idle_since: Option<Time>) -> ArrivalVerdict {
-        let arrival = PacketView {
-            now: self.now,
-            size: 1000,
-            flow: 0,
-            rtt_hint_ms: 0,
-            has_data: true,
-            ecn: crate::Ecn::NotEct,
-            class: crate::DualClass::Classic,
-        };
+        let arrival = PacketView { now: self.now, ..test_packet() };
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         self.red.on_enqueue(&arrival, &backlog, &mut self.random)
     }
