@@ -112,6 +112,11 @@ def test_a_queue_of_a_class_that_marks_is_seen(dumbbell):
     )
 
 
+def test_a_discipline_of_a_kernel_decides_by_itself_what_it_marks(dumbbell):
+    kernel = dumbbell.set("host", "linux").set("tcp.profile", "linux")
+    assert idle_ecn(kernel.set("links.bottleneck.queue", {"linux": "fq_codel"})) == []
+
+
 @pytest.mark.parametrize(
     ("cc", "named"),
     [("bbr3", True), ("cubic", True), ("prague", False), ("dctcp", False), ("scream", False), ("flower", False)],

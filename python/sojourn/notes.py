@@ -39,7 +39,7 @@ def idle_ecn(scenario: Scenario) -> list[str]:
     """A sentence for each flow with ECN that no queue marks, though one on its route could if its `ecn` were true.
 
     A flow over DropTail queues alone, which never mark, is not named. Nor is one with a discipline of a Linux kernel on
-    its route. The scenario must be one that can be run.
+    its route, which decides by itself what it marks. The scenario must be one that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", True)
@@ -47,13 +47,15 @@ def idle_ecn(scenario: Scenario) -> list[str]:
     # ['links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked, ...']
     ```
     """
+    if "ecn" not in scenario.to_toml():
+        return []
     tree = scenario.resolved()
     idle: dict[str, list[str]] = {}
     for group in tree["groups"]:
         if not (group.get("tcp") or {}).get("ecn"):
             continue
         queues = [(tree["links"][at], queue) for at in group["forward"] for queue in _queues(tree["links"][at])]
-        if any(queue["ecn"] or queue["aqm"] == "linux" for _, queue in queues):
+        if any(queue.get("ecn", True) for _, queue in queues):  # a kernel's own has no such key
             continue
         for link in {link["name"]: link for link, queue in queues if queue["aqm"] != "droptail"}.values():
             idle.setdefault(_link_field(link), []).append(f"flows.{group['name']}")
@@ -87,6 +89,8 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
     misplaced_ect1(scenario)  # ['flows.ftp.tcp.ecn: "l4s" puts packets of bbr3 among those of scalable senders, ...']
     ```
     """
+    if "l4s" not in scenario.to_toml():
+        return []
     counting = {entry["name"] for entry in json.loads(_sojourn.registry())["cc"] if entry["counts_marks"]}
     groups = [group for group in scenario.resolved()["groups"] if (group.get("tcp") or {}).get("ecn") == "l4s"]
     return [
