@@ -82,16 +82,17 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
     before = {"aqm": _discipline_of(before)} | before
     changes: dict[str, tuple[str, Any]] = {}
     defaults = []
+    every = of_every("Queue", "aqm")
     for label, table in queue_tables(queues).items():
         aqm = _discipline_of(table)
         if aqm in laws:
             table = {**table, "aqm": "external", "law": aqm}
         elif laws and aqm not in _disciplines():
             raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
-        common = () if "linux" in (aqm, before["aqm"]) else _of_every_queue()  # a kernel's queue has its own limit
+        common = () if "linux" in (aqm, before["aqm"]) else every  # a kernel's queue has its own limit
         kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
         changes[label] = (f"{at}.queue", {**kept, **table})
-        if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - _of_every_queue():
+        if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - every:
             defaults.append(aqm)
     notes = (
         [f"parameters of {', '.join(dict.fromkeys(defaults))}: the defaults, since the scenario has none"]
@@ -154,10 +155,13 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
 
 
 @cache
-def _of_every_queue() -> set[str]:
-    """The keys that a queue of any discipline of ours can have (its limit, ...)."""
-    queues = [queue["properties"] for queue in json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]]
-    return set.intersection(*(set(queue) for queue in queues if queue["aqm"]["const"] != "linux")) - {"aqm"}
+def of_every(definition: str, tag: str) -> set[str]:
+    """The keys that all choices of a definition of the schema have besides their tag, but for a kernel's own.
+
+    `of_every("Queue", "aqm")` are those of a queue of any discipline: its limit and some more.
+    """
+    choices = [choice["properties"] for choice in json.loads(_sojourn.schema())["$defs"][definition]["oneOf"]]
+    return set.intersection(*(set(keys) for keys in choices if keys[tag]["const"] != "linux")) - {tag}
 
 
 def _discipline_of(queue: Mapping[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from rich.table import Table
 
 from sojourn import _sojourn, measures
+from sojourn.cases import of_every
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 from sojourn.extras import MissingExtraError, require
@@ -36,9 +36,6 @@ TAGS = {
     "traffic": ("Traffic", "kind"),
     "impairment": ("Impairment", "kind"),
 }
-
-# A parameter that a larger part of a kind has belongs to all: it comes after those of the algorithm.
-COMMON = 0.75
 
 # The columns of a table of parameters, with their heads.
 COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "what it is"}
@@ -134,12 +131,11 @@ def _entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
-    """The parameters of one algorithm, from the schema: its own, then those that nearly all of its kind have."""
+    """The parameters of one algorithm, from the schema: its own, then those that all of its kind have."""
     definitions = json.loads(_sojourn.schema()).get("$defs", {})
     definition, tag = TAGS[kind]
     choices = definitions[definition].get("oneOf", [])
-    known = Counter(key for choice in choices for key in choice.get("properties", {}))
-    common = {key for key, count in known.items() if count > COMMON * len(choices)}
+    common = of_every(definition, tag)
     for choice in choices:
         fields = choice.get("properties", {})
         if fields.get(tag, {}).get("const") == name:
