@@ -6,7 +6,7 @@ import threading
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -49,6 +49,18 @@ class Answers:
         if sample.now < 1:
             return None
         return self.answer(sample) if callable(self.answer) else self.answer
+
+
+class Counts(Reno):
+    """Counts its calls in what belongs to the thread that calls it."""
+
+    seen: ClassVar[list[int]] = []
+    here = threading.local()
+
+    def on_ack(self, sample: Any) -> float | None:
+        self.here.count = getattr(self.here, "count", 0) + 1
+        self.seen.append(self.here.count)
+        return super().on_ack(sample)
 
 
 def path(controller: str = "mine", **more: Any) -> sj.Scenario:
@@ -232,3 +244,11 @@ def test_the_commands_take_a_controller_from_a_file(
     assert f"{broken}:3: " in said
     assert "controllers.Broken: raised ZeroDivisionError" in said
     assert "(seed 3)" in said
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_the_interpreter_knows_the_thread_of_a_run_from_call_to_call(runs):
+    # A state of the thread that is made for each call, and given back after it, costs as much as the call.
+    Counts.seen.clear()
+    sj.run_many([path().set("duration", "6 s")] * runs, threads=1, laws={"mine": Counts})
+    assert max(Counts.seen) == len(Counts.seen) > 1000

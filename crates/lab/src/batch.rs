@@ -20,12 +20,16 @@ use std::sync::Arc;
 /// # Panics
 /// If the operating system gives no threads.
 pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
-    let batch = Batch { jobs, stop, done };
-    let work = || rayon::scope(|scope| batch.families().into_iter().for_each(|family| scope.spawn(|scope| batch.start(scope, family))));
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
+        Ok(pool) => pool.install(|| run_in_pool(jobs, stop, done)),
+        Err(_) => run_in_pool(jobs, stop, done),
     }
+}
+
+/// As [`run_many`], on the threads of the pool of rayon in which it is called.
+pub fn run_in_pool(jobs: &[Job], stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
+    let batch = Batch { jobs, stop, done };
+    rayon::scope(|scope| batch.families().into_iter().for_each(|family| scope.spawn(|scope| batch.start(scope, family))));
 }
 
 /// Jobs, whether to stop, and what to call after each.

@@ -20,7 +20,7 @@ mod traced;
 mod watch;
 
 pub use agent::{Agent, Observation, step_all};
-pub use batch::run_many;
+pub use batch::{run_in_pool, run_many};
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use captured::{CapturePoints, replay_captured, run_captured};
 pub use error::Error;

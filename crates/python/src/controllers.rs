@@ -115,12 +115,12 @@ impl PyController {
         if self.trouble.is_set() {
             return last;
         }
-        let when = format!("at {} s", now.as_nanos() as f64 / 1e9);
+        let when = || format!("at {} s", now.as_nanos() as f64 / 1e9);
         let asked = Python::attach(|py| {
-            let answer = self.object.bind(py).call_method1(method, (argument,)).map_err(|error| noted(py, error, &self.place, &when))?;
+            let answer = self.object.bind(py).call_method1(method, (argument,)).map_err(|error| noted(py, error, &self.place, &when()))?;
             decision(&answer, last).ok_or_else(|| {
                 let got = answer.repr().map_or_else(|_| answer.get_type().to_string(), |text| text.to_string());
-                crate::refused(format!("{}: {method} {when}: expected {EXPECTED}, got {}", self.place, one_line(&got)))
+                crate::refused(format!("{}: {method} {}: expected {EXPECTED}, got {}", self.place, when(), one_line(&got)))
             })
         });
         asked.unwrap_or_else(|error| {

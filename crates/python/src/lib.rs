@@ -24,7 +24,7 @@ use sojourn_scenario::{Checked, Document, Sweep};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use waiting::{interrupted, waited};
+use waiting::{in_pool, interrupted, waited};
 
 create_exception!(
     sojourn,
@@ -257,7 +257,8 @@ fn run_many(
                 }
             }),
         };
-        sojourn_lab::run_many(&work, threads, &|| stopped.load(Ordering::Relaxed) || watched.is_set(), &done);
+        let stop = || stopped.load(Ordering::Relaxed) || watched.is_set();
+        in_pool(threads, || sojourn_lab::run_in_pool(&work, &stop, &done));
         failure.into_inner().unwrap_or_else(|held| held.into_inner())
     });
     if let Some(error) = trouble.take() {
