@@ -65,25 +65,23 @@ pub struct AckPolicy {
 
 impl AckPolicy {
     /// The policy that these options ask for; `None` if the plain rules are enough.
-    pub fn new(params: &TcpOptions) -> Option<Box<Self>> {
+    pub fn new(params: &TcpOptions) -> Option<Self> {
         let plain = params.quick_start.max(params.quick_acks) == 0
             && !params.adaptive_delayed_ack
             && params.sack_compression == Duration::ZERO
             && !params.dsack;
-        (!plain).then(|| {
-            Box::new(AckPolicy {
-                quick: 0,
-                delay: params.delayed_ack.unwrap_or_default(),
-                last_data: None,
-                delayed_due: Time::NEVER,
-                compressed_due: Time::NEVER,
-                compressed: 0,
-                duplicates: 0,
-                counted_at: 0,
-                syn_ack_sent: Time::ZERO,
-                rtt: Duration::ZERO,
-                duplicate: None,
-            })
+        (!plain).then(|| AckPolicy {
+            quick: 0,
+            delay: params.delayed_ack.unwrap_or_default(),
+            last_data: None,
+            delayed_due: Time::NEVER,
+            compressed_due: Time::NEVER,
+            compressed: 0,
+            duplicates: 0,
+            counted_at: 0,
+            syn_ack_sent: Time::ZERO,
+            rtt: Duration::ZERO,
+            duplicate: None,
         })
     }
 
@@ -175,7 +173,7 @@ impl AckPolicy {
 
     /// The end of `__tcp_ack_snd_check`
     fn compress(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) -> Time {
-        if params.sack_compression == Duration::ZERO || self.compressed >= COMPRESSED_MOST {
+        if params.sack_compression == Duration::ZERO || self.is_full() {
             return now;
         }
         if std::mem::replace(&mut self.counted_at, rcv_nxt) != rcv_nxt {
@@ -185,11 +183,36 @@ impl AckPolicy {
             self.duplicates += 1;
             return now;
         }
+        self.gather(now, params)
+    }
+
+    /// Whether ACKs of segments above a gap at this byte are put together.
+    pub fn gathers_at(&self, rcv_nxt: u64) -> bool {
+        self.compressed > 0 && self.counted_at == rcv_nxt
+    }
+
+    /// Whether no more ACKs are put together.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.compressed >= COMPRESSED_MOST
+    }
+
+    /// The ACK of one more segment is put together with others: gives when they are due.
+    #[inline]
+    pub fn gather(&mut self, now: Time, params: &TcpOptions) -> Time {
         self.compressed += 1;
         if self.compressed_due == Time::NEVER {
-            self.compressed_due = now + params.sack_compression.min(self.rtt.mul_f64(COMPRESSION_OF_RTT));
+            self.compressed_due = now + self.compression(params);
         }
         self.due()
+    }
+
+    /// How long ACKs are put together. Most round trips are so long that the part of them that counts is longer than the limit.
+    #[inline]
+    fn compression(&self, params: &TcpOptions) -> Duration {
+        const LONG: u64 = 32;
+        let most = params.sack_compression;
+        if self.rtt >= most * LONG { most } else { most.min(self.rtt.mul_f64(COMPRESSION_OF_RTT)) }
     }
 
     /// Linux `tcp_send_delayed_ack`
@@ -217,6 +240,7 @@ impl AckPolicy {
     }
 
     /// An ACK is sent (Linux `tcp_event_ack_sent`): gives the duplicate that it reports.
+    #[inline]
     pub fn on_ack_sent(&mut self, params: &TcpOptions) -> Option<(u64, u64)> {
         if self.quick > 0 {
             self.quick -= 1;

@@ -17,7 +17,7 @@ pub struct AckRules {
     /// The window to advertise, where that is limited.
     pub window: Option<Box<ReceiveWindow>>,
     /// When to acknowledge, where that is more than the plain rules.
-    pub policy: Option<Box<AckPolicy>>,
+    pub policy: Option<AckPolicy>,
     /// The counts of bytes, where segments have `AccECN`'s option.
     pub bytes: Option<Box<ByteCounter>>,
 }
@@ -40,11 +40,17 @@ impl AckRules {
         }
     }
 
+    /// An ACK is sent: gives the duplicate that it reports.
+    #[inline]
+    pub fn on_ack_sent(&mut self, params: &TcpOptions) -> Option<(u64, u64)> {
+        self.delayed_ack_due = Time::NEVER;
+        self.policy.as_mut()?.on_ack_sent(params)
+    }
+
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
         let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());
-        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy + bytes
+        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + bytes
     }
 
     /// These bytes have arrived once more.

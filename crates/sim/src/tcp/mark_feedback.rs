@@ -55,16 +55,19 @@ impl MarkFeedback {
         u16::from(self.marks_acks) * flag::ECT
     }
 
-    /// A segment with this ECN field arrives; says whether its ACK tells what the last one did not.
+    /// A segment with this ECN field arrives where each mark is told; says whether its ACK tells what the last one did not.
     #[inline]
     pub fn take(&mut self, segment: &Packet, ecn: Mark) -> bool {
         if self.ecn.is_accurate() {
             self.asks_for_ack = self.counter.on_packet(ecn);
             return self.asks_for_ack;
         }
-        if self.ecn.counts() {
-            return self.echo_each(segment);
-        }
+        self.echo_each(segment)
+    }
+
+    /// The same where the echo of a mark stands for a window.
+    #[inline]
+    pub fn take_first(&mut self, segment: &Packet) -> bool {
         if segment.has(flag::CWR) {
             self.echoes = false;
         }

@@ -30,6 +30,15 @@ impl Ranges {
         }
     }
 
+    /// Makes the last range longer.
+    #[inline]
+    pub fn extend(&mut self, bytes: u64) {
+        if let Some((_, end)) = self.ranges.last_mut() {
+            *end += bytes;
+            self.held += bytes;
+        }
+    }
+
     /// Adds `from..to`; gives how many bytes are new. Most bytes that are added follow the last range.
     #[inline]
     pub fn insert(&mut self, from: u64, to: u64) -> u64 {

@@ -7,6 +7,8 @@ use super::ranges::Ranges;
 #[derive(Clone, Default, Debug)]
 pub struct Reassembly {
     ranges: Ranges,
+    /// Where the last range ends, if its block was reported last; else 0.
+    following: u64,
     /// A byte of each block that was reported lately, the most recent first.
     recent_blocks: Vec<u64>,
     /// What had arrived when the window of statistics opened.
@@ -37,7 +39,21 @@ impl Reassembly {
         if reported && !self.is_of_latest(seq) {
             self.recent_blocks.insert(0, seq);
         }
+        self.following = if self.is_of_latest(self.ranges.end().saturating_sub(1)) { self.ranges.end() } else { 0 };
         new
+    }
+
+    /// The byte that follows what [`Reassembly::follow`] can add to; 0 if there is nothing.
+    #[inline]
+    pub fn following(&self) -> u64 {
+        self.following
+    }
+
+    /// Adds the next bytes from there on.
+    #[inline]
+    pub fn follow(&mut self, bytes: u64) {
+        self.following += bytes;
+        self.ranges.extend(bytes);
     }
 
     /// Whether this byte, which waits, lies in the block that was reported last.
@@ -55,6 +71,9 @@ impl Reassembly {
                 break;
             }
             rcv_nxt = next;
+        }
+        if self.ranges.is_empty() {
+            self.following = 0;
         }
         rcv_nxt
     }

@@ -34,6 +34,8 @@ pub struct Receiver {
     /// Whether the next segment may take the short way (header prediction, jacobson-1990), and whether any ever may.
     predictable: bool,
     predicts: bool,
+    /// Whether it waits to acknowledge segments that follow those above a gap.
+    gathers: bool,
     /// What ACKs tell of marks.
     marks: MarkFeedback,
     /// Segments that arrived since the last ACK.
@@ -54,6 +56,7 @@ impl Default for Receiver {
             reassembly: None,
             predictable: false,
             predicts: false,
+            gathers: false,
             marks: MarkFeedback::CLASSIC,
             unacked_segments: 0,
             ts_recent: Time::ZERO,
@@ -106,7 +109,7 @@ impl Receiver {
     }
 
     fn policy(&mut self) -> Option<&mut AckPolicy> {
-        self.rules.as_mut()?.policy.as_deref_mut()
+        self.rules.as_mut()?.policy.as_mut()
     }
 
     fn bytes(&mut self) -> Option<&mut ByteCounter> {
@@ -132,29 +135,6 @@ impl Receiver {
         self.reassembly.as_ref().map_or(0, |reassembly| reassembly.arrived_early(self.rcv_nxt))
     }
 
-    /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
-    #[inline(always)]
-    fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        let plain = segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN) == 0;
-        self.predictable && plain && segment.seq == self.rcv_nxt && u32::from(segment.size) > params.header
-    }
-
-    /// Whether this is a usual segment: predicted, and acknowledged at once with an unlimited window.
-    #[inline(always)]
-    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.rules.is_none() && self.is_predicted(segment, params)
-    }
-
-    /// Takes a usual segment that arrives at `now`: gives the bytes that became readable, and its ACK.
-    #[inline(always)]
-    pub fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
-        debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
-        let readable = u64::from(segment.size) - u64::from(params.header);
-        self.rcv_nxt += readable;
-        self.ts_recent = self.ts_recent.max(segment.stamp);
-        (readable, self.plain_ack(now, segment, params))
-    }
-
     /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before
     /// `now` must have been run.
     #[inline(always)]
@@ -169,89 +149,20 @@ impl Receiver {
         if self.is_predicted(segment, params) {
             return self.on_predicted_segment(now, segment, params, pool, ack);
         }
+        if self.is_gathered(now, segment, params) {
+            self.on_gathered_segment(now, segment, params);
+            return Received { readable: 0, acks: false };
+        }
         self.on_any_segment(now, segment, params, pool, ack)
     }
 
-    /// Takes a predicted segment.
+    /// A segment arrives, and its mark is noted; says whether its ACK tells what the last one did not.
     #[inline(always)]
-    fn on_predicted_segment(
-        &mut self,
-        now: Time,
-        segment: &Packet,
-        params: &TcpOptions,
-        pool: &mut AckOptionsPool,
-        ack: &mut Packet,
-    ) -> Received {
-        let length = u64::from(segment.size) - u64::from(params.header);
-        self.rcv_nxt += length;
-        self.unacked_segments += 1;
-        if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
-            self.ts_recent = segment.stamp;
-        }
-        if let Some(rules) = &mut self.rules {
-            if rules.policy.is_some() || self.marks.counts() {
-                let acks = self.ask_rules(now, segment, params, pool, ack);
-                return Received { readable: length, acks };
-            }
-            if let Some(delay) = params.delayed_ack
-                && self.unacked_segments < params.ack_every
-            {
-                rules.delay(now, delay);
-                return Received { readable: length, acks: false };
-            }
-            rules.delayed_ack_due = Time::NEVER;
-        }
-        *ack = self.plain_ack(now, segment, params);
-        Received { readable: length, acks: true }
+    fn note_mark(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
+        if self.marks.counts() { self.count_marks(now, segment, params) } else { self.marks.take_first(segment) }
     }
 
-    /// The ACK of a segment where there is no gap, no clock of its own, no limit on the window and no mark to tell.
-    #[inline(always)]
-    fn plain_ack(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Packet {
-        self.unacked_segments = 0;
-        self.last_ack_sent = self.rcv_nxt;
-        Packet {
-            seq: self.rcv_nxt,
-            stamp: self.ts_recent,
-            peer: now,
-            flow: segment.flow,
-            extra: 0,
-            size: params.header as u16,
-            flags: flag::ACK | flag::BACK,
-            window: u16::MAX,
-            incarnation: segment.incarnation,
-        }
-    }
-
-    /// The segment of [`Receiver::on_predicted_segment`] has arrived, where there is a policy or marks are counted: writes its ACK to `ack`
-    /// if that does not wait, and says whether.
-    #[inline(never)]
-    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
-        let counts = self.marks.counts();
-        let changes = counts && self.count_marks(now, segment, params);
-        let Some(rules) = self.rules.as_deref_mut() else { return false };
-        if let Some(policy) = &mut rules.policy {
-            rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
-            if rules.delayed_ack_due > now && !changes {
-                return false;
-            }
-            policy.on_ack_sent(params);
-        } else if let Some(delay) = params.delayed_ack
-            && self.unacked_segments < params.ack_every
-            && !changes
-        {
-            rules.delay(now, delay);
-            return false;
-        }
-        rules.delayed_ack_due = Time::NEVER;
-        *ack = self.plain_ack(now, segment, params);
-        if counts {
-            self.tell_marks(now, pool, ack);
-        }
-        true
-    }
-
-    /// A segment arrives, and its mark is counted; says whether its ACK tells what the last one did not.
+    /// The same where each mark is told.
     #[inline(never)]
     fn count_marks(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
         let ecn = segment.ecn();
@@ -262,17 +173,6 @@ impl Receiver {
             bytes.received |= segment.has(flag::ACCECN);
         }
         self.marks.take(segment, ecn)
-    }
-
-    /// Writes the counts of marks into an ACK without SACK blocks.
-    #[inline(never)]
-    fn tell_marks(&mut self, now: Time, pool: &mut AckOptionsPool, ack: &mut Packet) {
-        ack.flags |= self.marks.report();
-        if let Some(bytes) = self.bytes() {
-            let Told { option, size, .. } = bytes.on_ack(now, false, 0);
-            ack.size = size as u16;
-            ack.extra = option.map_or(0, |_| pool.store(AckOptions { sack: None, byte_counts: option }));
-        }
     }
 
     /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
@@ -286,8 +186,7 @@ impl Receiver {
         ack: &mut Packet,
     ) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
-        let reports = self.policy().is_some_and(|policy| policy.duplicate.is_some());
-        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
+        self.predict();
         received
     }
 
@@ -297,7 +196,7 @@ impl Receiver {
             self.answer_syn(now, segment, params, pool, ack);
             return Received { readable: 0, acks: true };
         }
-        let marked = self.count_marks(now, segment, params);
+        let marked = self.note_mark(now, segment, params);
         if segment.has(flag::ACK) {
             self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
@@ -441,8 +340,7 @@ impl Receiver {
     fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut AckOptionsPool) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        self.rules.iter_mut().for_each(|rules| rules.delayed_ack_due = Time::NEVER);
-        let duplicate = self.policy().and_then(|policy| policy.on_ack_sent(params));
+        let duplicate = self.rules.as_mut().and_then(|rules| rules.on_ack_sent(params));
         let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
         let has_bytes = self.rules.as_ref().is_some_and(|rules| rules.bytes.is_some());
         // The most recently reported first, after that of a duplicate (rfc2883#4).
@@ -486,6 +384,6 @@ impl Receiver {
     }
 }
 
+mod prediction;
 #[cfg(test)]
-#[path = "receiver_tests.rs"]
 mod tests;

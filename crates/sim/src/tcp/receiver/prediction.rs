@@ -1,0 +1,163 @@
+//! The short ways of a receiver, for segments that need nothing unusual (header prediction, jacobson-1990). They change nothing but the
+//! speed.
+
+use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, Told, flag};
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::Time;
+
+impl Receiver {
+    /// Finds out which ways the next segment may take.
+    #[inline(always)]
+    pub(super) fn predict(&mut self) {
+        let policy = self.rules.as_ref().and_then(|rules| rules.policy.as_ref());
+        let reports = policy.is_some_and(|policy| policy.duplicate.is_some());
+        let gathers = policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
+        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
+        self.gathers = self.predicts && gathers && !self.marks.counts();
+    }
+
+    /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
+    #[inline(always)]
+    pub(super) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        self.predictable && is_plain(segment) && segment.seq == self.rcv_nxt && u32::from(segment.size) > params.header
+    }
+
+    /// Whether this is a usual segment: predicted, and acknowledged at once with an unlimited window.
+    #[inline(always)]
+    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        self.rules.is_none() && self.is_predicted(segment, params)
+    }
+
+    /// Takes a usual segment that arrives at `now`: gives the bytes that became readable, and its ACK.
+    #[inline(always)]
+    pub fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+        debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
+        let readable = u64::from(segment.size) - u64::from(params.header);
+        self.rcv_nxt += readable;
+        self.ts_recent = self.ts_recent.max(segment.stamp);
+        (readable, self.plain_ack(now, segment, params))
+    }
+
+    /// Takes a predicted segment.
+    #[inline(always)]
+    pub(super) fn on_predicted_segment(
+        &mut self,
+        now: Time,
+        segment: &Packet,
+        params: &TcpOptions,
+        pool: &mut AckOptionsPool,
+        ack: &mut Packet,
+    ) -> Received {
+        let length = u64::from(segment.size) - u64::from(params.header);
+        self.rcv_nxt += length;
+        self.unacked_segments += 1;
+        if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
+            self.ts_recent = segment.stamp;
+        }
+        if let Some(rules) = &mut self.rules {
+            if rules.policy.is_some() || self.marks.counts() {
+                let acks = self.ask_rules(now, segment, params, pool, ack);
+                return Received { readable: length, acks };
+            }
+            if let Some(delay) = params.delayed_ack
+                && self.unacked_segments < params.ack_every
+            {
+                rules.delay(now, delay);
+                return Received { readable: length, acks: false };
+            }
+            rules.delayed_ack_due = Time::NEVER;
+        }
+        *ack = self.plain_ack(now, segment, params);
+        Received { readable: length, acks: true }
+    }
+
+    /// Whether this segment follows the last that arrived above a gap, where its ACK will be put together with others.
+    #[inline(always)]
+    pub(super) fn is_gathered(&self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
+        let follows = || self.reassembly.as_ref().is_some_and(|reassembly| reassembly.following() == segment.seq);
+        let waits = |rules: &AckRules| rules.delayed_ack_due > now && rules.policy.as_ref().is_some_and(|policy| !policy.is_full());
+        self.gathers
+            && is_plain(segment)
+            && u32::from(segment.size) > params.header
+            && follows()
+            && self.rules.as_deref().is_some_and(waits)
+    }
+
+    /// Takes such a segment.
+    #[inline(always)]
+    pub(super) fn on_gathered_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) {
+        let length = u64::from(segment.size) - u64::from(params.header);
+        self.unacked_segments += 1;
+        if let Some(reassembly) = &mut self.reassembly {
+            reassembly.follow(length);
+        }
+        if let Some(rules) = &mut self.rules
+            && let Some(policy) = &mut rules.policy
+        {
+            rules.delayed_ack_due = policy.gather(now, params);
+        }
+    }
+
+    /// The ACK of a segment where there is no gap, no clock of its own, no limit on the window and no mark to tell.
+    #[inline(always)]
+    fn plain_ack(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Packet {
+        self.unacked_segments = 0;
+        self.last_ack_sent = self.rcv_nxt;
+        Packet {
+            seq: self.rcv_nxt,
+            stamp: self.ts_recent,
+            peer: now,
+            flow: segment.flow,
+            extra: 0,
+            size: params.header as u16,
+            flags: flag::ACK | flag::BACK,
+            window: u16::MAX,
+            incarnation: segment.incarnation,
+        }
+    }
+
+    /// The segment of [`Receiver::on_predicted_segment`] has arrived, where there is a policy or marks are counted: writes its ACK to `ack`
+    /// if that does not wait, and says whether.
+    #[inline(never)]
+    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
+        let counts = self.marks.counts();
+        let changes = counts && self.count_marks(now, segment, params);
+        let Some(rules) = self.rules.as_deref_mut() else { return false };
+        if let Some(policy) = &mut rules.policy {
+            rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
+            if rules.delayed_ack_due > now && !changes {
+                return false;
+            }
+            policy.on_ack_sent(params);
+        } else if let Some(delay) = params.delayed_ack
+            && self.unacked_segments < params.ack_every
+            && !changes
+        {
+            rules.delay(now, delay);
+            return false;
+        }
+        rules.delayed_ack_due = Time::NEVER;
+        *ack = self.plain_ack(now, segment, params);
+        if counts {
+            self.tell_marks(now, pool, ack);
+        }
+        true
+    }
+
+    /// Writes the counts of marks into an ACK without SACK blocks.
+    #[inline(never)]
+    fn tell_marks(&mut self, now: Time, pool: &mut AckOptionsPool, ack: &mut Packet) {
+        ack.flags |= self.marks.report();
+        if let Some(bytes) = self.bytes() {
+            let Told { option, size, .. } = bytes.on_ack(now, false, 0);
+            ack.size = size as u16;
+            ack.extra = option.map_or(0, |_| pool.store(AckOptions { sack: None, byte_counts: option }));
+        }
+    }
+}
+
+/// Whether a segment says nothing but its place.
+#[inline(always)]
+fn is_plain(segment: &Packet) -> bool {
+    segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN) == 0
+}

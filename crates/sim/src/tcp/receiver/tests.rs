@@ -1,0 +1,96 @@
+use super::*;
+use proptest::prelude::*;
+use sojourn_spec::tcp::Ecn;
+use sojourn_units::Duration;
+
+/// Linux `tcp_ecn_received_counters`, `tcp_data_ecn_check`: a mark asks for two quick ACKs under classic ECN alone.
+#[test]
+fn a_change_of_the_mark_is_acknowledged_at_once_and_then_every_second_segment_as_in_linux() {
+    let params = TcpOptions { ecn: Ecn::L4s, quick_start: 0, ..TcpOptions::linux() }.with_accecn_room();
+    let (mut receiver, mut pool, mut ack) = (Receiver::new(&params, true).unwrap(), AckOptionsPool::default(), Packet::EMPTY);
+    let mut number = 0;
+    let mut arrive = |mark: u16| {
+        let seq = u64::from(params.mss) * number;
+        number += 1;
+        let now = Time::from_nanos(number * 1_000_000);
+        let (size, flags) = ((params.header + params.mss) as u16, flag::ECT | flag::ECT1 | mark);
+        let segment = Packet { seq, stamp: now, size, flags, ..Packet::EMPTY };
+        receiver.on_segment(now, &segment, &params, &mut pool, &mut ack).acks
+    };
+    // The first are acknowledged at once (`quick_acks`).
+    let first: Vec<bool> = (0..18).map(|_| arrive(0)).collect();
+    assert_eq!(first, [[true; 16].as_slice(), &[false, true]].concat());
+    assert_eq!([flag::CE; 5].map(&mut arrive), [true, false, true, false, true]);
+    assert_eq!([0; 5].map(arrive), [true, false, true, false, true]);
+}
+
+/// A receiver with its pool of options: says all that it does.
+struct Host {
+    receiver: Receiver,
+    pool: AckOptionsPool,
+}
+
+impl Host {
+    fn new(params: &TcpOptions, predicts: bool) -> Self {
+        Host { receiver: Receiver::new(params, predicts).unwrap(), pool: AckOptionsPool::default() }
+    }
+
+    /// A segment arrives, before which the timer runs that is due.
+    fn take(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Vec<String> {
+        let mut acks = Vec::new();
+        while self.receiver.deadline() < now {
+            acks.extend(self.act(self.receiver.deadline(), params));
+        }
+        if self.receiver.must_ack_before(segment) {
+            acks.extend(self.act(now, params));
+        }
+        let mut ack = Packet::EMPTY;
+        let received = self.receiver.on_segment(now, segment, params, &mut self.pool, &mut ack);
+        acks.push(format!("{received:?} {:?}", self.receiver.deadline()));
+        acks.extend(received.acks.then(|| self.told(&ack)));
+        acks
+    }
+
+    fn act(&mut self, due: Time, params: &TcpOptions) -> Option<String> {
+        self.receiver.on_timer(due, 0, 0, params, &mut self.pool).map(|ack| self.told(&ack))
+    }
+
+    fn told(&mut self, ack: &Packet) -> String {
+        let options = self.pool.take(ack.extra);
+        format!("{ack:?} {:?} {:?}", options.sack.map(|sack| sack.iter().collect::<Vec<_>>()), options.byte_counts)
+    }
+}
+
+proptest! {
+    /// Each step: which segment arrives, how many microseconds after the last, and its mark.
+    #[test]
+    fn the_short_ways_give_the_same_acks_at_the_same_times(
+        ecn in prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Dctcp), Just(Ecn::L4s)],
+        (quick_start, round_trip) in (prop_oneof![Just(0u32), 0u32..20], 0u64..100_000),
+        steps in prop::collection::vec((0u32..40, prop_oneof![0u64..300, 0u64..300, 0u64..60_000], 0u32..20), 1..400),
+    ) {
+        let params = TcpOptions { ecn, quick_start, quick_acks: quick_start, ..TcpOptions::linux() }.with_accecn_room();
+        let mss = u64::from(params.mss);
+        let (mut short, mut long) = (Host::new(&params, true), Host::new(&params, false));
+        let (mut now, mut next) = (Time::from_nanos(1), 0);
+        let syn = Packet { flags: flag::SYN, size: params.header as u16, ..Packet::EMPTY };
+        prop_assert_eq!(short.take(now, &syn, &params), long.take(now, &syn, &params));
+        now += Duration::from_micros(round_trip);
+        for (which, micros, mark) in steps {
+            now += Duration::from_micros(micros);
+            // Most are the next one; some are lost, come late, or come once more.
+            let missing = long.receiver.rcv_nxt / mss;
+            let number = match which {
+                0 => next + 1,
+                1 => missing,
+                2 => next.saturating_sub(u64::from(mark)),
+                _ => next,
+            };
+            next = next.max(number + 1);
+            let flags = flag::ECT | [flag::CE, flag::PSH, flag::CWR].get(mark as usize).copied().unwrap_or(0);
+            let size = (params.header + if which == 3 { 100 } else { params.mss }) as u16;
+            let segment = Packet { seq: number * mss, stamp: now, size, flags, ..Packet::EMPTY };
+            prop_assert_eq!(short.take(now, &segment, &params), long.take(now, &segment, &params));
+        }
+    }
+}
