@@ -222,6 +222,15 @@ impl Flow {
         }
     }
 
+    /// Its receiver sends an ACK: gives the route.
+    #[inline(always)]
+    pub fn sends_back(&mut self) -> RouteId {
+        if let Some(transfer) = &mut self.transfer {
+            transfer.travels.sent += 1;
+        }
+        self.routes.back
+    }
+
     /// When the pending timer event of the sending side is due, or never.
     #[inline]
     pub fn armed(&self) -> Time {

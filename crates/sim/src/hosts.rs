@@ -101,13 +101,10 @@ impl<O: Observer> World<O> {
         flow.totals.delivered += readable;
         if let Some(transfer) = &mut flow.transfer {
             transfer.travels.data_arrives(now);
-            transfer.travels.sent += 1;
         }
+        let back = flow.sends_back();
         self.accounts.gets(now, packet, readable, &AckOptions::default());
-        self.accounts.sends(now, &ack);
-        if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
-            self.on_delivery(delivered, &ack);
-        }
+        self.send_ack(now, back, &mut ack);
     }
 
     /// A packet of any kind arrives from the sending side.
@@ -141,13 +138,17 @@ impl<O: Observer> World<O> {
         arm_receiver(&mut self.network, packet.flow, &mut flow.receiver);
         self.accounts.gets(now, packet, readable, &AckOptions::default());
         if acks {
-            if let Some(transfer) = &mut flow.transfer {
-                transfer.travels.sent += 1;
-            }
-            self.accounts.sends(now, &ack);
-            if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
-                self.on_delivery(delivered, &ack);
-            }
+            let back = flow.sends_back();
+            self.send_ack(now, back, &mut ack);
+        }
+    }
+
+    /// A receiver sends an ACK at `at` on this route.
+    #[inline(always)]
+    fn send_ack(&mut self, at: Time, route: RouteId, ack: &mut Packet) {
+        self.accounts.sends(at, ack);
+        if let Some(delivered) = self.network.send_in_place(at, route, ack, &mut self.accounts) {
+            self.on_delivery(delivered, ack);
         }
     }
 
@@ -164,10 +165,14 @@ impl<O: Observer> World<O> {
     }
 
     /// Runs a receiver's timer as often as it is due before `now`.
-    #[cold]
+    #[inline(never)]
     fn receiver_until(&mut self, now: Time, index: u32) {
-        while self.flows[index as usize].receiver.deadline() < now {
-            self.receiver_acts(index, self.flows[index as usize].receiver.deadline());
+        loop {
+            let due = self.flows[index as usize].receiver.deadline();
+            if due >= now {
+                return;
+            }
+            self.receiver_acts(index, due);
         }
     }
 
@@ -176,8 +181,10 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         let Endpoint::Tcp(sender) = &flow.endpoint else { return };
         let params = &self.stacks[flow.stack as usize];
-        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.accounts.pool) {
-            self.send(due, ack);
+        let mut ack = Packet::ack_of(index, sender.incarnation(), 0);
+        if flow.receiver.on_timer(due, params, &mut self.accounts.pool, &mut ack) {
+            let back = flow.sends_back();
+            self.send_ack(due, back, &mut ack);
         }
     }
 

@@ -64,6 +64,12 @@ impl Packet {
     pub const EMPTY: Packet =
         Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0 };
 
+    /// An ACK of a connection with these flags beside those of each ACK, to be completed.
+    #[inline(always)]
+    pub(crate) fn ack_of(flow: u32, incarnation: u16, flags: u16) -> Packet {
+        Packet { flow, incarnation, flags: flag::ACK | flag::BACK | flags, ..Packet::EMPTY }
+    }
+
     /// What an ACK filter reads of it besides its options; `None` if it is no ACK of data.
     pub(crate) fn ack_header(&self) -> Option<net::AckHeader> {
         if !self.has(flag::ACK | flag::BACK) || self.has(flag::SYN) {

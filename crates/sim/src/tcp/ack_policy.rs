@@ -228,6 +228,7 @@ impl AckPolicy {
         self.due()
     }
 
+    #[inline]
     fn due(&self) -> Time {
         self.delayed_due.min(self.compressed_due)
     }

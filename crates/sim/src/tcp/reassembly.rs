@@ -11,6 +11,9 @@ pub struct Reassembly {
     following: u64,
     /// A byte of each block that was reported lately, the most recent first.
     recent_blocks: Vec<u64>,
+    /// The blocks that were reported last, and whether they are still those of what waits but for where the last range ends, the first.
+    told: SackBlocks,
+    is_told: bool,
     /// What had arrived when the window of statistics opened.
     early: Option<Box<Ranges>>,
 }
@@ -36,6 +39,7 @@ impl Reassembly {
     /// Adds the bytes from `seq` to `end`, `reported` by SACK blocks or not; gives how many are new.
     pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
         let new = self.ranges.insert(seq, end);
+        self.is_told = false;
         if reported && !self.is_of_latest(seq) {
             self.recent_blocks.insert(0, seq);
         }
@@ -53,6 +57,7 @@ impl Reassembly {
     #[inline]
     pub fn follow(&mut self, bytes: u64) {
         self.following += bytes;
+        self.told.blocks[0].1 = self.following;
         self.ranges.extend(bytes);
     }
 
@@ -71,6 +76,7 @@ impl Reassembly {
                 break;
             }
             rcv_nxt = next;
+            self.is_told = false;
         }
         if self.ranges.is_empty() {
             self.following = 0;
@@ -79,7 +85,17 @@ impl Reassembly {
     }
 
     /// The blocks of what waits, the most recently reported first, after that of a duplicate (rfc2883#4).
-    pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> SackBlocks {
+    #[inline]
+    pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> &SackBlocks {
+        if !self.is_told || duplicate.is_some() {
+            self.told = self.find_blocks(duplicate);
+            self.is_told = duplicate.is_none() && self.following > 0;
+        }
+        &self.told
+    }
+
+    #[inline(never)]
+    fn find_blocks(&mut self, duplicate: Option<(u64, u64)>) -> SackBlocks {
         let mut sack = SackBlocks::default();
         let first = duplicate.map_or(0, |block| {
             sack.blocks[0] = block;

@@ -93,6 +93,7 @@ impl Receiver {
     }
 
     /// The time of its pending timer event, or never.
+    #[inline]
     pub fn armed(&self) -> Time {
         self.rules.as_ref().map_or(Time::NEVER, |rules| rules.armed)
     }
@@ -237,7 +238,8 @@ impl Receiver {
             }
         }
         let flags = if fin { flag::FIN } else { 0 };
-        *ack = self.ack(now, segment, flags, params, pool);
+        *ack = Packet::ack_of(segment.flow, segment.incarnation, flags);
+        self.complete_ack(now, params, pool, ack);
         Received { readable, acks: true }
     }
 
@@ -248,7 +250,8 @@ impl Receiver {
         self.policy().into_iter().for_each(|policy| policy.on_syn(now));
         self.bytes().into_iter().for_each(|bytes| bytes.on_syn(syn.ecn()));
         let told = self.marks.on_syn(syn);
-        *ack = self.ack(now, syn, flag::SYN, params, pool);
+        *ack = Packet::ack_of(syn.flow, syn.incarnation, flag::SYN);
+        self.complete_ack(now, params, pool, ack);
         let hidden = self.bytes().is_some_and(|bytes| bytes.hides_ecn());
         ack.flags = (ack.flags & !(flag::ECT | flag::ECE | flag::ACE)) | if hidden { 0 } else { told };
     }
@@ -301,18 +304,19 @@ impl Receiver {
         in_order
     }
 
-    /// The timer expires at `now`: gives the delayed ACK or the window update.
-    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpOptions, pool: &mut AckOptionsPool) -> Option<Packet> {
+    /// The timer expires at `now`: completes the delayed ACK or the window update, and says whether there is one.
+    #[inline(always)]
+    pub fn on_timer(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
         if self.deadline() == Time::NEVER {
-            return None;
+            return false;
         }
         if let Some(AckRules { policy: Some(policy), delayed_ack_due, .. }) = self.rules.as_deref_mut()
             && *delayed_ack_due <= now
         {
             policy.on_timer(params);
         }
-        let like = Packet { flow, incarnation, ..Packet::EMPTY };
-        Some(self.ack(now, &like, 0, params, pool))
+        self.complete_ack(now, params, pool, ack);
+        true
     }
 
     /// Whether something waits above a gap.
@@ -336,34 +340,35 @@ impl Receiver {
         }
     }
 
-    #[inline]
-    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut AckOptionsPool) -> Packet {
+    /// Completes an ACK that is sent at `now`, which has the fields of [`Packet::ack_of`].
+    fn complete_ack(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        let duplicate = self.rules.as_mut().and_then(|rules| rules.on_ack_sent(params));
+        let (mut duplicate, mut has_bytes) = (None, false);
+        if let Some(rules) = &mut self.rules {
+            (duplicate, has_bytes) = (rules.on_ack_sent(params), rules.bytes.is_some());
+        }
         let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
-        let has_bytes = self.rules.as_ref().is_some_and(|rules| rules.bytes.is_some());
         // The most recently reported first, after that of a duplicate (rfc2883#4).
         let sack = if plain { None } else { Some(self.reassembly.get_or_insert_default().sack_blocks(duplicate)) };
         let (size, extra) = match sack {
-            None if !has_bytes => (params.header, 0),
-            sack => self.ack_options(now, segment.has(flag::SYN), sack, params, pool),
+            sack if has_bytes => {
+                let sack = sack.copied();
+                self.ack_options(now, ack.has(flag::SYN), sack, params, pool)
+            }
+            Some(sack) if sack.count > 0 => {
+                let size = params.header + params.sack_option + 8 * u32::from(sack.count);
+                (size, pool.store(AckOptions { sack: Some(*sack), byte_counts: None }))
+            }
+            _ => (params.header, 0),
         };
-        let ece = self.marks.report();
-        Packet {
-            seq: self.rcv_nxt,
-            stamp: self.ts_recent,
-            peer: clock(now, params),
-            flow: segment.flow,
-            extra,
-            size: size as u16,
-            flags: flag::ACK | flag::BACK | flags | ece,
-            window: self.advertise(now, params),
-            incarnation: segment.incarnation,
-        }
+        (ack.seq, ack.stamp, ack.peer) = (self.rcv_nxt, self.ts_recent, clock(now, params));
+        (ack.size, ack.extra) = (size as u16, extra);
+        ack.flags |= self.marks.report();
+        ack.window = self.advertise(now, params);
     }
 
-    /// The size of an ACK with options, and the handle of these.
+    /// The size of an ACK with `AccECN`'s option or where it may have one, and the handle of its options.
     #[inline(never)]
     fn ack_options(
         &mut self,
@@ -375,8 +380,8 @@ impl Receiver {
     ) -> (u32, u32) {
         let mut sack = sack.filter(|sack| sack.count > 0);
         let blocks = sack.map_or(0, |sack| sack.count.into());
-        let plain = Told { option: None, blocks, size: params.header };
-        let told = self.bytes().map_or(plain, |bytes| bytes.on_ack(now, syn, blocks));
+        let Some(bytes) = self.bytes() else { return (params.header, 0) };
+        let told = bytes.on_ack(now, syn, blocks);
         sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
         let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
         let is_none = sack.is_none() && told.option.is_none();

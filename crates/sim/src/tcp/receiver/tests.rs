@@ -52,7 +52,8 @@ impl Host {
     }
 
     fn act(&mut self, due: Time, params: &TcpOptions) -> Option<String> {
-        self.receiver.on_timer(due, 0, 0, params, &mut self.pool).map(|ack| self.told(&ack))
+        let mut ack = Packet::ack_of(0, 0, 0);
+        self.receiver.on_timer(due, params, &mut self.pool, &mut ack).then(|| self.told(&ack))
     }
 
     fn told(&mut self, ack: &Packet) -> String {
