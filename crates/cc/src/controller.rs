@@ -232,6 +232,12 @@ pub trait CongestionController {
         None
     }
 
+    /// The rate of it alone, which is asked for with each segment.
+    #[inline]
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing().map(|pacing| pacing.rate)
+    }
+
     /// Its feedback does not count marks: the hosts agreed on classic ECN or on none.
     fn use_classic_ecn(&mut self) {}
 

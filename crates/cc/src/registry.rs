@@ -135,6 +135,9 @@ macro_rules! registry {
             fn pacing(&self) -> Option<Pacing> {
                 match self { $(AnyController::$controller(c) => c.pacing(),)* }
             }
+            fn pacing_rate(&self) -> Option<f64> {
+                match self { $(AnyController::$controller(c) => c.pacing_rate(),)* }
+            }
             fn use_classic_ecn(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_classic_ecn(),)* }
             }

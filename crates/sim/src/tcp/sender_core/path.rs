@@ -93,16 +93,6 @@ impl Path {
     }
 }
 
-/// The pace that a window and a round-trip time give (Linux `tcp_update_pacing_rate`); `None` before the first sample.
-fn pace_of_window(cc: &AnyController, in_flight: f64, srtt: Duration) -> Option<Pacing> {
-    if srtt == Duration::ZERO {
-        return None;
-    }
-    let factor = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
-    let rate = factor * cc.cwnd().max(in_flight) / srtt.as_secs_f64();
-    Some(Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
-}
-
 impl SenderCore {
     /// Whether the controller sets the window while losses are repaired and after an idle time.
     #[inline]
@@ -136,14 +126,31 @@ impl SenderCore {
     /// The pace in segments a second; `None` where segments are not paced.
     pub fn pacing_rate(&self, params: &TcpOptions) -> Option<f64> {
         self.path.as_ref()?.pacer.as_ref()?;
-        self.pace(params).map(|pace| pace.rate)
+        self.pace_rate(params)
     }
 
     /// The pace now; `None` without one.
-    #[inline]
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
-        let in_flight = || (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
-        self.cc.pacing().or_else(|| pace_of_window(&self.cc, in_flight(), self.rtt.srtt()))
+        self.cc.pacing().or_else(|| self.pace_of_window(params))
+    }
+
+    /// Its rate. Two numbers are given in registers, and the three of a pace in memory, where a copy of them waits until they are written.
+    #[inline]
+    fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
+        self.cc.pacing_rate().or_else(|| self.pace_of_window(params).map(|pace| pace.rate))
+    }
+
+    /// The pace that the window and the round-trip time give (Linux `tcp_update_pacing_rate`); `None` before the first sample.
+    #[inline]
+    fn pace_of_window(&self, params: &TcpOptions) -> Option<Pacing> {
+        let srtt = self.rtt.srtt();
+        if srtt == Duration::ZERO {
+            return None;
+        }
+        let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
+        let factor = if self.cc.cwnd() < self.cc.ssthresh() / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
+        let rate = factor * self.cc.cwnd().max(in_flight) / srtt.as_secs_f64();
+        Some(Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
     }
 
     /// Whether pacing holds the next segment back; then the timer goes on with it.
@@ -214,7 +221,7 @@ impl SenderCore {
     /// So many bytes are about to leave: `sample` takes them, and the pace counts them.
     #[inline(always)]
     fn track<O, T: Default>(&mut self, size: u64, call: &Call<O>, sample: impl FnOnce(&mut Sampler, &mut SentSegments) -> T) -> T {
-        let rate = self.pace(call.params).map(|pace| pace.rate);
+        let rate = self.pace_rate(call.params);
         let Some(path) = &mut self.path else { return T::default() };
         let mut sampled = T::default();
         if let Some(sampler) = &mut path.sampler {
