@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn, paths
 from sojourn.errors import UserError
-from sojourn.labels import setting_label, value_label
+from sojourn.labels import field_label, setting_label, value_label
 from sojourn.scenario import Scenario, parse_value
 from sojourn.toml import plain
 
@@ -37,11 +38,50 @@ class Case:
     scenario: Scenario
 
 
+def told_apart(axes: Sequence[Axis]) -> list[Axis]:
+    """The same axes. Where two have a field or a label of the same name, labels say whose: `mine access delay=5 ms`."""
+    ends = Counter(paths.split(axis.name)[-1] for axis in axes)
+    labels = Counter(label for axis in axes for label in axis.changes)
+    found = []
+    for axis in axes:
+        alike = ends[paths.split(axis.name)[-1]] > 1 or any(labels[label] > 1 for label in axis.changes)
+        if alike and axis.name not in ("queue", "cc"):
+            changes = {
+                f"{field_label(axis.name)}={value_label(value)}": (at, value) for at, value in axis.changes.values()
+            }
+            found.append(replace(axis, changes=changes))
+        else:
+            found.append(axis)
+    return found
+
+
+def _check_apart(axes: Sequence[Axis]) -> None:
+    """Raises `UserError` for a field that replaces what an axis before it sets: labels would say what is not there."""
+    for before, axis in itertools.combinations(axes, 2):
+        for (here, _), (there, _) in itertools.product(axis.changes.values(), before.changes.values()):
+            if paths.split(there)[: len(paths.split(here))] == paths.split(here):
+                what = {"queue": "the queues", "cc": "the controllers"}.get(before.name, before.name)
+                raise UserError(f"{axis.name}: expected a field that keeps what {what} set, got one that replaces it")
+
+
+def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
+    """Raises `UserError` for controllers that no flow gets, since another axis gives each group its own."""
+    if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
+        return
+    for case in cases:
+        groups = case.scenario.get_path("flows") if "flows" in case.scenario else []
+        if groups and all("control" in (group.get("tcp") or {}) for group in groups):
+            raise UserError(f'cc: expected flows that get these controllers, got none in the case "{case.label}"')
+
+
 def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
     """Every combination of the axes' values, the last axis fastest.
 
     A label has the values of the axes that have several, for what all cases have in common see `common_label`.
+
+    Raises `UserError` where one axis replaces what another sets.
     """
+    _check_apart(axes)
     found, apart = [], [axis for axis in axes if len(axis.changes) > 1] or axes
     for choice in itertools.product(*(axis.changes.items() for axis in axes)):
         scenario = base.copy()
@@ -51,6 +91,7 @@ def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
         label = " with ".join(label for axis, (label, _) in zip(axes, choice, strict=True) if axis in apart)
         at = {axis.name: _at(axis, label, value) for axis, (label, (_, value)) in zip(axes, choice, strict=True)}
         found.append(Case(label, at, scenario))
+    _check_controlled(axes, found)
     return found
 
 

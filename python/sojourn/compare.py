@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
-from sojourn.cases import Axis, Case, Named, cases_of, common_label, controller_axis, field_axis, queue_axis
+from sojourn.cases import Axis, Case, Named, cases_of, common_label, controller_axis, field_axis, queue_axis, told_apart
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError, note
 from sojourn.extras import require
@@ -299,6 +299,7 @@ def compare(
     axes += [field_axis(path, values) for path, values in (vary or {}).items()]
     if not axes:
         raise UserError("compare: expected queues, cc or vary, got none")
+    axes = told_apart(axes)
     cases = cases_of(base, axes)
     chosen = seeds_of(seeds, first_seed(base))
     jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]

@@ -13,6 +13,11 @@ from sojourn.errors import printed
 
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
 KINDS = ("aqm", "cc", "kind")
+# The kind of what the caller supplies, and the key with its name: `{ cc = "external", controller = "Mine" }` is `Mine`.
+EXTERNAL = "external"
+SUPPLIED = {"aqm": "law", "cc": "controller"}
+# Tables that say themselves what they are, within another one.
+SAYS_ITSELF = ("control",)
 LISTS = {"links": "link", "flows": "flow", "groups": "group"}
 # Of what makes up the queue of a link, or of a class.
 WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
@@ -38,12 +43,21 @@ def value_label(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Mapping):
         kind = next((key for key in KINDS if key in value), None)
-        rest = ", ".join(f"{key}={value_label(item)}" for key, item in value.items() if key != kind)
+        if kind in SUPPLIED and value[kind] == EXTERNAL and value.get(SUPPLIED[kind]):
+            value = {key: item for key, item in value.items() if key != kind}
+            kind = SUPPLIED[kind]
+        rest = ", ".join(_entry(key, item) for key, item in value.items() if key != kind)
         name = value_label(value[kind]) if kind else ""
         return f"{name}({rest})" if name and rest else name or rest
     if isinstance(value, (list, tuple)):
         return ", ".join(map(value_label, value))
     return printed(value)
+
+
+def _entry(key: str, value: Any) -> str:
+    """A key of a table with its value: `ecn=l4s`, but of `control = { cc = "prague" }` only `prague`."""
+    alone = key in SAYS_ITSELF and isinstance(value, Mapping)
+    return value_label(value) if alone else f"{key}={value_label(value)}"
 
 
 def setting_label(path: str, value: Any) -> str:

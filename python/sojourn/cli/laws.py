@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -86,6 +86,13 @@ class LawFiles:
             link = queued_link(scenario)
             scenario.set_all(dict(queue_axis(scenario, link, [name], self.laws).changes.values()))
         return scenario
+
+    def unnamed(self, scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> LawFiles:
+        """Those that neither the scenario nor a value of a field names: a comparison adds them to its cases."""
+        changed = (scenario.copy().set(path, value) for path, values in varied.items() for value in values)
+        places = [scenario, *changed]
+        named = {name for each in places for name in (*external_laws(each), *external_controllers(each))}
+        return replace(self, laws={name: law for name, law in self.laws.items() if name not in named})
 
     def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
         """The queues that are compared: those of `--queues`, by default the scenario's, and the laws."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli import values
+from sojourn.cli.compared import Vary, check_curves, save_comparison, traced_for, variations
 from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import (
     CACHE,
@@ -33,12 +33,12 @@ from sojourn.cli.tables import (
     show_sweep,
 )
 from sojourn.cluster import named_executor
-from sojourn.compare import Comparison, queued_link
 from sojourn.compare import compare as run_compare
+from sojourn.compare import queued_link
 from sojourn.display import counted
 from sojourn.errors import UserError, note
 from sojourn.extras import require
-from sojourn.files import read_result, together, write_atomic
+from sojourn.files import read_result, together
 from sojourn.flent import check_flent, write_flent
 from sojourn.measures import chosen
 from sojourn.notes import note_unmet, note_unmet_in
@@ -156,7 +156,7 @@ def run(
     with progress("running") as on_progress, laws.one_line():
         records = []
         if pcap is not None:
-            points = {"pcap_links": _listed(pcap_links), "pcap_hosts": _listed(pcap_hosts)}
+            points = {"pcap_links": values.names_of(pcap_links), "pcap_hosts": values.names_of(pcap_hosts)}
             records.append(run_once(scenario, None, laws.laws, pcap=pcap, **points))
         left = seeds_of(seeds, first_seed(scenario))[len(records) :]
         if left:
@@ -237,9 +237,7 @@ def compare(
             "--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.", autocompletion=values.controllers
         ),
     ] = None,
-    vary: Annotated[
-        list[str] | None, typer.Option("--vary", help="Values of any field: 'flows.ftp.count=5,20,80'.")
-    ] = None,
+    vary: Vary = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Replications; all cases get the same seeds.", min=1)] = 5,
     link: Annotated[str | None, typer.Option("--link", help="The link that is compared and gets the queues.")] = None,
     group: Annotated[str | None, typer.Option("--group", help="The flows that get the controllers.")] = None,
@@ -270,10 +268,13 @@ def compare(
     if not (queues or cc or vary or law or controller):
         raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
     laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
-    compared, controls = laws.among(queues, scenario, link), laws.controls(cc, scenario)
-    varied = _variations(vary)
-    curves = _traced(scenario, cdf, out_dir, link)
-    _check_curves(scenario, varied, curves)
+    varied = variations(vary)
+    added = laws.unnamed(scenario, varied)
+    compared, controls = added.among(queues, scenario, link), added.controls(cc, scenario)
+    if not (compared or controls or varied):
+        raise UserError(f"compare: expected --queues, --cc or --vary, since the scenario has {', '.join(laws.laws)}")
+    curves = traced_for(scenario, cdf, out_dir, link)
+    check_curves(scenario, varied, curves)
     values.check_rows(scenario, measure or [])
     rows = chosen(measure, queued_link(scenario, link)) if measure else None
     kept = store(cache, no_cache)
@@ -288,72 +289,8 @@ def compare(
     show_comparison(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
     if out_dir is not None:
-        from sojourn.plots.results import plot_overview
-
-        table = found.table()
-        with together(out_dir):
-            written = [frame_to_parquet(found.runs(), out_dir / "runs.parquet")]
-            written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
-            written += plot_overview(table, found.title, out_dir)
-            for of in curves:
-                written += _plotted(found, of, out_dir)
-        say_written(written)
+        say_written(save_comparison(found, curves, out_dir))
     _exit_failed(found.failed, f"{counted(len(found.failed), 'run')} failed; the results have the other cases")
-
-
-def _variations(texts: list[str] | None) -> dict[str, list[Any]]:
-    """The fields and values of `--vary`. Raises `UserError` for a field that is there twice."""
-    found: dict[str, list[Any]] = {}
-    for path, choices in map(parse_variation, texts or []):
-        if path in found:
-            raise UserError(f'--vary: expected each field once, got "{path}" twice')
-        found[path] = choices
-    return found
-
-
-def _traced(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
-    """What `--cdf` names; the scenario gets the traces that make its distributions exact."""
-    wanted = _listed(cdf)
-    if not wanted:
-        return []
-    if out_dir is None:
-        raise UserError("--cdf: expected --out, the folder for the plots, got none")
-    from sojourn.plots.distributions import QUANTITIES
-
-    for of in wanted:
-        if of not in QUANTITIES:
-            raise UserError.unknown("--cdf", of, QUANTITIES)
-        scenario.set(*QUANTITIES[of].trace_of(queued_link(scenario, link)))
-    return wanted
-
-
-def _check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[str]) -> None:
-    """Raises `UserError` for a distribution that no case can have: before the first run."""
-    if not curves:
-        return
-    from sojourn.plots.distributions import QUANTITIES, nothing
-
-    cases = cases_of(scenario, [field_axis(path, values) for path, values in varied.items()])
-    traced = [case.scenario.resolved()["trace"] for case in cases]
-    for of in curves:
-        if not any(each[QUANTITIES[of].trace] for each in traced):
-            raise nothing(f"{scenario.label}: --cdf", of)
-
-
-def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
-    """The files of one distribution; none, with a note, where no run measured it: the other results are kept."""
-    from sojourn.plots.results import plot_cdf
-
-    try:
-        return plot_cdf(found, of, folder)
-    except UserError as error:
-        note(str(error))
-        return []
-
-
-def _listed(text: str | None) -> list[str]:
-    """Names that are separated by commas."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def sweep(
@@ -385,7 +322,7 @@ def sweep(
     laws.check_used(file, plan)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
-    wanted = _listed(plots)
+    wanted = values.names_of(plots)
     values.check_measures(next(iter(plan.points)).scenario, wanted, "--plot")
     kept = store(cache, no_cache)
     if kept is not None and not shard:

@@ -15,6 +15,11 @@ from sojourn.scenario import Scenario, load
 DISTRIBUTIONS = ("wait", "rtt", "completion")
 
 
+def names_of(text: str | None) -> list[str]:
+    """Names that are separated by commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
 def lists_of(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """Completes the last of some names with commas between them."""
 

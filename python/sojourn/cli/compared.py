@@ -1,0 +1,89 @@
+"""What `sojourn compare` varies, draws and writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sojourn.cases import cases_of, field_axis, parse_variation
+from sojourn.cli.values import names_of
+from sojourn.compare import Comparison, queued_link
+from sojourn.errors import UserError, note
+from sojourn.files import together, write_atomic
+from sojourn.record import frame_to_parquet
+from sojourn.scenario import Scenario
+
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        help="Values of any field: 'flows.ftp.count=5,20,80'. They may be tables, as where each controller "
+        """needs its own ECN: 'flows.ftp.tcp={control={cc="cubic"}},{control={cc="prague"},ecn="l4s"}'.""",
+    ),
+]
+
+
+def variations(texts: list[str] | None) -> dict[str, list[Any]]:
+    """The fields and values of `--vary`. Raises `UserError` for a field that is there twice."""
+    found: dict[str, list[Any]] = {}
+    for path, choices in map(parse_variation, texts or []):
+        if path in found:
+            raise UserError(f'--vary: expected each field once, got "{path}" twice')
+        found[path] = choices
+    return found
+
+
+def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
+    """What `--cdf` names; the scenario gets the traces that make its distributions exact."""
+    wanted = names_of(cdf)
+    if not wanted:
+        return []
+    if out_dir is None:
+        raise UserError("--cdf: expected --out, the folder for the plots, got none")
+    from sojourn.plots.distributions import QUANTITIES
+
+    for of in wanted:
+        if of not in QUANTITIES:
+            raise UserError.unknown("--cdf", of, QUANTITIES)
+        scenario.set(*QUANTITIES[of].trace_of(queued_link(scenario, link)))
+    return wanted
+
+
+def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[str]) -> None:
+    """Raises `UserError` for a distribution that no case can have: before the first run."""
+    if not curves:
+        return
+    from sojourn.plots.distributions import QUANTITIES, nothing
+
+    cases = cases_of(scenario, [field_axis(path, values) for path, values in varied.items()])
+    traced = [case.scenario.resolved()["trace"] for case in cases]
+    for of in curves:
+        if not any(each[QUANTITIES[of].trace] for each in traced):
+            raise nothing(f"{scenario.label}: --cdf", of)
+
+
+def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
+    """The files of one distribution; none, with a note, where no run measured it: the other results are kept."""
+    from sojourn.plots.results import plot_cdf
+
+    try:
+        return plot_cdf(found, of, folder)
+    except UserError as error:
+        note(str(error))
+        return []
+
+
+def save_comparison(found: Comparison, curves: list[str], folder: Path) -> list[Path]:
+    """Writes runs, summary, overview and these distributions into a folder, as one result, and returns the files."""
+    from sojourn.plots.results import plot_overview
+
+    table = found.table()
+    with together(folder):
+        written = [frame_to_parquet(found.runs(), folder / "runs.parquet")]
+        written.append(write_atomic(folder / "summary.csv", table.to_csv(index=False)))
+        written += plot_overview(table, found.title, folder)
+        for of in curves:
+            written += _plotted(found, of, folder)
+    return written
