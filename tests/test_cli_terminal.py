@@ -1,6 +1,7 @@
 """What a terminal gets: tables that fit it, and the nearest name to one that is wrong."""
 
 import io
+import itertools
 
 import pytest
 from rich.console import Console
@@ -51,8 +52,30 @@ def test_each_part_of_a_table_that_is_too_wide_has_its_labels_and_units(dumbbell
     written = io.StringIO()
     for module in (output, tables):
         monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
-    tables.show_comparison(sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2))
+    found = sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2)
+    units = {measure.label: measure.unit for measure in found.measures}
+    output.show(output.estimates_table(found.heading, found.estimates(), units))
     lines = written.getvalue().splitlines()
     parts = sum(line.startswith("┏") for line in lines)
     assert parts == sum(line.startswith("┃") and "unit" in line for line in lines)
     assert parts == sum(line.startswith("│ queue mean") and line.rstrip().endswith("packets │") for line in lines)
+
+
+def test_many_cases_are_rows_so_that_each_measure_has_all_of_them_in_one_table(dumbbell, monkeypatch):
+    written = io.StringIO()
+    for module in (output, tables):
+        monkeypatch.setattr(module, "out", Console(file=written, width=100, soft_wrap=True))
+    queues, counts = ["droptail", "red", "pd", "codel"], [1, 2, 3]
+    found = sj.compare(dumbbell, queues, 2, vary={"flows.ftp.count": counts})
+    tables.show_comparison(found)
+    means = written.getvalue().split("difference from droptail with count=1")[0]
+    parts = sum(line.startswith("┏") for line in means.splitlines())
+    for queue, count in itertools.product(queues, counts):
+        rows = [line for line in means.splitlines() if line.startswith(f"│ {queue} ") and f"│ {count} " in line]
+        assert len(rows) == parts
+    heads = " ".join(line.replace("┃", " ") for line in means.splitlines() if line.startswith("┃")).split()
+    assert {"ftp", "count", "queue", "(packets)", "(Mbit/s)", "goodput", "utilization", "(%)"} <= set(heads)
+    assert "with" not in heads
+    written.truncate(0)
+    tables.show_comparison(sj.compare(dumbbell, queues[:2], 1))
+    assert "unit" in written.getvalue()  # a few cases are columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,27 +87,41 @@ def progress(what: str) -> Iterator[OnProgress]:
         raise StoppedError(str(error) or "interrupted") from None
 
 
-def show(table: Table) -> None:
+def show(table: Table, turned: Table | None = None) -> None:
     """Prints a table. One that is too wide gets headers of several lines, and else becomes several tables.
 
     Numbers are the columns that are set to the right. Those before the first and after the last of them are in
-    each table.
+    each table. `turned` is the same with rows and columns changed over: it is printed instead of several tables where
+    it takes fewer lines.
     """
+    parts = _parts(table)
+    if turned and len(parts) > 1:
+        parts = min(parts, _parts(turned), key=_lines)
+    for each in parts:
+        out.print(each)
+
+
+def _lines(tables: Sequence[Table]) -> int:
+    """How many lines tables take."""
+    return sum(len(out.render_lines(each)) for each in tables)
+
+
+def _parts(table: Table) -> list[Table]:
+    """The tables that a table becomes where lines are as wide as those of the console."""
     columns = table.columns
     numbers = [i for i, each in enumerate(columns) if each.justify == "right"]
     if _wide(table) > out.width:
         table = _part(table, columns)
     if _wide(table) <= out.width or not numbers or not numbers[0]:
-        out.print(table)
-        return
+        return [table]
     before, after = columns[: numbers[0]], columns[numbers[-1] + 1 :]
-    chosen = list[Column]()
+    found, chosen = list[Table](), list[Column]()
     for column in columns[numbers[0] : numbers[-1] + 1]:
         if chosen and _wide(_part(table, [*before, *chosen, column, *after])) > out.width:
-            out.print(_part(table, [*before, *chosen, *after]))
+            found.append(_part(table, [*before, *chosen, *after]))
             chosen = []
         chosen.append(column)
-    out.print(_part(table, [*before, *chosen, *after]))
+    return [*found, _part(table, [*before, *chosen, *after])]
 
 
 def _wide(table: Table) -> int:
@@ -118,7 +133,7 @@ def _part(table: Table, columns: Sequence[Column]) -> Table:
     """Some columns of a table, with a word of the headers on each line."""
     made = Table(title=table.title, title_justify="left")
     for each in columns:
-        header = str(each.header).replace(" ", "\n")
+        header = re.sub(r"(?<!\d) | (?=with )", "\n", str(each.header))  # a number stays with its unit
         made.add_column(header, justify=each.justify, no_wrap=each.no_wrap, overflow=each.overflow)
     for row in zip(*(each.cells for each in columns), strict=True):
         made.add_row(*row)
@@ -135,6 +150,23 @@ def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate | str]]
     table.add_column("unit")
     for label, cells in rows.items():
         table.add_row(label, *[str(cells[column]) for column in columns], units.get(label, ""))
+    return table
+
+
+def cases_table(
+    title: str,
+    rows: Mapping[str, Mapping[str, Estimate | str]],
+    units: Mapping[str, str],
+    cases: Mapping[str, Mapping[str, str]],
+) -> Table:
+    """The same turned: a row for each of `cases`, with what it is on each axis, and a column for each measure."""
+    table = Table(title=title, title_justify="left")
+    for axis in next(iter(cases.values()), {}):
+        table.add_column(axis, no_wrap=True)
+    for label in rows:
+        table.add_column(f"{label} ({units[label]})" if units.get(label) else label, justify="right")
+    for case, at in cases.items():
+        table.add_row(*at.values(), *[str(cells[case]) for cells in rows.values()])
     return table
 
 

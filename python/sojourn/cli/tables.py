@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from sojourn import measures, paths
-from sojourn.cli.output import err, estimates_table, out, show
+from sojourn.cli.output import cases_table, err, estimates_table, out, show
 from sojourn.compare import NOTHING_RANDOM, Comparison, inexact, same
 from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
@@ -132,14 +132,26 @@ def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequ
 
 def show_comparison(found: Comparison) -> None:
     """Prints the means of every case, the paired differences from the first, and what a reader should know."""
-    units = {measure.label: measure.unit for measure in found.measures}
-    show(estimates_table(found.heading, found.estimates(), units))
+    _show_cases(found, found.heading, found.estimates())
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
         apart = {label: cells for label, cells in found.differences().items() if any(map(_known, cells.values()))}
-        show(estimates_table(f"difference from {first}, paired by seed", apart, units))
+        _show_cases(found, f"difference from {first}, paired by seed", apart)
     for note in [*(inexact(found.measures) if len(found.seeds) > 1 else []), *found.notes]:
         out.print(note)
+
+
+def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> None:
+    """Prints a column for each case, or a row for each where that takes fewer tables, as with many cases."""
+    units = {measure.label: measure.unit for measure in found.measures}
+    shown = next(iter(rows.values()), {})
+    axes = [axis for axis in found.cases[0].at if len({str(case.at[axis]) for case in found.cases}) > 1]
+    places = {
+        case.label: {field_label(axis): value_label(case.at[axis]) for axis in axes}
+        for case in found.cases
+        if case.label in shown
+    }
+    show(estimates_table(title, rows, units), cases_table(title, rows, units, places) if axes else None)
 
 
 def _known(one: Estimate) -> bool:
