@@ -103,6 +103,7 @@ impl AckPolicy {
     }
 
     /// Linux `tcp_event_data_recv`
+    #[inline(always)]
     fn see_data(&mut self, now: Time, params: &TcpOptions) {
         let least = params.delayed_ack.unwrap_or_default();
         let tick = params.tick.as_nanos().max(1);
@@ -113,7 +114,8 @@ impl AckPolicy {
             return;
         };
         let gap = Duration::from_nanos((arrived - last) * tick);
-        if gap > self.rto(params) {
+        // No timeout is shorter than the least: most gaps need no other.
+        if gap > params.min_rto && gap > self.rto(params) {
             self.quick = self.quick.max(params.quick_acks);
         }
         if params.adaptive_delayed_ack {
@@ -152,7 +154,7 @@ impl AckPolicy {
 
     /// [`AckPolicy::on_segment`] of the next segment in order, where there is no gap and nothing else to tell; `unacknowledged` bytes wait for
     /// an ACK with it.
-    #[inline]
+    #[inline(always)]
     pub fn on_next_segment(&mut self, now: Time, unacknowledged: u64, params: &TcpOptions) -> Time {
         self.on_handshake(now);
         self.see_data(now, params);

@@ -33,6 +33,19 @@ impl AckRules {
         Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy, bytes })))
     }
 
+    /// The next segment in order arrives, where there is nothing else to tell. So many segments and bytes wait for an ACK with it: says
+    /// whether they go on to wait.
+    #[inline(always)]
+    pub fn on_next_segment(&mut self, now: Time, segments: u32, bytes: u64, params: &TcpOptions) -> bool {
+        if let Some(policy) = &mut self.policy {
+            self.delayed_ack_due = policy.on_next_segment(now, bytes, params);
+            return self.delayed_ack_due > now;
+        }
+        let delay = params.delayed_ack.filter(|_| segments < params.ack_every);
+        delay.into_iter().for_each(|delay| self.delay(now, delay));
+        delay.is_some()
+    }
+
     /// An ACK may wait for so long, or for one that waits already.
     pub fn delay(&mut self, now: Time, delay: Duration) {
         if self.delayed_ack_due == Time::NEVER {

@@ -20,6 +20,7 @@ pub fn whole(nanos: u64, tick: u64) -> u64 {
 }
 
 /// When a timer that is set at `now` expires `after` that.
+#[inline]
 pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
     let tick = params.tick.as_nanos();
     if !params.timer_wheel || tick == 0 {

@@ -54,20 +54,19 @@ impl Receiver {
         if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
             self.ts_recent = segment.stamp;
         }
+        let counts = self.marks.counts();
+        let changes = counts && self.count_marks(now, segment, params);
         if let Some(rules) = &mut self.rules {
-            if rules.policy.is_some() || self.marks.counts() {
-                let acks = self.ask_rules(now, segment, params, pool, ack);
-                return Received { readable: length, acks };
-            }
-            if let Some(delay) = params.delayed_ack
-                && self.unacked_segments < params.ack_every
-            {
-                rules.delay(now, delay);
+            let waits = rules.on_next_segment(now, self.unacked_segments, self.rcv_nxt - self.last_ack_sent, params);
+            if waits && !changes {
                 return Received { readable: length, acks: false };
             }
-            rules.delayed_ack_due = Time::NEVER;
+            rules.on_ack_sent(params);
         }
         *ack = self.plain_ack(now, segment, params);
+        if counts {
+            self.tell_marks(now, pool, ack);
+        }
         Received { readable: length, acks: true }
     }
 
@@ -114,34 +113,6 @@ impl Receiver {
             window: u16::MAX,
             incarnation: segment.incarnation,
         }
-    }
-
-    /// The segment of [`Receiver::on_predicted_segment`] has arrived, where there is a policy or marks are counted: writes its ACK to `ack`
-    /// if that does not wait, and says whether.
-    #[inline(never)]
-    fn ask_rules(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
-        let counts = self.marks.counts();
-        let changes = counts && self.count_marks(now, segment, params);
-        let Some(rules) = self.rules.as_deref_mut() else { return false };
-        if let Some(policy) = &mut rules.policy {
-            rules.delayed_ack_due = policy.on_next_segment(now, self.rcv_nxt - self.last_ack_sent, params);
-            if rules.delayed_ack_due > now && !changes {
-                return false;
-            }
-            policy.on_ack_sent(params);
-        } else if let Some(delay) = params.delayed_ack
-            && self.unacked_segments < params.ack_every
-            && !changes
-        {
-            rules.delay(now, delay);
-            return false;
-        }
-        rules.delayed_ack_due = Time::NEVER;
-        *ack = self.plain_ack(now, segment, params);
-        if counts {
-            self.tell_marks(now, pool, ack);
-        }
-        true
     }
 
     /// Writes the counts of marks into an ACK without SACK blocks.
