@@ -7,8 +7,8 @@ use super::ranges::Ranges;
 #[derive(Clone, Default, Debug)]
 pub struct Reassembly {
     ranges: Ranges,
-    /// Where the last range ends, if its block was reported last; else 0.
-    following: u64,
+    /// Where the last range ends, if its block was reported last.
+    following: Option<u64>,
     /// A byte of each block that was reported lately, the most recent first.
     recent_blocks: Vec<u64>,
     /// The blocks that were reported last, and whether they are still those of what waits but for where the last range ends, the first.
@@ -43,22 +43,25 @@ impl Reassembly {
         if reported && !self.is_of_latest(seq) {
             self.recent_blocks.insert(0, seq);
         }
-        self.following = if self.is_of_latest(self.ranges.end().saturating_sub(1)) { self.ranges.end() } else { 0 };
+        let end = self.ranges.end();
+        self.following = (end > 0 && self.is_of_latest(end - 1)).then_some(end);
         new
     }
 
-    /// The byte that follows what [`Reassembly::follow`] can add to; 0 if there is nothing.
+    /// The byte that follows what [`Reassembly::follow`] can add to; `None` if there is nothing.
     #[inline]
-    pub fn following(&self) -> u64 {
+    pub fn following(&self) -> Option<u64> {
         self.following
     }
 
     /// Adds the next bytes from there on.
     #[inline]
     pub fn follow(&mut self, bytes: u64) {
-        self.following += bytes;
-        self.told.blocks[0].1 = self.following;
-        self.ranges.extend(bytes);
+        if let Some(end) = &mut self.following {
+            *end += bytes;
+            self.told.blocks[0].1 = *end;
+            self.ranges.extend(bytes);
+        }
     }
 
     /// Whether this byte, which waits, lies in the block that was reported last.
@@ -79,7 +82,7 @@ impl Reassembly {
             self.is_told = false;
         }
         if self.ranges.is_empty() {
-            self.following = 0;
+            self.following = None;
         }
         rcv_nxt
     }
@@ -89,7 +92,7 @@ impl Reassembly {
     pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> &SackBlocks {
         if !self.is_told || duplicate.is_some() {
             self.told = self.find_blocks(duplicate);
-            self.is_told = duplicate.is_none() && self.following > 0;
+            self.is_told = duplicate.is_none() && self.following.is_some();
         }
         &self.told
     }

@@ -73,7 +73,7 @@ impl Receiver {
     /// Whether this segment follows the last that arrived above a gap, where its ACK will be put together with others.
     #[inline(always)]
     pub(super) fn is_gathered(&self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
-        let follows = || self.reassembly.as_ref().is_some_and(|reassembly| reassembly.following() == segment.seq);
+        let follows = || self.reassembly.as_ref().is_some_and(|reassembly| reassembly.following() == Some(segment.seq));
         let waits = |rules: &AckRules| rules.delayed_ack_due > now && rules.policy.as_ref().is_some_and(|policy| !policy.is_full());
         self.gathers
             && is_plain(segment)
