@@ -35,3 +35,10 @@ def test_the_parameters_of_one_are_shown(capsys):
     jitter = " ".join(listed(capsys, "impairment", "jitter").split())
     assert "{ uniform = ... }" in jitter
     assert "pareto: From mean" in jitter
+
+
+def test_a_name_without_its_kind_is_answered_with_the_command_that_lists_it(capsys):
+    assert main(["list", "cubic"]) == 2
+    assert capsys.readouterr().err.strip().endswith('got "cubic"; `sojourn list cc cubic` lists its parameters')
+    assert main(["list", "nothing"]) == 2
+    assert capsys.readouterr().err.strip().endswith('got "nothing"')

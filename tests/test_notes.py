@@ -4,7 +4,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.notes import idle_accecn_options, idle_ecn, misplaced_ect1, too_small_buckets
+from sojourn.notes import idle_accecn_options, idle_ecn, misplaced_ect1, too_small_buckets, too_small_queues
 
 SCENARIO = """
 name = "buckets"
@@ -139,3 +139,13 @@ def test_a_comparison_names_the_cases_that_a_note_is_about(dumbbell, capsys, tmp
     for names, notes in queues.items():
         assert main(["compare", "one.toml", "--queues", names, "--seeds", "2"]) == 0
         assert [line for line in capsys.readouterr().err.splitlines() if "ecn" in line] == notes
+
+
+def test_a_queue_that_holds_no_full_packet_is_named():
+    scenario = sj.Scenario.from_toml(SCENARIO.replace("KIND", "policer").replace("BURST", "64 kB"))
+    assert too_small_queues(scenario) == []
+    small = scenario.copy().set("links.up.queue.limit", "1039 B")
+    said = "links.up.queue.limit: 1039 B is less than a full packet of flows.ftp (1040 B): none waits"
+    assert too_small_queues(small) == [said]
+    assert too_small_queues(small.set("links.up.queue.limit", "1040 B")) == []
+    assert too_small_queues(small.set("links.up.queue.limit", "1 packet")) == []

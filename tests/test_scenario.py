@@ -1,5 +1,6 @@
 """Scenarios in Python: loaded, built, changed, written."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +140,15 @@ def test_the_engine_says_what_is_wrong(dumbbell):
 def test_a_wrong_step_of_a_path_is_one_kind_of_error_with_the_nearest_name(dumbbell, path, meant):
     with pytest.raises(sj.ScenarioError, match=rf'did you mean "{meant}"\?$'):
         sj.load(dumbbell).set(path, 5)
+
+
+def test_a_file_in_json_is_the_same_scenario_and_null_is_no_value(dumbbell, here):
+    tree = sj.load(dumbbell).to_dict() | {"seed": None}
+    Path("same.json").write_text(json.dumps(tree))
+    assert sj.load("same.json").canonical() == sj.load(dumbbell).canonical()
+    Path("cut.json").write_text('{"duration": 5')
+    with pytest.raises(sj.UserError, match=r"^cut\.json:1:15: not JSON: "):
+        sj.load("cut.json")
+    Path("list.json").write_text("[]")
+    with pytest.raises(sj.UserError, match=r"^list\.json: expected a table of fields"):
+        sj.load("list.json")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+import sojourn as sj
 from sojourn.ranges import Range
 from sojourn.stats import Estimate, decimals, estimate, estimate_of, jain, paired, summarize
 
@@ -134,3 +135,8 @@ def test_jains_index_of_equals_is_one():
     assert jain([3.0, 3.0, 3.0]) == pytest.approx(1)
     assert jain([5.0, 0.0]) == pytest.approx(0.5)
     assert math.isnan(jain([0.0]))
+
+
+def test_a_difference_that_is_rounding_is_none():
+    assert str(sj.paired([19.31, 0.1 + 0.2], [19.31 + 4e-15, 0.3])) == "0 ± 0"
+    assert sj.paired([1.0, 1.0], [1.0 + 1e-9, 1.0]).mean != 0

@@ -1,4 +1,4 @@
-"""What a scenario asks for and its run does not do: events after its end, buckets, marks, options."""
+"""What a scenario asks for and its run does not do: events after its end, buckets, queues, marks, options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def note_unmet_in(cases: Sequence[Case]) -> None:
 
 
 def _unmet(scenario: Scenario) -> list[str]:
-    finders = (after_the_end, too_small_buckets, idle_accecn_options, idle_ecn, misplaced_ect1)
+    finders = (after_the_end, too_small_buckets, too_small_queues, idle_accecn_options, idle_ecn, misplaced_ect1)
     return [each for find in finders for each in find(scenario)]
 
 
@@ -161,6 +161,28 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
                 said = f"{field}.impairments[{at}].burst: {burst} is less than a full packet of {', '.join(held)}"
                 found.append(f"{said}: none passes")
     return found
+
+
+def too_small_queues(scenario: Scenario) -> list[str]:
+    """A sentence for each queue on a route of TCP flows whose `limit` in bytes is smaller than their full packets.
+
+    It holds none of them: a packet that finds the link busy is dropped. The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue.limit", "1000 B")
+    too_small_queues(scenario)  # ['links.bottleneck.queue.limit: 1000 B is less than a full packet of ...']
+    ```
+    """
+    tree = scenario.resolved()
+    found: dict[str, list[str]] = {}
+    for group in tree["groups"]:
+        size = _full_packet(group)
+        for link in (tree["links"][at] for at in group["forward"]):
+            limits = [str(queue.get("limit", "")) for queue in _queues(link)]
+            for limit in [each for each in limits if each.endswith("B") and _bytes(each) < size]:
+                said = f"{_link_field(link)}.queue.limit: {limit} is less than a full packet of"
+                found.setdefault(said, []).append(f"flows.{group['name']} ({size:g} B)")
+    return [f"{said} {', '.join(dict.fromkeys(flows))}: none waits" for said, flows in found.items()]
 
 
 def _full_packet(group: dict[str, Any]) -> float:

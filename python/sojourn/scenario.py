@@ -49,6 +49,19 @@ class Scenario(MutableMapping[str, Any]):
         return scenario
 
     @classmethod
+    def from_json(cls, text: str, label: str = "scenario") -> Scenario:
+        """The scenario that a JSON text describes, where null is no value. Raises `UserError` for another text."""
+        try:
+            tree = json.loads(text)
+        except RecursionError:
+            raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
+        except json.JSONDecodeError as error:
+            raise UserError(f"{label}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+        if not isinstance(tree, dict):
+            raise UserError.expected(label, "a table of fields", tree)
+        return cls(tree, label)
+
+    @classmethod
     def from_engine(cls, text: str, file: str, label: str) -> Scenario:
         """The scenario of a TOML text that the engine made of a file; it is read when somebody looks at it."""
         scenario = cls(label=file)
@@ -226,8 +239,9 @@ def nearest_path(path: Path) -> Path | None:
 def load(source: Source) -> Scenario:
     """A scenario from a file, a TOML text (a string with a line break or a `=`), or a dictionary.
 
-    A `Scenario` is returned itself, not a copy. Raises `UserError` for a file that can't be read and for a text that is
-    not TOML. The fields are checked later, by `canonical` and by every run.
+    A file whose name ends in `.json` has the same structure in JSON. A `Scenario` is returned itself, not a copy.
+    Raises `UserError` for a file that can't be read and for a text that is neither. The fields are checked later, by
+    `canonical` and by every run.
 
     >>> sj.load("examples/dumbbell.toml")
     <Scenario dumbbell: duration 60 s, links bottleneck, flows ftp>
@@ -242,7 +256,8 @@ def load(source: Source) -> Scenario:
         kinds = "a path, a TOML text, a dictionary or a Scenario"
         raise UserError(f"scenario: expected {kinds}, got {type(source).__name__}")
     path = Path(source)
-    return Scenario.from_toml(read_text(path, "scenario"), str(path))
+    read = Scenario.from_json if path.suffix == ".json" else Scenario.from_toml
+    return read(read_text(path, "scenario"), str(path))
 
 
 def parse_value(text: str) -> Any:

@@ -232,6 +232,9 @@ def estimate_of(row: pd.Series[Any]) -> Estimate:
     return Estimate(mean, sd, half, int(row["n"]), within=Range(low, high))
 
 
+ROUNDING = 1e-12  # of sums of the same numbers in another order
+
+
 def paired(
     values: Sequence[float] | Array,
     baseline: Sequence[float] | Array,
@@ -240,8 +243,8 @@ def paired(
 ) -> Estimate:
     """The mean of `values - baseline`, where both used the same seeds in the same order.
 
-    `within` is the range of both: their difference is at most as large as it is wide. Raises `UserError` where there
-    are not as many values as baselines.
+    `within` is the range of both: their difference is at most as large as it is wide. Values that differ by no more
+    than rounding count as equal. Raises `UserError` where there are not as many values as baselines.
 
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
@@ -249,7 +252,8 @@ def paired(
     one, other = _numbers("paired", values), _numbers("paired", baseline)
     if one.shape != other.shape:
         raise UserError(f"paired: expected values of the same seeds, got {one.size} and {other.size}")
-    return estimate(one - other, confidence, within - within)
+    apart = np.where(np.isclose(one, other, rtol=ROUNDING, atol=0), 0.0, one - other)
+    return estimate(apart, confidence, within - within)
 
 
 def jain(rates: Sequence[float] | Array) -> float:

@@ -73,7 +73,9 @@ def list_(
     These are algorithms, traffic, TCP profiles, measures and papers.
     """
     if kind is not None and kind not in KINDS:
-        raise UserError.unknown("list", kind, KINDS)
+        having = [each for each in TAGS if kind in names(each)]
+        meant = "".join(f"; `sojourn list {each} {kind}` lists its parameters" for each in having)
+        raise UserError(f"{UserError.unknown('list', kind, KINDS)}{meant}")
     if kind is None or name is None:
         for each in [kind] if kind else list(KINDS):
             try:

@@ -40,6 +40,7 @@ from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together
 from sojourn.flent import check_flent, write_flent
+from sojourn.measure_names import labelled
 from sojourn.measures import chosen
 from sojourn.notes import note_unmet, note_unmet_in
 from sojourn.qlog import traced, write_qlog
@@ -65,7 +66,7 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
-        help="Show only these measures: links.bottleneck.wait_ms.p99. May be given several times.",
+        help="Show only these measures: links.bottleneck.wait_ms.p99, or 'wait p99'. May be given several times.",
         autocompletion=values.a_measure,
     ),
 ]
@@ -151,7 +152,7 @@ def run(
     if seed is not None:
         scenario.set("seed", seed)
     _check_series(scenario, flent, qlog)
-    values.check_rows(scenario, measure or [], as_json)
+    wanted = values.rows(scenario, measure or [], _main_link(scenario), as_json)
     failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
         records = []
@@ -172,8 +173,16 @@ def run(
     written += [pcap] if pcap is not None else []
     written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
     say_written(written)
-    _print(records, as_json, measure or [])
+    _print(records, as_json, wanted)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _main_link(scenario: Scenario) -> str:
+    """The link that a comparison would compare; "" where that is not clear."""
+    try:
+        return queued_link(scenario)
+    except UserError:
+        return ""
 
 
 def _check_files(scenario: Path, **options: Path | None) -> None:
@@ -275,8 +284,10 @@ def compare(
         raise UserError(f"compare: expected --queues, --cc or --vary, since the scenario has {', '.join(laws.laws)}")
     curves = traced_for(scenario, cdf, out_dir, link)
     check_curves(scenario, varied, curves)
-    values.check_rows(scenario, measure or [])
-    rows = chosen(measure, queued_link(scenario, link)) if measure else None
+    rows = None
+    if measure:
+        of = queued_link(scenario, link)
+        rows = chosen(values.rows(scenario, measure, of), of)
     kept = store(cache, no_cache)
     if kept:
         laws.say_uncached()
@@ -396,7 +407,8 @@ def plot(
         raise UserError(f"{result}: expected a folder with record.json (run --out) or summary.csv (compare, sweep)")
     summary = _read_summary(file)
     there = list(dict.fromkeys(summary["measure"]))
-    for name in measure or []:
+    measure = labelled(measure or [], there)
+    for name in measure:
         if name not in there:
             raise UserError.unknown("--measure", name, there)
     with together(target, add=True):

@@ -10,6 +10,7 @@ from sojourn import measures, paths
 from sojourn.cli.listing import names
 from sojourn.errors import ScenarioError, UserError
 from sojourn.fields import Field, scenario_fields
+from sojourn.measure_names import resolved
 from sojourn.scenario import Scenario, load
 
 DISTRIBUTIONS = ("wait", "rtt", "completion")
@@ -71,11 +72,13 @@ def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> No
         measures.check(wanted, measures_in(scenario), option)
 
 
-def check_rows(scenario: Scenario, wanted: Sequence[str], as_json: bool = False) -> None:
-    """Raises `UserError` for what `--measure` can't show of a run of a scenario."""
+def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = False) -> list[str]:
+    """The paths that `--measure` names. Raises `UserError` for what it can't show of a run of a scenario."""
     if wanted and as_json:
         raise UserError("--measure: expected tables, got --json, which prints whole records")
-    check_measures(scenario, wanted, "--measure")
+    found = resolved(wanted, measures_in(scenario), link) if wanted else []
+    check_measures(scenario, found, "--measure")
+    return found
 
 
 def a_measure(context: typer.Context, incomplete: str) -> list[str]:

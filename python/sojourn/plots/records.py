@@ -166,6 +166,8 @@ class RecordPlots:
         kinds = (name.partition("/")[0] for name in self._record.series)
         found: dict[str, list[Draw]] = {FIGURE_OF.get(kind, kind): [] for kind in kinds}
         for curve, draw in known:
+            if curve.kind == "controller" and not self._seen(curve):
+                continue
             if self._there(curve) or (curve in OF_SUBQUEUES and self._there(OF_SUBQUEUES[curve])):
                 found[FIGURE_OF.get(curve.kind, curve.kind)].append(draw)
         return {kind: panels for kind, panels in found.items() if panels}
@@ -313,8 +315,8 @@ class RecordPlots:
         """The distribution of `wait` (at links, ms), `rtt` or `completion` (of groups, ms and s).
 
         It is exact where the scenario traced every sample (`trace.wait`, `rtt`, `completions`), else a line through the
-        quantiles of the record. `complement` shows the share above a value, on a logarithmic axis. `names` are links or
-        groups.
+        quantiles of the record. Of a link with a dual queue, or with classes, each of these has a line through its
+        quantiles. `complement` shows the share above a value, on a logarithmic axis. `names` are links or groups.
         """
         there = distributions.places(self._record, of)
         if not there:
@@ -328,16 +330,23 @@ class RecordPlots:
                 for name in (names or distributions.main_places(self._record, of))
             }
             drawn = {name: each for name, each in found.items() if each is not None}
+            curves = list(drawn.values())
             for i, (name, each) in enumerate(drawn.items()):
                 place = self._groups.index(name) if name in self._groups else i
                 distributions.draw(axes, each, style_of(place), name, complement)
-            distributions.finish(
-                axes, of, complement, list(drawn.values()), next(iter(drawn)) if len(drawn) == 1 else ""
-            )
-            if len(drawn) > 1:
+                for queue, part in distributions.within(self._record, of, name).items():
+                    look = style_of(len(curves))
+                    distributions.draw(axes, part, look, f"{name}: {queue}", complement)
+                    curves.append(part)
+            distributions.finish(axes, of, complement, curves, next(iter(drawn)) if len(drawn) == 1 else "")
+            if len(curves) > 1:
                 legend_beside(axes)
             axes.set_title(self.title(list(drawn)), loc="left")
             return axes
+
+    def _seen(self, curve: Curve) -> bool:
+        """Whether a curve leaves 0 at a link or in a flow."""
+        return any(np.nan_to_num(self._points(curve, name)[1]).any() for name in self._there(curve))
 
     def _there(self, curve: Curve) -> list[str]:
         """The links or flows of which the curve has finite values."""

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# So many lines have a legend among them: one of more covers some.
+INSIDE = 4
+
+
 def plot_record(record: Record, folder: Path) -> list[Path]:
     """Writes the traces of a run over time and the distributions of what was traced, and returns the files.
 
@@ -39,6 +43,10 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
                 left, right = made.subplots(1, 2)
                 plots.cdf(of, left)
                 plots.cdf(of, right, complement=True).set_title("", loc="left")
+                if left.get_legend():
+                    for each in (left, right):
+                        each.get_legend().remove()
+                    legend_below(made)
                 written += save_figure(made, folder, f"cdf-{of}")
     return written
 
@@ -59,7 +67,7 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
             plots.cdf(of, right, [place], complement=True)
             right.get_legend().remove()
         labels = made.axes[0].get_legend_handles_labels()[1]
-        if len(labels) > len(comparison.records) or not fits_inside(labels):
+        if len(labels) > min(len(comparison.records), INSIDE) or not fits_inside(labels):
             for left in panels[:, 0]:
                 left.get_legend().remove()
             legend_below(made)
