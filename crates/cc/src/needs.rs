@@ -68,6 +68,7 @@ impl Pacing {
     /// Segments that may leave back to back; 1 or more.
     #[inline]
     pub fn quantum(&self) -> f64 {
-        libm::floor(self.rate * self.quantum_time).clamp(self.least_quantum, MAX_QUANTUM)
+        // Whole segments; what exceeds the limit does so as the largest integer too.
+        f64::from((self.rate * self.quantum_time) as u32).clamp(self.least_quantum, MAX_QUANTUM)
     }
 }

@@ -82,13 +82,13 @@ impl Pacer {
 
     /// Segments of this size leave at `now`; without a rate, in segments a second, they hold nothing back.
     pub fn on_sent(&mut self, now: Time, segments: f64, rate: Option<f64>) {
-        let unpaced = match &mut self.linux {
-            Some(sent) => {
-                *sent = (*sent + 1).min(FIRST_PACED);
-                *sent < FIRST_PACED
-            }
-            None => false,
-        };
+        let mut unpaced = false;
+        if let Some(sent) = &mut self.linux
+            && *sent < FIRST_PACED
+        {
+            *sent += 1;
+            unpaced = *sent < FIRST_PACED;
+        }
         let Some(rate) = rate else { return };
         let late = now.since(self.next_send_time);
         self.next_send_time = self.next_send_time.max(now);

@@ -33,11 +33,22 @@ struct Snapshot {
     is_app_limited: bool,
 }
 
+/// The segment that was sent last of those that an ACK delivered.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent: Time,
+    /// One past its last byte.
+    end: u64,
+    sending: Sending,
+    /// Whether it was sent more than once.
+    resent: bool,
+}
+
 /// What the last ACK delivered, in bytes.
 #[derive(Clone, Copy, Default, Debug)]
 struct Taken {
     /// The segment that was sent last, and what was delivered then.
-    newest: Option<Segment>,
+    newest: Option<Newest>,
     then: Snapshot,
     /// Whether it is a guess which segment that is.
     guessed: bool,
@@ -160,9 +171,9 @@ impl Sampler {
         Sending { snapshot, in_flight: u32::try_from(self.in_flight).unwrap_or(u32::MAX) }
     }
 
-    /// What was delivered when this segment left.
-    fn snapshot(&self, segment: &Segment) -> Snapshot {
-        self.snapshots.get(segment.sending.snapshot.wrapping_sub(self.first) as usize).copied().unwrap_or_default()
+    /// What was delivered when the segment of which this is kept left.
+    fn snapshot(&self, sending: Sending) -> Snapshot {
+        self.snapshots.get(sending.snapshot.wrapping_sub(self.first) as usize).copied().unwrap_or_default()
     }
 
     /// What was lost since then.
@@ -180,7 +191,7 @@ impl Sampler {
         self.lost += segment.size();
         self.lost_out += segment.size();
         self.in_flight -= segment.size();
-        let then = self.snapshot(segment);
+        let then = self.snapshot(segment.sending);
         let segments = |bytes: u64| bytes as f64 / f64::from(standing.mss);
         report(&LostSegment {
             now,
@@ -229,16 +240,28 @@ impl Sampler {
         self.delivered += bytes;
         self.delivered_time = now;
         self.taken.newly_acked += bytes;
-        if self.taken.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end())) {
-            self.taken.newest = Some(*last);
+        if self.taken.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end)) {
+            let resent = last.has(tag::EVER_RETRANSMITTED);
+            self.taken.newest = Some(Newest { sent: last.sent, end: last.end(), sending: last.sending, resent });
         }
     }
 
-    /// All that an ACK delivers was taken, and `head` is the first segment outstanding; gives the segments that it newly acknowledges.
+    /// This segment was taken, and all before it are acknowledged: if it was sent once, and arrived only now, those after it left later or were
+    /// sent again later, and no segment that this ACK delivers left before it that is still asked about.
     #[inline]
-    pub fn end_ack(&mut self, head: Option<&Segment>, mss: u32) -> f64 {
+    pub fn pass(&mut self, segment: &Segment) {
+        if !segment.has(tag::EVER_RETRANSMITTED | tag::SACKED) {
+            while self.first != segment.sending.snapshot && self.snapshots.pop_front().is_some() {
+                self.first = self.first.wrapping_add(1);
+            }
+        }
+    }
+
+    /// All that an ACK delivers was taken; gives the segments that it newly acknowledges.
+    #[inline]
+    pub fn end_ack(&mut self, mss: u32) -> f64 {
         if let Some(newest) = self.taken.newest {
-            self.taken.then = self.snapshot(&newest);
+            self.taken.then = self.snapshot(newest.sending);
             self.first_send_time = newest.sent;
         }
         if self.app_limited != 0 && self.delivered > self.app_limited {
@@ -246,12 +269,6 @@ impl Sampler {
             self.is_current = false;
         }
         self.has_sample = true;
-        // Those above the first segment left later, unless that was sent again.
-        if let Some(head) = head.filter(|head| !head.has(tag::EVER_RETRANSMITTED)) {
-            while self.first != head.sending.snapshot && self.snapshots.pop_front().is_some() {
-                self.first = self.first.wrapping_add(1);
-            }
-        }
         self.taken.newly_acked as f64 / f64::from(mss)
     }
 
@@ -295,8 +312,7 @@ impl Sampler {
         sample.lost = segments(self.lost_since(then));
         sample.tx_in_flight = segments(u64::from(newest.sending.in_flight));
         sample.is_app_limited = then.is_app_limited;
-        let resent = newest.has(tag::EVER_RETRANSMITTED);
-        sample.rtt = (!resent && !guessed).then(|| now.since(newest.sent));
+        sample.rtt = (!newest.resent && !guessed).then(|| now.since(newest.sent));
         let send_elapsed = newest.sent.since(then.first_send_time);
         let ack_elapsed = self.delivered_time.since(then.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);

@@ -66,6 +66,12 @@ impl Segment {
         self.tags == 0
     }
 
+    /// Whether nothing is known of it but that it has arrived.
+    #[inline]
+    pub fn is_sacked_only(&self) -> bool {
+        self.tags == tag::SACKED
+    }
+
     /// Whether it has one of these tags.
     #[inline]
     pub fn has(&self, tags: u8) -> bool {

@@ -83,6 +83,7 @@ impl SentSegments {
             && let Some(sent) = self.sent.pop_front()
         {
             sampler.take(&sent, delivery.now);
+            sampler.pass(&sent);
         }
         if let Some(blocks) = delivery.sack {
             self.sacked.forget_below(delivery.ack);
@@ -92,7 +93,7 @@ impl SentSegments {
         } else if delivery.duplicate {
             self.deliver_duplicate(delivery.now, sampler);
         }
-        sampler.end_ack(self.sent.front(), mss)
+        sampler.end_ack(mss)
     }
 
     /// Takes the oldest segment in flight above the first one.

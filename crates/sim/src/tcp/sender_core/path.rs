@@ -350,13 +350,12 @@ impl SenderCore {
         Some(sampler)
     }
 
-    /// The ACK has newly delivered so many bytes in all, and `head` is the first segment that is left; it moves `snd_una` later. Says
-    /// whether it tells of marks.
+    /// The ACK has newly delivered so many bytes in all; it moves `snd_una` later. Says whether it tells of marks.
     #[inline]
-    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, head: Option<&Segment>, call: &Call<O>) -> bool {
+    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, call: &Call<O>) -> bool {
         let Some(path) = &mut self.path else { return false };
         if let Some(sampler) = &mut path.sampler {
-            sampler.end_ack(head, call.params.mss);
+            sampler.end_ack(call.params.mss);
         }
         let newly_acked = bytes as f64 / f64::from(call.params.mss);
         path.marks.is_some() && self.read_marks(ack, newly_acked, call.params)

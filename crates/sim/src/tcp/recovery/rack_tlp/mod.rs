@@ -121,6 +121,38 @@ impl Brought {
     }
 }
 
+/// Takes segments of which SACK blocks say for the first time that they arrived.
+struct Taker<'a> {
+    rack: &'a mut Rack,
+    sampler: Option<&'a mut Sampler>,
+    brought: &'a mut Brought,
+    arrival: Arrival,
+    /// One past the last byte of the highest segment that had arrived.
+    highest: u64,
+    high_seq: u64,
+}
+
+impl Taker<'_> {
+    #[inline(never)]
+    fn take(&mut self, run: &Run) {
+        let Taker { rack, brought, arrival, .. } = self;
+        rack.advance(&run.last, *arrival);
+        if let Some(sampler) = &mut self.sampler {
+            run.tell(sampler, arrival.now);
+        }
+        brought.sacked = true;
+        brought.delivered += run.count;
+        if !run.first.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
+            let Segment { start, sent, .. } = run.first;
+            if start < self.highest {
+                brought.reordered = Some(brought.reordered.map_or(start, |lowest| lowest.min(start)));
+            }
+            brought.original |= run.first.end() <= self.high_seq;
+            brought.sacked_sent = Some((brought.sacked_sent.map_or(sent, |(first, _)| first), run.last.sent));
+        }
+    }
+}
+
 impl RackTlp {
     /// At the start of a connection.
     pub fn new(params: &TcpOptions) -> Self {
@@ -165,7 +197,7 @@ impl RackTlp {
             delivered += ack.packet.seq - prior_una - self.sent.forget_below(ack.packet.seq);
             self.writes.forget_below(ack.packet.seq);
         }
-        brought.ece |= sender.end_delivery(ack, delivered, self.sent.head(), call);
+        brought.ece |= sender.end_delivery(ack, delivered, call);
         if brought.advanced {
             sender.accept_partial_ack(ack);
         }
@@ -206,23 +238,9 @@ impl RackTlp {
         }
         let mut delivered = 0;
         for &(from, to) in &new[..count] {
-            let highest = self.sent.highest_sacked(prior_una);
-            let (rack, high_seq) = (&mut self.rack, self.high_seq);
-            delivered += self.sent.sack(from.max(prior_una), to, |segment| {
-                rack.advance(segment, arrival);
-                if let Some(sampler) = &mut sampler {
-                    sampler.take(segment, arrival.now);
-                }
-                brought.sacked = true;
-                brought.delivered += 1;
-                if !segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
-                    if segment.start < highest {
-                        brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
-                    }
-                    brought.original |= segment.end() <= high_seq;
-                    brought.sacked_sent = Brought::span(brought.sacked_sent, segment);
-                }
-            });
+            let (highest, high_seq) = (self.sent.highest_sacked(prior_una), self.high_seq);
+            let mut taker = Taker { rack: &mut self.rack, sampler: sampler.as_deref_mut(), brought, arrival, highest, high_seq };
+            delivered += self.sent.sack(from.max(prior_una), to, |run| taker.take(run));
         }
         delivered
     }
@@ -237,10 +255,14 @@ impl RackTlp {
         params: &TcpOptions,
         mut sampler: Option<&mut Sampler>,
     ) {
-        loop {
-            if let Some(run) = self.sent.pop_run(ack.packet.seq) {
+        while let Some(next) = self.sent.next_acknowledged(ack.packet.seq) {
+            if next.is_sacked_only() {
+                brought.acked = true;
+                brought.covered += self.sent.pop_sacked(ack.packet.seq);
+            } else if let Some(run) = self.sent.pop_run(ack.packet.seq) {
                 if let Some(sampler) = &mut sampler {
-                    sampler.take_run(run.last.end() - run.first.start, &run.last, arrival.now);
+                    run.tell(sampler, arrival.now);
+                    sampler.pass(&run.last);
                 }
                 self.take_run(&run, arrival, brought);
             } else if let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
@@ -249,8 +271,6 @@ impl RackTlp {
                 }
                 let echo = params.timestamps.then_some(ack.packet.stamp);
                 self.take_tagged(&segment, echo, arrival, brought);
-            } else {
-                return;
             }
         }
     }
@@ -293,21 +313,20 @@ impl RackTlp {
 
     /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, else by the timestamp, in whole milliseconds.
     fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
-        let since = |(first, last): (Time, Time)| (call.now.since(first), call.now.since(last));
-        let acked = brought.acked_sent.filter(|_| !brought.retransmitted).map(since);
-        let sacked = brought.sacked_sent.map(since);
-        let by_stamp = (acked.or(sacked).is_none() && call.params.timestamps && brought.acked).then(|| {
-            let ticks = undo::millis(call.now).saturating_sub(undo::millis(ack.packet.stamp)).max(1);
-            (Duration::from_millis(ticks), Duration::from_millis(ticks))
-        });
+        let acked = brought.acked_sent.filter(|_| !brought.retransmitted);
         brought.set_timer = brought.acked;
-        let Some((first, _)) = acked.or(sacked).or(by_stamp) else { return };
-        let newest = sacked.or(acked).or(by_stamp).map_or(first, |(_, last)| last);
+        let (first, newest) = match (acked.or(brought.sacked_sent), brought.sacked_sent.or(acked)) {
+            (Some((first, _)), Some((_, newest))) => (call.now.since(first), call.now.since(newest)),
+            _ if call.params.timestamps && brought.acked => {
+                let ticks = undo::millis(call.now).saturating_sub(undo::millis(ack.packet.stamp)).max(1);
+                (Duration::from_millis(ticks), Duration::from_millis(ticks))
+            }
+            _ => return,
+        };
         brought.rtt = Some(newest);
         sender.sample_rtts(first, newest, call);
         // Data that left before the head was sent last has arrived: the head may be on its way.
-        let head = self.sent.head().map_or(Time::ZERO, |head| head.sent);
-        brought.set_timer |= brought.sacked_sent.is_some_and(|(first, _)| first < head);
+        brought.set_timer |= brought.sacked_sent.is_some_and(|(first, _)| self.sent.head().is_some_and(|head| first < head.sent));
     }
 
     /// Tells the controller of an ACK; the window may not grow in a reduction (Linux `tcp_cong_control`, `pkts_acked`).
@@ -340,7 +359,6 @@ impl RackTlp {
 
     /// The window after an ACK (Linux `tcp_cong_control`). In a reduction the controller has its own, which is used when that is over.
     fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
-        self.tell_state(sender);
         sender.tell_sample(call);
         if sender.owns_window() {
             return;
@@ -381,6 +399,7 @@ impl LossRecovery for RackTlp {
         let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
         let alarmed = dubious && (outstanding || brought.duplicate);
         let resend = if alarmed { self.alert(sender, &mut brought, call) } else { Resend::Nothing };
+        self.tell_state(sender);
         if outstanding {
             if brought.set_timer {
                 self.set_timer(sender, call);
@@ -389,7 +408,6 @@ impl LossRecovery for RackTlp {
             self.resend(resend, sender, call);
         }
         self.send_window(sender, call);
-        self.tell_state(sender);
     }
 
     fn on_timeout<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) {

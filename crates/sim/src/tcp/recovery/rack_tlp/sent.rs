@@ -1,6 +1,7 @@
 //! The segments that are outstanding, with what is known of each.
 
 use crate::tcp::ranges::Ranges;
+use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, Sending, first_from, tag};
 use sojourn_units::Time;
 use std::collections::VecDeque;
@@ -25,12 +26,25 @@ struct Transmission {
     sent: Time,
 }
 
-/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order.
+/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order. Or a single one of which
+/// something was known.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub first: Segment,
     pub last: Segment,
     pub count: u32,
+}
+
+impl Run {
+    /// Tells samples that they have arrived.
+    #[inline]
+    pub fn tell(&self, sampler: &mut Sampler, now: Time) {
+        if self.first.is_untagged() {
+            sampler.take_run(self.last.end() - self.first.start, &self.last, now);
+        } else {
+            sampler.take(&self.last, now);
+        }
+    }
 }
 
 /// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
@@ -100,6 +114,12 @@ impl SentQueue {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
+    /// What is next of the segments of which everything is acknowledged.
+    #[inline]
+    pub fn next_acknowledged(&self, snd_una: u64) -> Option<&Segment> {
+        self.segments.front().filter(|segment| segment.end() <= snd_una)
+    }
+
     /// Takes out the first segments if everything of them is acknowledged and nothing else was known of them.
     #[inline]
     pub fn pop_run(&mut self, snd_una: u64) -> Option<Run> {
@@ -114,9 +134,23 @@ impl SentQueue {
         Some(run)
     }
 
+    /// Takes out the first segments if everything of them is acknowledged and it was known of them that they had arrived, and nothing
+    /// else. Gives how many they were.
+    #[inline]
+    pub fn pop_sacked(&mut self, snd_una: u64) -> u32 {
+        let mut count = 0;
+        while self.next_acknowledged(snd_una).is_some_and(Segment::is_sacked_only) {
+            self.segments.pop_front();
+            count += 1;
+        }
+        self.sacked_out -= count;
+        self.begin_at(self.first + u64::from(count));
+        count
+    }
+
     /// Takes out the first segment if everything of it is acknowledged.
     pub fn pop_acknowledged(&mut self, snd_una: u64) -> Option<Segment> {
-        let segment = *self.segments.front().filter(|segment| segment.end() <= snd_una)?;
+        let segment = *self.next_acknowledged(snd_una)?;
         self.segments.pop_front();
         self.begin_at(self.first + 1);
         self.sacked_out -= u32::from(segment.has(tag::SACKED));
@@ -154,32 +188,47 @@ impl SentQueue {
         to > snd_una && to <= self.end() && self.sacked.gap_from(from.max(snd_una)) < to
     }
 
-    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before. Gives the bytes that it
-    /// newly reports.
+    /// Takes a SACK block, and gives the segments that it reports for the first time to `seen`, as they were before: in runs, or one by one
+    /// where something else was known. Gives the bytes that it newly reports.
     #[inline]
-    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) -> u64 {
+    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Run)) -> u64 {
         let mut at = self.sacked.gap_from(from);
         while at < to {
             let end = self.sacked.next_from(at).min(to);
             let mut index = first_from(&self.segments, at);
-            while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end() <= end) {
-                if !segment.has(tag::SACKED) {
-                    seen(segment);
-                    if segment.has(tag::LOST) {
-                        self.lost_out -= 1;
-                        if segment.has(tag::RETRANSMITTED) {
-                            self.retrans_out -= 1;
-                        }
-                        segment.clear(tag::LOST | tag::RETRANSMITTED);
-                    }
-                    segment.set(tag::SACKED);
-                    self.sacked_out += 1;
+            while let Some(&first) = self.segments.get(index).filter(|segment| segment.end() <= end) {
+                let mut run = Run { first, last: first, count: 1 };
+                if !first.has(tag::SACKED) {
+                    self.mark_sacked(index, &mut run, end);
+                    seen(&run);
                 }
-                index += 1;
+                index += run.count as usize;
             }
-            at = self.sacked.gap_from(end);
+            at = if end < to { self.sacked.gap_from(end) } else { to };
         }
         self.sacked.insert(from, to)
+    }
+
+    /// Marks as arrived the segment with this index, which a run begins with, and those after it that end by `end` if nothing was known of
+    /// any of them.
+    #[inline]
+    fn mark_sacked(&mut self, index: usize, run: &mut Run, end: u64) {
+        let first = &mut self.segments[index];
+        if first.has(tag::LOST) {
+            self.lost_out -= 1;
+            self.retrans_out -= u32::from(first.has(tag::RETRANSMITTED));
+            first.clear(tag::LOST | tag::RETRANSMITTED);
+        }
+        first.set(tag::SACKED);
+        while run.first.is_untagged()
+            && let Some(segment) = self.segments.get_mut(index + run.count as usize)
+            && segment.end() <= end
+            && segment.is_untagged()
+        {
+            (run.last, run.count) = (*segment, run.count + 1);
+            segment.set(tag::SACKED);
+        }
+        self.sacked_out += run.count;
     }
 
     /// A duplicate of these bytes arrived: their retransmissions are not in flight any more. Says how many of them there were.
@@ -326,7 +375,8 @@ mod tests {
         Send,
         /// Of the outstanding segments, by the place among them.
         Resend(prop::sample::Index, bool),
-        Sack(prop::sample::Index),
+        /// So many of them at most, in one block or in one for each.
+        Sack(prop::sample::Index, usize),
         Acknowledge(prop::sample::Index),
         /// Segments that left up to this step are looked at, and those that left so many steps before now are lost.
         Detect(prop::sample::Index, u64),
@@ -336,14 +386,14 @@ mod tests {
         prop_oneof![
             4 => Just(Step::Send),
             2 => (any::<prop::sample::Index>(), any::<bool>()).prop_map(|(which, probe)| Step::Resend(which, probe)),
-            1 => any::<prop::sample::Index>().prop_map(Step::Sack),
+            1 => (any::<prop::sample::Index>(), 1..5usize).prop_map(|(which, count)| Step::Sack(which, count)),
             1 => any::<prop::sample::Index>().prop_map(Step::Acknowledge),
             2 => (any::<prop::sample::Index>(), 0..30u64).prop_map(|(newest, window)| Step::Detect(newest, window)),
         ]
     }
 
     /// Does this at this step, and takes acknowledged segments in runs or one by one. Gives the segments that were looked at in the order of
-    /// time, and how many were lost or acknowledged.
+    /// time, and how many were lost, SACKed or acknowledged.
     fn take(queue: &mut SentQueue, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
         let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
         let mut seen = Vec::new();
@@ -365,17 +415,19 @@ mod tests {
                 queue.resend(queue.first + which.index(outstanding) as u64, now, *probe);
                 0
             }
-            Step::Sack(which) => {
-                let start = (queue.first + which.index(outstanding) as u64) * MSS;
-                queue.sack(start, start + MSS, |_| {});
-                0
+            Step::Sack(which, count) => {
+                let (from, count) = (which.index(outstanding), *count);
+                let [start, end] = [from, (from + count).min(outstanding)].map(|place| (queue.first + place as u64) * MSS);
+                let mut sacked = 0;
+                let block = if in_runs { end - start } else { MSS };
+                (start..end).step_by(block as usize).for_each(|at| _ = queue.sack(at, at + block, |run| sacked += run.count));
+                sacked
             }
             Step::Acknowledge(which) => {
                 let below = (queue.first + which.index(outstanding) as u64) * MSS;
-                let mut next = || match in_runs.then(|| queue.pop_run(below)).flatten() {
-                    Some(run) => Some(run.count),
-                    None => queue.pop_acknowledged(below).map(|_| 1),
-                };
+                let run = |queue: &mut SentQueue| queue.pop_run(below).map_or(0, |run| run.count) + queue.pop_sacked(below);
+                let one = |queue: &mut SentQueue| queue.pop_acknowledged(below).map(|_| 1);
+                let mut next = || in_runs.then(|| run(queue)).filter(|&count| count > 0).or_else(|| one(queue));
                 let acknowledged = std::iter::from_fn(&mut next).sum();
                 queue.forget_below(below);
                 acknowledged
