@@ -81,6 +81,7 @@ impl Pacer {
     }
 
     /// Segments of this size leave at `now`; without a rate, in segments a second, they hold nothing back.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, segments: f64, rate: Option<f64>) {
         let mut unpaced = false;
         if let Some(sent) = &mut self.linux

@@ -420,6 +420,7 @@ impl LossRecovery for RackTlp {
         was_its_own
     }
 
+    #[inline]
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_new(sender, call);
         self.writes.fill(sender.snd_max(), call.params.notsent_lowat, call.params.mss);
