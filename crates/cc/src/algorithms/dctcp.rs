@@ -36,7 +36,8 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<Dctcp, ParamError> {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
-        let law = DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true };
+        let law =
+            DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, takes_whole: false };
         Ok(Box::new(Classic::new(start, law)))
     }
 }
@@ -54,6 +55,8 @@ pub struct DctcpLaw {
     marked: f64,
     /// Whether the feedback counts marks; without, it is Reno.
     counts: bool,
+    /// Whether marks take whole segments from the window.
+    takes_whole: bool,
 }
 
 impl WindowLaw for DctcpLaw {
@@ -83,10 +86,18 @@ impl WindowLaw for DctcpLaw {
         false
     }
 
-    /// rfc8257#3.3 step 9, and as Reno for losses (rfc8257#3.4).
+    fn use_linux_growth(&mut self) -> bool {
+        self.takes_whole = true;
+        false
+    }
+
+    /// rfc8257#3.3 step 9 (Linux `dctcp_ssthresh`), and as Reno for losses (rfc8257#3.4).
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let alpha = if event.signal == Signal::Mark && self.counts { self.alpha } else { 1.0 };
-        Window::reduced(event.window * (1.0 - alpha / 2.0))
+        if event.signal != Signal::Mark || !self.counts {
+            return Window::reduced(event.window / 2.0);
+        }
+        let less = event.window * self.alpha / 2.0;
+        Window::reduced(event.window - if self.takes_whole { libm::floor(less) } else { less })
     }
 
     fn needs(&self) -> Needs {
@@ -105,7 +116,8 @@ mod tests {
 
     /// The estimate after windows of 10 segments each, with so many marked.
     fn alpha_after(windows: &[f64], params: &Params) -> f64 {
-        let mut law = DctcpLaw { g: params.g, alpha: params.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true };
+        let mut law =
+            DctcpLaw { g: params.g, alpha: params.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, takes_whole: false };
         for (round, &marked) in (1u64..).zip(windows) {
             let ack = Ack { acked: 10.0, marked, snd_una: round, snd_max: round, ..Ack::ONE };
             law.observe(&ack, Window { cwnd: 10.0, ssthresh: 10.0 });
@@ -136,5 +148,16 @@ mod tests {
         assert_eq!(reduced(0.1, Signal::Mark, false), 38.0);
         assert_eq!(reduced(0.1, Signal::Loss, false), 20.0);
         assert_eq!(reduced(0.1, Signal::Mark, true), 20.0, "without counts it is Reno");
+    }
+
+    /// Linux `dctcp_ssthresh`: it rounds the reduction, not the window that is left.
+    #[test]
+    fn marks_take_whole_segments_from_the_window_of_linux() {
+        for (window, left) in [(41.0, 39.0), (19.0, 19.0)] {
+            let mut cc = Params { alpha_on_init: 0.1, ..Params::default() }.build(Start { window, ssthresh: 10.0 }).unwrap();
+            cc.use_linux_growth();
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Mark });
+            assert_eq!(cc.cwnd(), left);
+        }
     }
 }
