@@ -123,8 +123,17 @@ def test_both_sides_of_a_dumbbell_are_drawn_alike() -> None:
 def test_the_packet_in_ns3s_device_is_counted_here() -> None:
     red = ns3.scenario(ns3.cases()["red-20"], 1)["links"][0]["queue"]
     assert (red["limit"], red["min"], red["max"]) == ("201 packets", 16, 46)
+    step = ns3.scenario(ns3.cases()["dctcp-2"], 1)["links"][0]["queue"]
+    assert (step["aqm"], step["limit"], step["packets"]) == ("step", "251 packets", 21)
     codel = ns3.scenario(ns3.cases()["codel-2"], 1)["links"][0]["queue"]
     assert codel["target"] == "11008000 ns"  # 5 ms and the 1502 bytes in front at 2 Mbit/s
+
+
+def test_marks_are_compared_where_packets_are_marked() -> None:
+    judged = {name: {metric.name for metric in ns3.judged(ns3.cases()[name])} for name in ("dctcp-2", "bbr-2")}
+    assert judged["dctcp-2"] - judged["bbr-2"] == {"mark_rate"}
+    assert "min=20 max=20 weight=1" in " ".join(ns3.arguments(ns3.cases()["dctcp-2"], 1))
+    assert [ns3.sources(ns3.cases()[name])[0] for name in ("bbr-cubic", "cubic-1")] == ["transports.cc", "dumbbell.cc"]
 
 
 class FakeSojourn:
@@ -137,7 +146,7 @@ class FakeSojourn:
     def run(self, scenario: dict[str, Any]) -> dict[str, Any]:
         said = self.runs[scenario["seed"] - 1]["metrics"]
         queue = {"mean": said["queue_mean"] * self.factor, "sd": said["queue_sd"]}
-        link = {"utilization": said["utilization"], "queue": queue, "arrived": 10**9}
+        link = {"utilization": said["utilization"], "queue": queue, "arrived": 10**9, "marked": 0}
         link["dropped_total"] = said["drop_rate"] * 10**9
         return {"links": [link], "flows": [{"goodput_bps": said["goodput_bps"]}]}
 

@@ -37,11 +37,15 @@ LINKED = " ".join(f"-lns3-{name}" for name in LIBRARIES)
 PAYLOAD, WIRE = 1448, 1502
 BOTTLENECK_MS = 1.0
 LIMIT, WINDOW = 1000, 11000  # packets, by default
-# A scenario's controllers, and their names in ns-3; Reno and Ledbat are implemented in dumbbell.cc.
+# Controllers with the TCP options that they take in a scenario, and their names in ns-3; Reno and Ledbat are those of
+# dumbbell.cc, Bbr and Dctcp those of transports.cc.
 CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
-    "reno": ({"cc": "reno"}, "Reno"),
-    "cubic": ({"cc": "cubic", "version": "rfc9438", "reno_friendly": False}, "ns3::TcpCubic"),
-    "ledbat": ({"cc": "ledbat", "variant": "rfc6817", "target": "100 ms"}, "Ledbat"),
+    "reno": ({"control": {"cc": "reno"}}, "Reno"),
+    "cubic": ({"control": {"cc": "cubic", "version": "rfc9438", "reno_friendly": False}}, "ns3::TcpCubic"),
+    "ledbat": ({"control": {"cc": "ledbat", "variant": "rfc6817", "target": "100 ms"}}, "Ledbat"),
+    "bbr": ({"control": {"cc": "bbr", "policers": False}}, "Bbr"),
+    # Its window grows by whole segments, as Linux's.
+    "dctcp": ({"control": {"cc": "dctcp"}, "ecn": "dctcp", "linux_growth": True}, "Dctcp"),
 }
 LOST = (compare.Metric("lost", 0.05, relative=True),)
 # Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
@@ -78,7 +82,7 @@ def judged(case: Table) -> tuple[compare.Metric, ...]:
         return PATHS
     if "error" in case:
         return LOSSES
-    return tuple(metric for metric in compare.METRICS if metric.name != "mark_rate")
+    return tuple(metric for metric in compare.METRICS if metric.name != "mark_rate" or "step" in case)
 
 
 def draw(case: Table, seed: int) -> tuple[list[float], list[float]]:
@@ -97,7 +101,7 @@ def _queue(case: Table) -> Table:
 
     In ns-3 waits are one serialization time shorter, and the discipline counts one packet less.
     """
-    aqm = case.get("queue", "droptail")
+    aqm = case.get("queue", "step" if "step" in case else "droptail")
     queue: Table = {"aqm": aqm, "limit": f"{case.get('limit', LIMIT) + 1} packets"}
     if aqm in ("codel", "fq-codel"):
         queue["target"] = f"{round(5e6 + WIRE * 8e3 / case['mbit'])} ns"
@@ -106,6 +110,8 @@ def _queue(case: Table) -> Table:
     if aqm == "fq-codel":
         # The packet in the device is seldom of the same flow: as in ns-3, one packet behind it is enough to decide.
         queue |= {"quantum": f"{WIRE} B", "max_packet": f"{WIRE - 2} B", "flows": 65536}
+    if aqm == "step":
+        queue |= {"packets": case["step"] + 1, "ecn": True}
     if aqm == "red":
         queue |= {"min": case["min"] + 1, "max": case["max"] + 1, "weight": case["weight"], "max_p": 0.1}
     return queue
@@ -161,7 +167,7 @@ def scenario(case: Table, seed: int) -> Table:
         groups.append({
             "name": control, "count": count, "from": "R0", "to": "R1", "start": [f"{t} s" for t in starts[own]],
             "access": {"rate": "1 Gbit/s", "delay": [f"{d} s" for d in delays[own]]}, "traffic": {"kind": "bulk"},
-            "tcp": {"control": CONTROLS[control][0]},
+            "tcp": CONTROLS[control][0],
             **({"paths": "flow"} if "paths" in case else {}),
         })  # fmt: skip
     window = case.get("window", WINDOW)
@@ -182,6 +188,9 @@ def arguments(case: Table, seed: int) -> list[str]:
         "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
+    if "step" in case:
+        # RED that marks every packet from one threshold of the present queue on.
+        named |= {"queue": "red", "min": case["step"], "max": case["step"], "weight": 1}
     named |= {
         key: case[key] for key in ("min", "max", "weight", "paths", "error", "probability", "length") if key in case
     }
@@ -192,8 +201,8 @@ def arguments(case: Table, seed: int) -> list[str]:
 
 def sources(case: Table) -> list[str]:
     """The program of the case, and what it includes."""
-    own = {"paths": "ecmp.cc", "error": "losses.cc"}
-    return [*(source for key, source in own.items() if key in case), "dumbbell.cc"]
+    own = {"paths": "ecmp.cc", "error": "losses.cc", "bbr": "transports.cc", "dctcp": "transports.cc"}
+    return [*(source for key, source in own.items() if key in {*case, *case["flows"]}), "dumbbell.cc"]
 
 
 def command(case: Table) -> str:
@@ -237,6 +246,7 @@ def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]
         "drop_rate": link["dropped"] / max(link["arrived"], 1),
         "jain": compare.jain(goodput),
         "share": sum(goodput[:first]) / (case["mbit"] * 1e6),
+        **({"mark_rate": link["marked"] / max(link["arrived"], 1)} if "step" in case else {}),
         **({"lost": link["lost"] / (link["lost"] + link["received"])} if "error" in case else {}),
     }
 
@@ -283,7 +293,8 @@ def run_ours(case: Table, seed: int) -> dict[str, float]:
 
 def _counts(link: Table) -> Table:
     """What a link of a record counted, by ns-3's names."""
-    return {"queue_mean": link["queue"]["mean"], "dropped": link["dropped_total"], "arrived": link["arrived"]}
+    counts = {"dropped": link["dropped_total"], "arrived": link["arrived"], "marked": link["marked"]}
+    return {"queue_mean": link["queue"]["mean"], **counts}
 
 
 def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Table]:
