@@ -107,6 +107,8 @@ impl KernelController {
     pub fn new(config: &CcConfig, initial_window: u32) -> Result<Self, String> {
         let start = Start { window: f64::from(initial_window), ssthresh: f64::from(INFINITE) };
         let mut running = config.build(start).map_err(|error| error.to_string())?;
+        // The kernel's window is whole, and the profile `linux` has this in the simulator.
+        running.use_linux_growth();
         if !running.needs().ecn.is_strict() {
             // The driver asks for no counts then.
             running.use_classic_ecn();
