@@ -74,7 +74,7 @@ impl Kernel {
     /// `westwood_acked_count`; header prediction (`westwood_fast_bw`) is off where windows are scaled and constant. A duplicate ACK stands for a segment, which an ACK of more than one counts no more.
     fn acked_count(&mut self, advanced: u64) -> u64 {
         if advanced == 0 {
-            self.accounted += self.mss;
+            self.accounted = self.accounted.saturating_add(self.mss);
             return self.mss;
         }
         if advanced <= self.mss {
@@ -103,7 +103,7 @@ impl Kernel {
             self.mss = self.mss.max(advanced / ack.advanced as u64);
         }
         self.update_window(now);
-        self.bk += self.acked_count(advanced);
+        self.bk = self.bk.saturating_add(self.acked_count(advanced));
         self.update_rtt_min();
     }
 
@@ -113,7 +113,7 @@ impl Kernel {
 
     /// `tcp_westwood_bw_rttmin`
     pub fn bw_rttmin(&self) -> f64 {
-        (self.bw_est * self.rtt_min / self.mss).max(2) as f64
+        (self.bw_est.saturating_mul(self.rtt_min) / self.mss).max(2) as f64
     }
 
     /// A reduction is over (`CA_EVENT_COMPLETE_CWR`).
