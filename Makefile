@@ -6,6 +6,9 @@
 # Containers often set this. Then each of the many processes here compiles its libraries again, numpy alone for 0.2 s.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Property tests draw the same cases each time, so that only a change can fail them: others are drawn by `make properties`.
+export PROPTEST_RNG_SEED ?= 1
+
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -17,7 +20,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt fuzz fuzz-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +29,7 @@ help:
 	@echo 'make slow-test   tests that take long, such as the walk-throughs of CONTRIBUTING.md, and what no test in Rust needs: about 2 minutes after `make test`'
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
+	@echo 'make properties  property tests with PROPERTY_ROUNDS times as many cases, drawn anew'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
@@ -179,6 +183,13 @@ bench: setup
 validate: setup
 	@failed=0; for judge in ns2 ns3 linux qlog; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
+
+# Property tests with other cases each time. A case that fails is printed; it is to become a test of its own.
+properties: setup
+	@for round in $$(seq $${PROPERTY_ROUNDS:-30}); do \
+	    $(ALONE) -u PROPTEST_RNG_SEED $(LINTED) cargo test --quiet --tests \
+	        $(patsubst crates/%/Cargo.toml,--package sojourn-%,$(shell grep -l '^proptest' crates/*/Cargo.toml)) || exit 1; done
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile anew -m 'not slow' $(shell grep -l '^from hypothesis' tests/test_*.py)
 
 # Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in
 # target/hunt. The two builds must give the same fingerprints.

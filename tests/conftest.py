@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
 # A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A property is not timed: machines are shared.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# A property is not timed: machines are shared. It is tested with the same cases each time; `make properties` draws others.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("anew", deadline=None, max_examples=3000)
+settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
