@@ -192,8 +192,14 @@ pub trait CongestionController {
         0
     }
 
-    /// The retransmission timer expired again, in a window that was reduced before.
+    /// The retransmission timer expired again, in a window that was reduced before, or while losses are repaired.
     fn on_repeated_rto(&mut self, _now: Time) {}
+
+    /// The retransmission timer expired, and so many segments are still in flight: one more may leave (Linux `tcp_enter_loss`,
+    /// draft-ietf-ccwg-bbr#5.6.4.4).
+    fn restart_after_timeout(&mut self, in_flight: f64) {
+        self.set_cwnd(in_flight + 1.0);
+    }
 
     /// A reduction for marks or a loss is over: all that was sent before it is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
     fn on_reduction_end(&mut self) {}

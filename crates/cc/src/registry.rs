@@ -150,6 +150,10 @@ macro_rules! registry {
             fn on_repeated_rto(&mut self, now: Time) {
                 match self { $(AnyController::$controller(c) => c.on_repeated_rto(now),)* }
             }
+
+            fn restart_after_timeout(&mut self, in_flight: f64) {
+                match self { $(AnyController::$controller(c) => c.restart_after_timeout(in_flight),)* }
+            }
             fn on_reduction_end(&mut self) {
                 match self { $(AnyController::$controller(c) => c.on_reduction_end(),)* }
             }

@@ -25,7 +25,7 @@ pub struct RateSample {
     pub lost_total: f64,
     /// `RS.newly_acked`: segments that this ACK acknowledges for the first time, cumulatively or selectively.
     pub newly_acked: f64,
-    /// `RS.newly_lost`: segments taken for lost since the last sample.
+    /// `RS.newly_lost`: segments that the ACK shows to be lost; not those that a timer found.
     pub newly_lost: f64,
     /// `RS.prior_delivered`: `C.delivered` when the newest segment that this ACK delivered was sent; `None` if it delivered none.
     pub prior_delivered: Option<f64>,

@@ -39,6 +39,8 @@ pub struct KernelAck {
     pub delivered: u32,
     /// Segments taken for lost since then (`tcp_sock.lost`).
     pub lost: u32,
+    /// Segments that this ACK shows to be lost (`rate_sample.losses`).
+    pub newly_lost: u32,
     /// `delivered` when the newest segment was sent (`rate_sample.prior_delivered`).
     pub prior_delivered: u32,
     /// Segments delivered since then; 0 without a sample (`rate_sample.delivered`).
@@ -97,6 +99,8 @@ pub struct KernelController {
     running: AnyController,
     before: Option<AnyController>,
     sampler: Option<Sampler>,
+    /// It was told of the timeout that the kernel is about to tell of: it is the first of its window.
+    told_of_timeout: bool,
 }
 
 impl KernelController {
@@ -114,7 +118,7 @@ impl KernelController {
             running.use_classic_ecn();
         }
         let sampler = running.needs().rate_samples.then(Sampler::default);
-        Ok(KernelController { running, before: None, sampler })
+        Ok(KernelController { running, before: None, sampler, told_of_timeout: false })
     }
 
     /// What it needs of the kernel.
@@ -192,6 +196,18 @@ impl KernelController {
         self.running = before.clone();
         self.before = Some(before);
         self.running.on_rto(now, f64::from(window));
+        self.told_of_timeout = true;
+        self.windows()
+    }
+
+    /// The retransmission timer expired, and the kernel set this window.
+    pub fn restart_after_timeout(&mut self, now: Time, window: u32) -> Windows {
+        if !core::mem::take(&mut self.told_of_timeout) {
+            self.running.on_repeated_rto(now);
+        }
+        if self.sampler.is_some() {
+            self.running.restart_after_timeout(f64::from(window) - 1.0);
+        }
         self.windows()
     }
 

@@ -60,6 +60,15 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 	WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 }
 
+/* The kernel has set the window when it tells of the state: of that after a timeout, each time that the timer expires. */
+static void on_state(struct sock *sk, u8 state)
+{
+	struct sojourn_windows windows = { tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->snd_ssthresh };
+
+	if (state == TCP_CA_Loss)
+		sojourn_controller_restarts_after_timeout(guest, sojourn_now(), ours_of(sk)->controller, &windows);
+}
+
 /* What can be said of a connection at any time. */
 static struct sojourn_ack standing(struct sock *sk)
 {
@@ -147,6 +156,7 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 	told.marked = tp->delivered_ce - ours->delivered_ce;
 	ours->delivered_ce = tp->delivered_ce;
 	told.newest = sample->last_end_seq;
+	told.newly_lost = sample->losses;
 	told.prior_delivered = sample->prior_delivered;
 	told.app_limited = sample->is_app_limited;
 	if (sample->delivered > 0 && sample->interval_us > 0) {
@@ -191,6 +201,7 @@ static u32 undo(struct sock *sk)
 	.release = end, \
 	.ssthresh = reduce, \
 	.cwnd_event = on_event, \
+	.set_state = on_state, \
 	.pkts_acked = on_acked, \
 	.cong_control = on_ack, \
 	.undo_cwnd = undo, \

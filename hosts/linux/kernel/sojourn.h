@@ -69,6 +69,7 @@ struct sojourn_ack {
 	u32 unacknowledged;
 	u32 delivered;
 	u32 lost;
+	u32 newly_lost;
 	u32 prior_delivered;
 	u32 delivered_since;
 	u32 interval_us;
@@ -104,6 +105,7 @@ void sojourn_controller_ends(struct guest *guest, u32 controller);
 void sojourn_controller_acks(struct guest *guest, u64 now, u32 controller, const struct sojourn_ack *ack, struct sojourn_windows *windows);
 void sojourn_controller_reduces(struct guest *guest, u64 now, u32 controller, bool marked, struct sojourn_windows *windows);
 void sojourn_controller_times_out(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
+void sojourn_controller_restarts_after_timeout(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_undoes(struct guest *guest, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_restarts(struct guest *guest, u32 controller, u32 window);
 

@@ -4,8 +4,6 @@
 //! Differences: rates and windows are not rounded to fixed-point numbers. Segments that wait for their time in the sender are not in
 //! flight here, so nothing is taken off for them (`bbr_packets_in_net_at_edt`). Random choices are drawn from the time of the ACK.
 
-extern crate alloc;
-
 mod extra_acked;
 mod policer;
 
@@ -308,8 +306,8 @@ impl State {
             (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), sample.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_cwnd();
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt_done = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -456,14 +454,15 @@ impl CongestionController for Bbr {
         }
     }
 
-    /// `bbr_set_state`.
-    fn on_rto(&mut self, _now: Time, _window: f64) {
-        let state = &mut *self.0;
-        state.save_cwnd();
-        state.loss_state = LossState::Timeout;
-        state.packet_conservation = false;
-        state.full_bw = 0.0;
-        state.cwnd = 1.0;
+    /// `bbr_ssthresh`, then `bbr_set_state`.
+    fn on_rto(&mut self, now: Time, _window: f64) {
+        self.0.save_cwnd();
+        self.on_repeated_rto(now);
+        self.0.cwnd = 1.0;
+    }
+
+    fn on_repeated_rto(&mut self, _now: Time) {
+        (self.0.loss_state, self.0.full_bw) = (LossState::Timeout, 0.0);
     }
 
     fn cwnd(&self) -> f64 {

@@ -405,19 +405,25 @@ impl CongestionController for Bbr3 {
         self.0.handle_spurious_loss_detection();
     }
 
-    /// `OnEnterFastRecovery` (draft-ietf-ccwg-bbr#5.6.4.4).
+    /// `OnEnterFastRecovery` (draft-ietf-ccwg-bbr#5.6.4.4). A loss that the probe of a tail repaired counts too
+    /// (draft-ietf-ccwg-bbr#5.5.10.3), of which nothing else tells.
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        match event.signal {
-            Signal::Loss => self.0.save_state_upon_loss(),
-            Signal::Mark => self.0.note_loss(),
+        if event.signal == Signal::Loss {
+            self.0.save_state_upon_loss();
         }
+        self.0.note_loss();
     }
 
     /// `OnEnterRTO` (draft-ietf-ccwg-bbr#5.6.4.4).
-    fn on_rto(&mut self, _now: Time, _window: f64) {
+    fn on_rto(&mut self, now: Time, _window: f64) {
+        self.on_repeated_rto(now);
+        self.0.cwnd = 1.0;
+    }
+
+    /// The same, but that the endpoint knows what is in flight.
+    fn on_repeated_rto(&mut self, _now: Time) {
         self.0.save_state_upon_loss();
         self.0.loss_state = LossState::Timeout;
-        self.0.cwnd = 1.0;
     }
 
     fn cwnd(&self) -> f64 {

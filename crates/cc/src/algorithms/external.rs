@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
+use core::mem::replace;
 use sojourn_units::Time;
 
 /// What a decider wants.
@@ -82,7 +83,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<External, ParamError> {
         let decider = self.supplier.as_ref().map(|supplier| (supplier.0)(start));
         let last = Decision { window: start.window, rate: None };
-        Ok(External(Box::new(State { decider, last, ssthresh: start.ssthresh })))
+        Ok(External(Box::new(State { decider, last, ssthresh: start.ssthresh, lost_total: 0.0 })))
     }
 }
 
@@ -95,13 +96,14 @@ struct State {
     decider: Option<Box<dyn Decider>>,
     last: Decision,
     ssthresh: f64,
+    /// Segments that it knows to be lost.
+    lost_total: f64,
 }
 
 impl Clone for External {
     fn clone(&self) -> Self {
-        let State { decider, last, ssthresh } = &*self.0;
-        let decider = decider.as_ref().map(|decider| decider.boxed_clone());
-        External(Box::new(State { decider, last: *last, ssthresh: *ssthresh }))
+        let decider = self.0.decider.as_ref().map(|decider| decider.boxed_clone());
+        External(Box::new(State { decider, ..*self.0 }))
     }
 }
 
@@ -128,8 +130,10 @@ impl CongestionController for External {
     /// Samples say everything.
     fn on_ack(&mut self, _ack: &Ack) {}
 
+    /// It is told of losses that timers found with the ACK after them.
     fn on_sample(&mut self, sample: &RateSample) {
-        self.ask(|decider, last| decider.on_ack(sample, last));
+        let lost = sample.lost_total - replace(&mut self.0.lost_total, sample.lost_total);
+        self.ask(|decider, last| decider.on_ack(&RateSample { newly_lost: lost, ..*sample }, last));
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -143,6 +147,13 @@ impl CongestionController for External {
     fn on_rto(&mut self, now: Time, window: f64) {
         self.ask(|decider, last| decider.on_loss(&Reduction { now, window, timeout: true }, last));
     }
+
+    fn on_repeated_rto(&mut self, now: Time) {
+        self.on_rto(now, self.0.last.window);
+    }
+
+    /// Its window is what it answered to the timeout.
+    fn restart_after_timeout(&mut self, _in_flight: f64) {}
 
     fn cwnd(&self) -> f64 {
         self.0.last.window
@@ -207,8 +218,40 @@ mod tests {
         assert_eq!(cc.cwnd(), 5.0);
         cc.on_congestion(&event(Signal::Mark));
         assert_eq!((cc.cwnd(), cc.pacing()), (5.0, None), "what is no number changes nothing");
-        cc.clone().on_rto(Time::ZERO, 5.0);
-        cc.on_rto(Time::ZERO, 5.0);
-        assert_eq!(cc.cwnd(), 1.0);
+        for told in [|cc: &mut External| cc.on_rto(Time::ZERO, 5.0), |cc: &mut External| cc.on_repeated_rto(Time::ZERO)] {
+            let mut copy = cc.clone();
+            told(&mut copy);
+            copy.restart_after_timeout(7.0);
+            assert_eq!(copy.cwnd(), 1.0, "its window is its answer");
+        }
+    }
+
+    /// Wants as many segments as it is told to be lost, and one.
+    #[derive(Clone, Debug)]
+    struct Counting;
+
+    impl Decider for Counting {
+        fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision {
+            Decision { window: sample.newly_lost + 1.0, ..last }
+        }
+        fn on_loss(&mut self, _: &Reduction, last: Decision) -> Decision {
+            last
+        }
+        fn on_mark(&mut self, _: &Reduction, last: Decision) -> Decision {
+            last
+        }
+        fn boxed_clone(&self) -> Box<dyn Decider> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[test]
+    fn with_an_ack_it_is_told_also_of_losses_that_a_timer_found_before() {
+        let supplier = Supplier(Arc::new(|_| Box::new(Counting)));
+        let mut cc = Params { controller: "counting".into(), supplier: Some(supplier) }.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
+        for (lost_total, expected) in [(3.0, 4.0), (3.0, 1.0), (5.0, 3.0)] {
+            cc.on_sample(&RateSample { lost_total, newly_lost: 0.0, ..SAMPLE });
+            assert_eq!(cc.cwnd(), expected);
+        }
     }
 }

@@ -24,8 +24,6 @@ struct Sent {
 pub(crate) struct Sampler {
     /// In the order of their bytes.
     sent: VecDeque<Sent>,
-    /// `tcp_sock.lost` at the last sample.
-    lost: u32,
     /// The segment that was taken for lost last.
     last_lost: Option<u32>,
 }
@@ -70,7 +68,6 @@ impl Sampler {
     /// Data was acknowledged, or a loss was found.
     pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> RateSample {
         let newest = self.sent.iter().find(|sent| sent.end == ack.newest).copied();
-        let newly_lost = ack.lost.wrapping_sub(core::mem::replace(&mut self.lost, ack.lost));
         while self.sent.front().is_some_and(|first| !comes_before(ack.unacknowledged, first.end)) {
             self.sent.pop_front();
         }
@@ -85,7 +82,7 @@ impl Sampler {
             delivered_total: f64::from(ack.delivered),
             lost_total: f64::from(ack.lost),
             newly_acked: f64::from(ack.acked),
-            newly_lost: f64::from(newly_lost),
+            newly_lost: f64::from(ack.newly_lost),
             prior_delivered: (ack.acked > 0).then(|| f64::from(ack.prior_delivered)),
             delivered: f64::from(ack.delivered_since),
             lost: newest.map_or(0.0, |sent| f64::from(ack.lost.wrapping_sub(sent.lost))),

@@ -78,7 +78,7 @@ pub struct Sampler {
     lost_out: u64,
     /// One past the last byte of the segment that was lost last.
     lost_end: u64,
-    /// `lost` at the last sample.
+    /// `lost` before the last ACK.
     lost_before: u64,
     /// Until this byte is acknowledged, the congestion window has limited the sender in the last round trip.
     cwnd_limited_until: u64,
@@ -216,6 +216,7 @@ impl Sampler {
     #[inline]
     pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
         let prior_in_flight = self.in_flight;
+        self.lost_before = self.lost;
         self.taken = Taken { newest: None, guessed, newly_acked: 0, prior_in_flight, ack, ..self.taken };
     }
 
@@ -284,13 +285,12 @@ impl Sampler {
         self.has_sample = false;
         let Taken { newest, then, guessed, newly_acked, prior_in_flight, ack } = &self.taken;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(standing.mss);
-        let newly_lost = self.lost - std::mem::replace(&mut self.lost_before, self.lost);
         let mut sample = RateSample {
             now,
             delivered_total: segments(self.delivered),
             lost_total: segments(self.lost),
             newly_acked: segments(*newly_acked),
-            newly_lost: segments(newly_lost),
+            newly_lost: segments(self.lost - self.lost_before),
             prior_delivered: None,
             delivered: 0.0,
             lost: 0.0,

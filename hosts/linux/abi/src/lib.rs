@@ -241,6 +241,13 @@ pub unsafe extern "C" fn sojourn_controller_times_out(guest: &mut Guest, now: u6
     ask(guest, controller, windows, |controller| controller.on_rto(Time::from_nanos(now), window));
 }
 
+/// The retransmission timer expired; this is the kernel's window after it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_restarts_after_timeout(guest: &mut Guest, now: u64, controller: u32, windows: &mut Windows) {
+    let window = windows.cwnd;
+    ask(guest, controller, windows, |controller| controller.restart_after_timeout(Time::from_nanos(now), window));
+}
+
 /// The last reduction is taken back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, controller: u32, windows: &mut Windows) {

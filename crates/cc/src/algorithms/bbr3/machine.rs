@@ -244,8 +244,8 @@ impl Bbr {
     /// `CheckProbeRTT` (draft-ietf-ccwg-bbr#5.3.4.3).
     pub(super) fn check_probe_rtt(&mut self, sample: &RateSample) {
         if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
-            self.save_cwnd();
             self.state = State::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt_done_stamp = None;
             self.ack_phase = AckPhase::ProbeStopping;
             self.start_round();

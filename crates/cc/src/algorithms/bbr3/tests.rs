@@ -266,3 +266,33 @@ fn a_spurious_recovery_gives_back_what_its_losses_changed() {
     assert!(rounds.cc.0.inflight_longterm.is_infinite());
     assert_eq!(rounds.cc.0.state, State::ProbeBwRefill, "to probe again");
 }
+
+#[test]
+fn a_loss_that_the_probe_of_a_tail_repaired_lowers_the_short_term_model() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwCruise);
+    assert_eq!(rounds.cc.0.inflight_shortterm, f64::INFINITY);
+    rounds.cc.on_congestion(&CongestionEvent { now: rounds.now(), window: rounds.cc.cwnd(), signal: Signal::Loss });
+    (0..2).for_each(|_| _ = rounds.see(1000.0));
+    assert!(rounds.cc.0.inflight_shortterm < f64::INFINITY, "draft-ietf-ccwg-bbr#5.5.10.3");
+}
+
+#[test]
+fn a_timeout_leaves_what_is_in_flight_and_one_segment_whether_it_is_the_first_or_not() {
+    let mut rounds = Rounds::in_probe_bw();
+    let before = rounds.cc.cwnd();
+    rounds.cc.on_rto(rounds.now(), before);
+    rounds.cc.restart_after_timeout(6.0);
+    assert_eq!(rounds.cc.cwnd(), 7.0);
+    rounds.cc.on_repeated_rto(rounds.now());
+    rounds.cc.restart_after_timeout(0.0);
+    assert_eq!((rounds.cc.cwnd(), rounds.cc.0.prior_cwnd), (1.0, before), "draft-ietf-ccwg-bbr#5.6.4.4");
+}
+
+#[test]
+fn probe_rtt_remembers_the_larger_of_the_window_and_of_the_one_before() {
+    let mut rounds = Rounds::in_probe_bw();
+    (rounds.cc.0.prior_cwnd, rounds.cc.0.probe_rtt_expired) = (500.0, true);
+    let sample = RateSample { delivered: 0.0, ..rounds.sample(1000.0) };
+    rounds.cc.0.check_probe_rtt(&sample);
+    assert_eq!((rounds.cc.0.state, rounds.cc.0.prior_cwnd), (State::ProbeRtt, 500.0), "draft-ietf-ccwg-bbr#5.3.4.3");
+}

@@ -228,10 +228,12 @@ impl SenderCore {
 
     /// The retransmission timer expired: reduces the window (rfc5681#3.1 eq. 4).
     pub(super) fn reduce_for_timeout<O>(&mut self, call: &Call<O>) {
+        self.lose(self.snd_una..self.snd_max, call);
         let reduced_for_ecn = self.last_reduction == LastReduction::Ecn && self.snd_una < self.recover;
         if reduced_for_ecn || (call.params.hold_ssthresh_on_repeated_rto && self.after_timeout) {
             // Reduced in this window before: ssthresh stays.
-            self.cc.set_cwnd(1.0);
+            self.cc.on_repeated_rto(call.now);
+            self.cc.restart_after_timeout(0.0);
         } else {
             let window = self.window_in_use(0, call.params);
             self.cc.on_rto(call.now, window);
@@ -239,7 +241,6 @@ impl SenderCore {
         if call.counts() {
             self.stats.timeouts += 1;
         }
-        self.lose(self.snd_una..self.snd_max, call);
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
         self.state = State::Established;

@@ -137,13 +137,14 @@ impl SenderCore {
         self.stats.fast_retransmits += u32::from(call.counts());
     }
 
-    /// The retransmission timer expired, `again` in a window that was reduced before.
-    pub fn reduce_for_loss_state<O>(&mut self, again: bool, call: &Call<O>) {
+    /// The retransmission timer expired, `again` in a window that was reduced before. So many segments are still in flight.
+    pub fn reduce_for_loss_state<O>(&mut self, again: bool, in_flight: u32, call: &Call<O>) {
         if again {
             self.cc.on_repeated_rto(call.now);
         } else {
             self.cc.on_rto(call.now, self.cc.cwnd().min(f64::from(self.send_limit(call.params))));
         }
+        self.cc.restart_after_timeout(f64::from(in_flight));
         self.stats.timeouts += u32::from(call.counts());
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;

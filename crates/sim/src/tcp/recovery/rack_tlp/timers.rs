@@ -222,9 +222,8 @@ impl RackTlp {
             self.undo.set_before(Some(self.windows(sender)));
             self.undo.start(sender.snd_una(), self.sent.retrans_out + u32::from(self.has_resent_probe()));
         }
-        sender.reduce_for_loss_state(again, call);
         self.tell_losses(sender, call);
-        sender.set_cwnd(f64::from(self.sent.in_flight() + 1));
+        sender.reduce_for_loss_state(again, self.sent.in_flight(), call);
         if unusual && self.sent.sacked_out >= call.params.dupack_threshold {
             self.rack.reordering = self.rack.reordering.min(call.params.dupack_threshold);
         }
