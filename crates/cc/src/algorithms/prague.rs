@@ -1,8 +1,8 @@
 //! Prague (draft-briscoe-iccrg-prague-congestion-control): a DCTCP for the Internet. Its window counts fractions, what is not marked
 //! goes on to open it, it paces, and with short round-trip times it grows as if they were longer.
 //!
-//! As in the L4S team's Linux (`tcp_prague.c`), the estimate starts at 0 with the first mark, and a round-trip time below the target
-//! counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
+//! As in the L4S team's Linux (`tcp_prague.c`), the first mark halves the window, the estimate starts at 0 with it, and a round-trip time
+//! below the target counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it looks for queues of RFC 3168 on the path, and reduces its
 //! window as a classic sender does where it finds one.
 
@@ -10,6 +10,7 @@ use crate::bounds::Bounds;
 use crate::classic_ecn::ClassicEcn;
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
+use core::mem::replace;
 use sojourn_units::{Duration, Time, range};
 
 /// What a trace can show of it.
@@ -62,6 +63,7 @@ impl Params {
             params: self.clone(),
             window: Window { cwnd: start.window, ssthresh: start.ssthresh },
             alpha: None,
+            reduced: false,
             round_end: 0,
             rounds: 0,
             last_estimate: Time::ZERO,
@@ -93,6 +95,8 @@ pub struct State {
     window: Window,
     /// The estimated part of segments that are marked; `None` before the first mark.
     alpha: Option<f64>,
+    /// Whether a mark has reduced the window.
+    reduced: bool,
     /// A round trip is over when this byte is acknowledged.
     round_end: u64,
     /// Round trips since slow start.
@@ -194,8 +198,9 @@ impl CongestionController for State {
         }
         self.last_reduction = event.now;
         let slow_start = self.window.cwnd < self.window.ssthresh;
-        // Marks in the first slow start come before an estimate: they end it.
-        let measured = *self.alpha.get_or_insert(0.0);
+        // The first mark comes before an estimate, and counts as a whole window of them (Linux `prague_alpha_mode` 0).
+        let estimate = *self.alpha.get_or_insert(0.0);
+        let measured = if replace(&mut self.reduced, true) { estimate } else { 1.0 };
         let alpha = self.classic_ecn.as_ref().map_or(measured, |classic_ecn| classic_ecn.fall_back(measured));
         self.window.cwnd = (self.window.cwnd * (1.0 - alpha / 2.0)).max(Window::LEAST);
         if slow_start || alpha > 0.0 {
@@ -376,14 +381,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mark_ends_slow_start_before_there_is_an_estimate_and_a_later_one_of_none_changes_nothing() {
+    fn the_first_mark_halves_the_window_and_a_later_one_without_an_estimate_changes_nothing() {
         let mut cc = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
         let mark = |cc: &mut Prague| cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal: Signal::Mark });
         mark(&mut cc);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, 20.0));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
         cc.set_cwnd(30.0);
         mark(&mut cc);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (30.0, 20.0));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (30.0, 10.0));
     }
 
     #[test]
