@@ -1,5 +1,6 @@
 """Fixtures. All tests run against the extension module; without it there is one line that says how to build it."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A property is not timed: machines are shared. It is tested with the same cases each time; `make properties` draws others.
 settings.register_profile("same", deadline=None, derandomize=True)
-settings.register_profile("anew", deadline=None, max_examples=3000)
+ROUNDS = int(os.environ.get("PROPERTY_ROUNDS", "30"))
+settings.register_profile("anew", deadline=None, derandomize=False, max_examples=100 * ROUNDS)
 settings.load_profile("same")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -115,3 +118,12 @@ def test_the_changelog_has_the_sections_of_its_form():
     assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == "Unreleased"
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
+
+
+def test_property_tests_draw_the_same_cases_but_in_make_properties_also_where_ci_is_set():
+    shown = "import conftest as c; print(*(c.settings.get_profile(name).derandomize for name in ('same', 'anew')))"
+    program = [sys.executable, "-c", shown]
+    said = subprocess.run(
+        program, cwd=ROOT / "tests", env={**os.environ, "CI": "1"}, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["True", "False"]

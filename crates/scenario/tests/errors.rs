@@ -66,7 +66,8 @@ fn the_base_is_right() {
 
 #[test]
 fn a_number_or_a_wrong_unit_for_a_quantity() {
-    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero";
+    let rate =
+        "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero, at most 10 Tbit/s";
     for (text, shown) in [
         ("10", "10"),
         ("nan", "NaN"),

@@ -19,10 +19,10 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, us, ms, s, min, h), not negative";
+pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, us, ms, s, min, h), 0 to 1000000 s";
 pub(crate) const RATE: &str =
-    "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero";
-pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative";
+    "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero, at most 10 Tbit/s";
+pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative, below 1.8e19 B";
 
 /// The names of units, and how much each is.
 pub(crate) type Units = &'static [(&'static [&'static str], f64)];

@@ -32,6 +32,14 @@ pub fn positive_time(field: &'static str, value: Duration) -> Result<(), ParamEr
     time(field, value)
 }
 
+/// The time between two updates: a microsecond to [`LONGEST_TIME`].
+///
+/// # Errors
+/// A time outside that range.
+pub fn interval(field: &'static str, time: Duration) -> Result<(), ParamError> {
+    ParamError::unless((Duration::from_micros(1)..=LONGEST_TIME).contains(&time), field, &time, "a time of 1 us to 1000000 s")
+}
+
 /// A rate of at most [`HIGHEST_RATE_BPS`].
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 //! `freeze`.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
-use sojourn_units::{Duration, Probability, Stream, Time};
+use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// The parameters of BLUE.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,7 +41,7 @@ impl Params {
         let step = |v: f64| (0.0..=1.0).contains(&v);
         ParamError::unless(step(self.increment), "increment", &self.increment, "a probability, 0 to 1")?;
         ParamError::unless(step(self.decrement), "decrement", &self.decrement, "a probability, 0 to 1")?;
-        ParamError::unless(self.freeze >= Duration::from_micros(1), "freeze", &self.freeze, "a time of 1 us or more")?;
+        range::interval("freeze", self.freeze)?;
         Ok(Blue { params: self.clone(), probability: 0.0, changed: Time::ZERO, now: Time::ZERO })
     }
 }

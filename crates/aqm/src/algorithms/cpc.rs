@@ -13,7 +13,7 @@
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
-use sojourn_units::{Duration, Probability};
+use sojourn_units::{Duration, Probability, range};
 
 /// How the inner loop uses the set point of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -117,14 +117,14 @@ impl Params {
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
         let some_rtt = self.target > 0.0 || self.rtt > Duration::ZERO;
         ParamError::unless(some_rtt, "rtt", &self.rtt, "a time above 0 s if target is 0")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         ParamError::unless(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", &self.max_p, "a probability above 0, up to 1")?;
         ParamError::unless((1e-6..=1e9).contains(&self.min_window), "min_window", &self.min_window, "a number of packets above 0")?;
         ParamError::unless((1.0..=1e9).contains(&self.max_window), "max_window", &self.max_window, "1 to 1e9 times R C / N")?;
         ParamError::unless(gain(self.inner_gain), "inner_gain", &shown(self.inner_gain), "0 to 1e9 per packet and second")?;
         ParamError::unless(gain(self.outer_gain), "outer_gain", &shown(self.outer_gain), "0 to 1e9 packets per packet")?;
         if let Some(time) = self.integral_time {
-            ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "a time of 1 us or more")?;
+            range::interval("integral_time", time)?;
         }
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
         Ok(CpcLaw::new(self, rate, Meter::new(self.queue_in_bytes.then_some(link.mean_packet))))

@@ -76,7 +76,7 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         range::positive_time("target", self.target)?;
-        ParamError::unless(self.tupdate >= Duration::from_micros(1), "tupdate", &self.tupdate, "a time of 1 us or more")?;
+        range::interval("tupdate", self.tupdate)?;
         ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
         let coupling = self.coupling_factor > 0.0 && self.coupling_factor <= 255.0;

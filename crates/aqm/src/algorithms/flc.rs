@@ -7,7 +7,7 @@
 use super::fuzzy_rtt::{Axes, Inference, Inputs, QueueRules, Reading, table_i};
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_fuzzy::Controller;
-use sojourn_units::{Bytes, Duration, Probability};
+use sojourn_units::{Bytes, Duration, Probability, range};
 
 /// The parameters of FLC.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,7 +73,7 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Flc, ParamError> {
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
         let law = FlcLaw { rules: self.rules(link)?, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
         Ok(Sampled::new(law, Bernoulli))

@@ -11,7 +11,7 @@ use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use alloc::boxed::Box;
 use alloc::format;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Membership, Method, Output, Variable};
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Duration, Probability, Time, range};
 
 /// The values of the sets and rules.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -152,7 +152,7 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range, the values of the preset included.
     pub fn build(&self, link: &Link) -> Result<FuzzyRed, ParamError> {
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         let law = FuzzyLaw {
             controller: Box::new(self.controller()?),
             interval: self.interval,

@@ -14,7 +14,7 @@
 //! count.
 
 use crate::{Candidate, Gate, Law, Link, ParamError, Sample, Sampled, Spread};
-use sojourn_units::{Bytes, Duration, Probability, Stream};
+use sojourn_units::{Bytes, Duration, Probability, Stream, range};
 
 /// The parameters of LED; the defaults are the paper's.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,7 +72,7 @@ impl Params {
         ParamError::unless((0.0..1e3).contains(&self.min), "min", &self.min, "a load, 0 or more")?;
         ParamError::unless(self.max > self.min && self.max < 1e6, "max", &self.max, "a load above min and below a million")?;
         ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "a number above 0, up to 1")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         let max_packet = link.mean_packet_or("max_packet", self.max_packet)?;
         let capacity = link.rate.as_bps() as f64 / 8.0 * self.interval.as_secs_f64();
         let law = LedLaw { params: self.clone(), capacity, load: self.min, idle: false };

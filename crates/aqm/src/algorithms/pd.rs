@@ -8,7 +8,7 @@
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Duration, Probability, Time, range};
 
 /// The parameters of the linear PD. The defaults are those of the paper: the linearization of its fuzzy RED at a constant
 /// queue of 30 packets, without the constant term of the linearization.
@@ -52,7 +52,7 @@ impl Params {
         ParamError::unless(gain(self.k2), "k2", &self.k2, "0 to 10000 percent per packet")?;
         ParamError::unless((-100.0..=100.0).contains(&self.k3), "k3", &self.k3, "-100 to 100 percent")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         let law = PdLaw { params: self.clone(), meter: Meter::new(self.queue_in_bytes.then_some(link.mean_packet)), previous: 0.0 };
         Ok(Sampled::new(law, Bernoulli))
     }

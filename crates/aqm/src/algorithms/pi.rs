@@ -7,7 +7,7 @@
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
-use sojourn_units::{Bytes, Duration, Probability, Time};
+use sojourn_units::{Bytes, Duration, Probability, Time, range};
 
 /// The parameters of PI. The defaults are those of ns-2.35: the design of the paper for 15 Mbit/s, 60 flows and a
 /// round-trip time of 246 ms, with a target of 50 packets.
@@ -111,7 +111,7 @@ impl Design {
 
     fn check(&self) -> Result<(), ParamError> {
         ParamError::unless(self.flows > 0.0 && self.flows < 1e9, "design.flows", &self.flows, "a number of flows above 0")?;
-        ParamError::unless(self.rtt >= Duration::from_micros(1), "design.rtt", &self.rtt, "a time of 1 us or more")?;
+        range::interval("design.rtt", self.rtt)?;
         ParamError::unless(self.beta > 0.0 && self.beta < 0.86, "design.beta", &self.beta, "a number above 0 and below 0.86")
     }
 }
@@ -139,7 +139,7 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
         let Gains { a, b } = self.gains(link.rate.packets_per_sec(f64::from(mean_packet)))?;
         let gain = |v: f64| (0.0..1e3).contains(&v);

@@ -5,7 +5,7 @@
 //! at any load, and it needs no table of gains. Above `max_mark` packets are dropped instead of marked.
 
 use crate::{Candidate, Gate, Law, Link, ParamError, Sample, Sampled};
-use sojourn_units::{Duration, Probability, Stream};
+use sojourn_units::{Duration, Probability, Stream, range};
 
 /// The parameters of PI2.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,7 +43,7 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<Pi2, ParamError> {
         let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
         ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
-        ParamError::unless(self.tupdate >= Duration::from_micros(1), "tupdate", &self.tupdate, "a time of 1 us or more")?;
+        range::interval("tupdate", self.tupdate)?;
         ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1.0).contains(&self.max_mark), "max_mark", &self.max_mark, "a probability, 0 to 1")?;

@@ -8,7 +8,7 @@
 
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use core::f64::consts::PI;
-use sojourn_units::{Bytes, Duration, Probability};
+use sojourn_units::{Bytes, Duration, Probability, range};
 
 /// The parameters of PID.
 #[derive(Clone, PartialEq, Debug)]
@@ -129,7 +129,7 @@ impl Params {
     pub(super) fn law_at(&self, link: &Link, design: Duration) -> Result<PidLaw, ParamError> {
         let time = |time: Duration| time > Duration::ZERO && time <= Duration::from_secs(1000);
         ParamError::unless(time(self.target), "target", &self.target, "a time above 0, up to 1000 s")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         ParamError::unless((0.0..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows, or 0")?;
         ParamError::unless(time(self.rtt) && self.rtt > self.target, "rtt", &self.rtt, "a time above the target, up to 1000 s")?;
         ParamError::unless(self.gain_margin > 1.0 && self.gain_margin <= 1e3, "gain_margin", &self.gain_margin, "a number above 1")?;

@@ -6,7 +6,7 @@
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
-use sojourn_units::{Bytes, Duration, Probability};
+use sojourn_units::{Bytes, Duration, Probability, range};
 
 /// The parameters of REM. The defaults are those of ns-2.35, with the link's own mean packet.
 #[derive(Clone, PartialEq, Debug)]
@@ -76,7 +76,7 @@ impl Params {
         ParamError::unless((0.0..1e6).contains(&self.alpha), "alpha", &self.alpha, "a number from 0 to a million")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
         ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "a number above 0, up to 1")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        range::interval("interval", self.interval)?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
         let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
         let mean_packet = self.bytes.then_some(mean_packet);

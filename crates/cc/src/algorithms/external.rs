@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn with_an_ack_it_is_told_also_of_losses_that_a_timer_found_before() {
         let supplier = Supplier(Arc::new(|_| Box::new(Counting)));
-        let mut cc = Params { controller: "counting".into(), supplier: Some(supplier) }.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
+        let mut cc =
+            Params { controller: "counting".into(), supplier: Some(supplier) }.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
         for (lost_total, expected) in [(3.0, 4.0), (3.0, 1.0), (5.0, 3.0)] {
             cc.on_sample(&RateSample { lost_total, newly_lost: 0.0, ..SAMPLE });
             assert_eq!(cc.cwnd(), expected);
