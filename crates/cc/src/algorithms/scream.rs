@@ -1,10 +1,15 @@
-//! The reference window of SCReAMv2 (draft-johansson-ccwg-rfc8298bis-screamv2), for a sender that always has data: marks reduce it by
-//! their part, as does a queuing delay above half of a target, and it grows slowly near the window at which congestion last came.
+//! The reference window of SCReAMv2 (draft-ietf-ccwg-rfc8298bis-screamv2, revision 01 of July 2026), for a sender that always has data:
+//! marks reduce it by their part, as does a mean queuing delay above half of a target, and it grows slowly near the window at which
+//! congestion last came.
 //!
-//! The draft is for media. Its rate control of an encoder and its queue of packets are not here: the window limits the data in
-//! flight, and the pace is 1.5 windows a round trip (draft-johansson-ccwg-rfc8298bis-screamv2#4.2.5). A segment is the draft's MSS.
-//! Where the draft leaves a choice: before the first congestion growth is not held back, `l4s_active` is true once a mark was
-//! counted, and the target of the delay is adapted once a round trip.
+//! The draft is for media. Its rate control of an encoder and its queue of packets are not here: the window itself limits the data in
+//! flight, where the draft lets frames exceed it, and the pace is 1.5 windows a round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2).
+//! A segment is the draft's MSS. Of what it calls optional the target follows other flows, once a round trip
+//! (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4). The filter of jitter, which is off by default, and the rules for lossy links, policers,
+//! drifting clocks and undershoot (draft-ietf-ccwg-rfc8298bis-screamv2#4.5) are not here.
+//! Where the draft leaves a choice: before the first congestion growth is not held back, and the first mark finds the window too old to
+//! be believed. A loss, or an echo of classic ECN, reduces the window when the sender sees it, also soon after another reduction. In
+//! recovery the window rests.
 
 mod target;
 
@@ -20,7 +25,7 @@ use target::Target;
 pub const VARIABLES: &[Variable<Scream>] = &[
     Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha),
     Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.delay),
-    Variable::new("delay_target", "s", "the queuing delay at which it halves its window", |cc| cc.target.seconds()),
+    Variable::new("delay_target", "s", "the target of the queuing delay; above half of it the window falls", |cc| cc.target.seconds()),
     Variable::new("inflection", "segments", "the window at which congestion last came", |cc| cc.inflection),
 ];
 
@@ -29,18 +34,18 @@ pub const VARIABLES: &[Variable<Scream>] = &[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The least target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
+    /// The least target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub target: Duration,
     /// The greatest target, next to flows that fill the queue, at least `target` and at most 10 s; default "400 ms"
-    /// (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub highest_target: Duration,
-    /// The part of the window that a loss leaves, above 0 and below 1; default 0.7 (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
+    /// The part of the window that a loss leaves, above 0 and below 1; default 0.7 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub beta_loss: f64,
     /// The part that an echo of classic ECN leaves, above 0 and below 1; default 0.8
-    /// (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub beta_ecn: f64,
     /// The part of the window by which a round trip may increase it besides a segment, 0 to 1; default 0.02
-    /// (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub growth: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
@@ -84,7 +89,6 @@ impl Params {
             target: Target::new(self.target, self.highest_target),
             counts: true,
             alpha: 0.0,
-            marked_once: false,
             alpha_since: Time::ZERO,
             delivered: 0.0,
             marked: 0.0,
@@ -93,8 +97,9 @@ impl Params {
             mean_delay: 0.0,
             delay_since: Time::ZERO,
             inflection: 0.0,
-            inflection_since: Time::ZERO,
-            last_congestion: None,
+            grown: true,
+            last_reduction: None,
+            last_signal: None,
             srtt: Duration::ZERO,
             round_end: 0,
             most_in_flight: 0.0,
@@ -103,27 +108,31 @@ impl Params {
     }
 }
 
-/// The round-trip time below which growth slows down, and the time between two reductions
-/// (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1 VIRTUAL_RTT).
+/// The round-trip time below which growth slows down, and the longest time between two reductions and between two values of the mean
+/// delay (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 VIRTUAL_RTT, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4).
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
-/// The longest time between two estimates of the marked part (draft-johansson-ccwg-rfc8298bis-screamv2#4.2).
+/// The longest time between two estimates of the marked part, and its weights when it rises and when it falls
+/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3).
 const ALPHA_EVERY: Duration = Duration::from_millis(10);
-/// Weights of the newest value in the marked part and in the mean delay (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1).
-const ALPHA_WEIGHT: f64 = 1.0 / 16.0;
+const ALPHA_UP: f64 = 1.0 / 8.0;
+const ALPHA_DOWN: f64 = 1.0 / 128.0;
+/// The weight of a greater delay in the mean delay (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4 QDELAY_AVG_G).
 const DELAY_WEIGHT: f64 = 0.25;
-/// The least window in segments (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1 MIN_REF_WND).
+/// The least window in segments (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 MIN_REF_WND).
 const LEAST: f64 = 3.0;
-/// How long growth is held back after congestion, in seconds (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1 POST_CONGESTION_DELAY).
-const POST_CONGESTION: f64 = 4.0;
-/// How often the inflection point moves at most (draft-johansson-ccwg-rfc8298bis-screamv2#4.2.2).
-const INFLECTION_EVERY: Duration = Duration::from_millis(250);
-/// After so long without congestion the window and the marked part are no longer believed
-/// (draft-johansson-ccwg-rfc8298bis-screamv2#4.2.2).
-const LONG_AGO: Duration = Duration::from_secs(5);
-const UNKNOWN_ALPHA: f64 = 0.25;
-/// How far the window may exceed the data that was in flight (draft-johansson-ccwg-rfc8298bis-screamv2#4.1.1
-/// BYTES_IN_FLIGHT_HEAD_ROOM), and the pace in windows a round trip (PACKET_PACING_HEADROOM).
-const HEADROOM: f64 = 2.0;
+/// In round trips: how long growth is held back after congestion, and after what time without a reduction the window is not believed
+/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 POST_CONGESTION_DELAY_RTT, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+const ROUND_TRIPS: f64 = 100.0;
+/// The part of the target below which a delay is low (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+const LOW: f64 = 0.25;
+/// How fast the hold near the inflection point ends with the distance from it, what it leaves of growth by a part, and what of growth by
+/// a segment and of reductions (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2).
+const DISTANCE: f64 = 8.0;
+const HOLD_PART: f64 = 0.1;
+const HOLD_SEGMENT: f64 = 0.25;
+/// How far the window may exceed the data that was in flight (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 BYTES_IN_FLIGHT_HEAD_ROOM), and
+/// the pace in windows a round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2 PACKET_PACING_HEADROOM).
+const HEADROOM: f64 = 1.5;
 const PACE: f64 = 1.5;
 
 /// SCReAMv2.
@@ -139,7 +148,6 @@ pub struct State {
     /// Whether the feedback counts marks; without, an echo counts as classic ECN.
     counts: bool,
     alpha: f64,
-    marked_once: bool,
     alpha_since: Time,
     /// Segments acknowledged since then, and those of them that were marked.
     delivered: f64,
@@ -151,8 +159,11 @@ pub struct State {
     delay_since: Time,
     /// The window at the last congestion; 0 before the first.
     inflection: f64,
-    inflection_since: Time,
-    last_congestion: Option<Time>,
+    /// The window grew since then.
+    grown: bool,
+    last_reduction: Option<Time>,
+    /// When a loss or a mark last came.
+    last_signal: Option<Time>,
     srtt: Duration,
     /// A round trip is over when this byte is acknowledged.
     round_end: u64,
@@ -167,22 +178,23 @@ impl State {
         1.0 / self.window.cwnd.max(1.0)
     }
 
-    /// Takes what the acknowledgment tells of marks, delays and data in flight (draft-johansson-ccwg-rfc8298bis-screamv2#4.2).
+    /// A hundred round trips, each counted as 25 ms or more, in seconds.
+    fn long_time(&self) -> f64 {
+        ROUND_TRIPS * self.srtt.max(VIRTUAL_RTT).as_secs_f64()
+    }
+
+    /// Takes what the acknowledgment tells of marks, delays and data in flight (draft-ietf-ccwg-rfc8298bis-screamv2#4.1).
     fn observe(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
-        self.delivered += ack.acked;
-        self.marked += ack.marked;
-        self.marked_once |= ack.marked > 0.0;
-        self.pending_mark |= ack.marked > 0.0;
+        self.pending_mark |= ack.marked > 0.0 && self.counts;
+        if self.pending_mark {
+            self.last_signal = Some(ack.now);
+        }
+        self.estimate_marks(ack);
         if let Some(sample) = self.estimator.sample(ack) {
             self.delay = sample.queuing * 1e-3;
         }
-        if ack.now.since(self.alpha_since) >= ALPHA_EVERY.min(self.srtt) && self.delivered > 0.0 {
-            self.alpha += ALPHA_WEIGHT * ((self.marked / self.delivered).min(1.0) - self.alpha);
-            self.alpha_since = ack.now;
-            (self.delivered, self.marked) = (0.0, 0.0);
-        }
-        if ack.now.since(self.delay_since) >= self.srtt {
+        if ack.now.since(self.delay_since) >= VIRTUAL_RTT.min(self.srtt) {
             let weight = if self.delay < self.mean_delay { 1.0 } else { DELAY_WEIGHT };
             self.mean_delay += weight * (self.delay - self.mean_delay);
             self.delay_since = ack.now;
@@ -195,42 +207,62 @@ impl State {
         }
     }
 
-    /// Marks and a long queue reduce the window, no more often than once in 25 ms or a round trip
-    /// (draft-johansson-ccwg-rfc8298bis-screamv2#4.2.2).
-    fn reduce(&mut self, now: Time) {
-        if self.last_congestion.is_some_and(|last| now.since(last) < VIRTUAL_RTT.min(self.srtt)) {
+    /// The marked part rises fast, towards what was marked, and falls slowly, towards 0
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3).
+    fn estimate_marks(&mut self, ack: &Ack) {
+        self.delivered += ack.acked;
+        self.marked += ack.marked;
+        if ack.now.since(self.alpha_since) < ALPHA_EVERY.min(self.srtt) || self.delivered <= 0.0 {
             return;
         }
-        let marked = core::mem::take(&mut self.pending_mark) && self.counts;
+        let part = (self.marked / self.delivered).min(1.0);
+        if part >= self.alpha {
+            self.alpha += ALPHA_UP * (part - self.alpha);
+        } else {
+            self.alpha *= 1.0 - ALPHA_DOWN;
+        }
+        self.alpha_since = ack.now;
+        (self.delivered, self.marked) = (0.0, 0.0);
+    }
+
+    /// Marks, or else a long queue, reduce the window, no more often than once in 25 ms or a round trip, the shorter of both
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+    fn reduce(&mut self, now: Time, near: f64) {
+        if self.last_reduction.is_some_and(|last| now.since(last) < VIRTUAL_RTT.min(self.srtt)) {
+            return;
+        }
         let half = self.target.seconds() / 2.0;
-        let marks_stopped = !self.marked_once || self.alpha < 2.0 * self.ratio();
-        let late = self.delay > half && marks_stopped;
-        if !(marked || late) {
-            return;
-        }
-        let long_ago = self.last_congestion.is_none_or(|last| now.since(last) > LONG_AGO);
-        self.begin_congestion(now);
-        if marked {
-            let mut part = self.alpha / 2.0 * (1.0 - 2.0 * self.ratio()).max(0.8);
+        // A long round trip has many reductions, each of its part.
+        let each = 0.5 / (self.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).max(1.0);
+        if self.pending_mark {
+            let low = self.delay < LOW * self.target.seconds();
+            let part = each * self.alpha * if low { near.max(HOLD_SEGMENT) } else { 1.0 };
+            let long = self.long_time();
+            let long_ago = self.last_reduction.is_none_or(|last| now.since(last).as_secs_f64() > long);
+            self.begin_reduction(now);
             if long_ago {
-                self.window.cwnd = self.window.cwnd.min(self.most_before.max(LEAST));
-                part = part.max(UNKNOWN_ALPHA);
-                self.alpha = UNKNOWN_ALPHA;
+                self.window.cwnd = self.window.cwnd.min(self.most_before);
             }
             self.keep(1.0 - part);
-        }
-        if late {
-            let part = ((self.mean_delay - half) / half).clamp(0.0, 1.0);
-            self.keep(1.0 - part / 2.0);
+        } else if self.mean_delay > half {
+            self.begin_reduction(now);
+            self.keep(1.0 - each * ((self.mean_delay - half) / half).min(1.0));
         }
     }
 
-    /// Congestion came: remembers when, and at which window.
-    fn begin_congestion(&mut self, now: Time) {
-        if self.inflection <= 0.0 || now.since(self.inflection_since) > INFLECTION_EVERY {
-            (self.inflection, self.inflection_since) = (self.window.cwnd, now);
+    /// Remembers when the window falls, and from where if it grew since it last fell.
+    fn begin_reduction(&mut self, now: Time) {
+        if core::mem::take(&mut self.grown) {
+            self.inflection = self.window.cwnd;
         }
-        self.last_congestion = Some(now);
+        self.last_reduction = Some(now);
+        self.pending_mark = false;
+    }
+
+    /// A loss, or an echo of classic ECN.
+    fn begin_signal(&mut self, now: Time) {
+        self.begin_reduction(now);
+        self.last_signal = Some(now);
     }
 
     /// So much of the window is left.
@@ -239,31 +271,31 @@ impl State {
         self.window.ssthresh = self.window.cwnd;
     }
 
-    /// What is acknowledged and not marked opens the window (draft-johansson-ccwg-rfc8298bis-screamv2#4.2.2).
-    fn grow(&mut self, ack: &Ack) {
+    /// What is acknowledged and not marked opens the window (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2).
+    fn grow(&mut self, ack: &Ack, near: f64) {
         let unmarked = ack.acked - ack.marked;
         if unmarked <= 0.0 || ack.in_recovery || ack.after_timeout || !ack.cwnd_limited {
             return;
         }
         let short = (self.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).min(1.0);
-        let near = self.near_inflection();
-        let calm = self.last_congestion.map_or(1.0, |last| (ack.now.since(last).as_secs_f64() / POST_CONGESTION).min(1.0));
+        let since = |last| ack.now.since(last).as_secs_f64();
+        let calm = self.last_signal.map_or(1.0, |last| (since(last) / self.long_time()).min(1.0));
         let faster = 1.0 + self.params.growth * self.window.cwnd * calm * near;
-        let next = self.window.cwnd + unmarked * self.ratio() * short * short * near * faster;
+        let next = self.window.cwnd + unmarked * self.ratio() * short * near.max(HOLD_SEGMENT) * faster;
         if next <= 1.0 + HEADROOM * self.most_in_flight.max(self.most_before) {
             self.window.cwnd = next;
+            self.grown = true;
         }
     }
 
-    /// How much growth is left near the window at which congestion last came: 1 far from it, 0.1 at it, more with small windows
-    /// where marks come.
+    /// What is left of growth near the window at which congestion last came: 1 far from it, 0.1 at it
+    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
     fn near_inflection(&self) -> f64 {
         if self.inflection <= 0.0 {
             return 1.0;
         }
-        let least = if self.marked_once && self.counts { (0.02 / self.ratio()).clamp(0.1, 1.0) } else { 0.1 };
-        let distance = 4.0 * (self.window.cwnd - self.inflection) / self.inflection;
-        (distance * distance).clamp(least, 1.0)
+        let distance = DISTANCE * (self.window.cwnd - self.inflection) / self.inflection;
+        (distance * distance).clamp(HOLD_PART, 1.0)
     }
 }
 
@@ -274,21 +306,22 @@ impl CongestionController for State {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.observe(ack);
+        let near = self.near_inflection();
         if !ack.in_recovery {
-            self.reduce(ack.now);
+            self.reduce(ack.now, near);
         }
-        self.grow(ack);
+        self.grow(ack, near);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.signal {
             Signal::Mark if self.counts => (), // acknowledgments count them
             Signal::Mark => {
-                self.begin_congestion(event.now);
+                self.begin_signal(event.now);
                 self.keep(self.params.beta_ecn);
             }
             Signal::Loss => {
-                self.begin_congestion(event.now);
+                self.begin_signal(event.now);
                 self.target.on_loss();
                 self.window.cwnd = event.window;
                 self.keep(self.params.beta_loss);
@@ -297,7 +330,7 @@ impl CongestionController for State {
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
-        self.begin_congestion(now);
+        self.begin_signal(now);
         self.target.on_loss();
         self.window = Window::after_timeout(self.params.beta_loss * window);
     }
@@ -332,115 +365,4 @@ impl CongestionController for State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RTT: Duration = Duration::from_millis(50);
-
-    fn scream() -> Scream {
-        Params::default().build(Start { window: 20.0, ssthresh: f64::INFINITY }).unwrap()
-    }
-
-    /// A path on which every ACK acknowledges a segment: the part that is marked and the queuing delay can be changed.
-    struct Path {
-        cc: Scream,
-        sent: u64,
-        now: Time,
-        credit: f64,
-    }
-
-    impl Path {
-        fn new() -> Path {
-            Path { cc: scream(), sent: 0, now: Time::ZERO, credit: 0.0 }
-        }
-
-        /// So many round trips; gives the window after the last.
-        fn rounds(&mut self, count: u32, part: f64, delay_ms: i64) -> f64 {
-            for _ in 0..count {
-                let window = self.cc.cwnd();
-                for _ in 0..window as u64 {
-                    self.now += RTT.mul_f64(1.0 / libm::floor(window));
-                    self.sent += 1;
-                    self.credit += part;
-                    let marked = libm::floor(self.credit);
-                    self.credit -= marked;
-                    let one_way_delay = Some(delay_ms * 1_000_000);
-                    let (snd_una, snd_max) = (self.sent, self.sent + window as u64);
-                    let ack = Ack { now: self.now, marked, srtt: RTT, one_way_delay, in_flight: window, snd_una, snd_max, ..Ack::ONE };
-                    self.cc.on_ack(&ack);
-                }
-            }
-            self.cc.cwnd()
-        }
-    }
-
-    #[test]
-    fn before_congestion_a_round_trip_adds_a_segment_and_two_percent() {
-        let mut path = Path::new();
-        let grown = path.rounds(1, 0.0, 0) - 20.0;
-        assert!((grown - 1.4).abs() < 0.1, "{grown}");
-    }
-
-    #[test]
-    fn with_short_round_trips_it_grows_by_their_square() {
-        let grown = |ms: u64| {
-            let mut cc = scream();
-            let srtt = Duration::from_millis(ms);
-            cc.on_ack(&Ack { now: Time::ZERO + srtt, srtt, in_flight: 20.0, snd_max: 20, ..Ack::ONE });
-            cc.cwnd() - 20.0
-        };
-        assert!((grown(5) / grown(25) - 0.04).abs() < 1e-9);
-        assert_eq!(grown(25), grown(100));
-    }
-
-    #[test]
-    fn marks_hold_the_window_near_two_marks_a_round_trip() {
-        // Alpha w / 2 is taken in each 25 ms with a mark, about a segment is added in a round trip.
-        for part in [0.05, 0.1] {
-            let mut path = Path::new();
-            path.rounds(100, 0.0, 0);
-            let window = path.rounds(600, part, 0);
-            let marks = part * window;
-            assert!((0.3..3.0).contains(&marks), "{part}: {marks} marks a round trip, window {window}");
-        }
-    }
-
-    #[test]
-    fn a_queue_of_its_target_halves_the_window_and_one_below_half_of_it_does_not() {
-        let mut path = Path::new();
-        path.rounds(100, 0.0, 0);
-        let before = path.cc.cwnd();
-        assert!(path.rounds(5, 0.0, 29) > before);
-        let fallen = path.rounds(12, 0.0, 60);
-        assert!(fallen < 0.2 * before, "{fallen} of {before}");
-    }
-
-    #[test]
-    fn a_loss_leaves_seven_tenths_and_an_echo_without_counts_eight() {
-        let reduced = |signal, classic: bool| {
-            let mut cc = scream();
-            if classic {
-                cc.use_classic_ecn();
-            }
-            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal });
-            cc.cwnd()
-        };
-        assert_eq!([reduced(Signal::Loss, false), reduced(Signal::Mark, true), reduced(Signal::Mark, false)], [14.0, 16.0, 20.0]);
-    }
-
-    #[test]
-    fn near_the_window_of_the_last_congestion_it_grows_by_a_tenth() {
-        let mut path = Path::new();
-        path.cc.on_congestion(&CongestionEvent { now: path.now, window: 20.0, signal: Signal::Loss });
-        path.cc.set_cwnd(20.0);
-        let grown = path.rounds(1, 0.0, 0) - 20.0;
-        assert!((grown - 0.1).abs() < 0.02, "{grown}");
-    }
-
-    #[test]
-    fn a_window_that_is_not_used_does_not_grow_beyond_twice_the_data_in_flight() {
-        let mut cc = scream();
-        cc.on_ack(&Ack { now: Time::ZERO + RTT, srtt: RTT, in_flight: 9.0, snd_una: 1, snd_max: 9, ..Ack::ONE });
-        assert_eq!(cc.cwnd(), 20.0);
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! The target of the queuing delay, which rises next to flows that fill the queue (draft-johansson-ccwg-rfc8298bis-screamv2#4.4).
+//! The target of the queuing delay, which rises next to flows that fill the queue (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4).
 
 use alloc::vec::Vec;
 use sojourn_units::Duration;
