@@ -168,8 +168,8 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """A row for each measure and case: mean, confidence interval, difference from the first case.
 
-        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `unit`, `better`, `mean`,
-        `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
+        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `path`, `unit`, `better`,
+        `mean`, `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
         """
         require("pandas")
         import pandas as pd
@@ -181,7 +181,7 @@ class Comparison:
             for case in self.records:
                 one = estimate(self.values(case, measure), within=measure.range)
                 row: dict[str, Any] = {"case": case, **self._at(case), "measure": measure.label}
-                row |= {"unit": measure.unit, "better": measure.better}
+                row |= {"path": measure.path, "unit": measure.unit, "better": measure.better}
                 row |= {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
                 apart = differences[measure.label].get(case)
                 row |= {

@@ -76,7 +76,7 @@ def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = F
     """The paths that `--measure` names. Raises `UserError` for what it can't show of a run of a scenario."""
     if wanted and as_json:
         raise UserError("--measure: expected tables, got --json, which prints whole records")
-    found = resolved(wanted, measures_in(scenario), link) if wanted else []
+    found = resolved(wanted, measures_in(scenario), link, "--measure") if wanted else []
     check_measures(scenario, found, "--measure")
     return found
 
