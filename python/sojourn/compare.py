@@ -16,7 +16,7 @@ from sojourn.laws import Laws
 from sojourn.measures import Measure, flow_measures, inner_measures, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
-from sojourn.scenario import Scenario, Source, load
+from sojourn.scenario import Scenario, Source, load, tables_of
 from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store
 
@@ -227,9 +227,9 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
     Raises `UserError` where that leaves no link or several.
     """
-    if "links" not in scenario:
+    links = tables_of(scenario, "links")
+    if not links:
         scenario.canonical()  # which says what else it is
-    links = scenario.get_path("links") if "links" in scenario else []
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:

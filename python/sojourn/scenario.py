@@ -207,6 +207,17 @@ class Scenario(MutableMapping[str, Any]):
         return f"{label}{place}: {message[found.end() :]}"
 
 
+def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
+    """Copies of the tables of a list, such as `links`; none where a scenario has none.
+
+    Raises `ScenarioError` for what is no list of tables.
+    """
+    found = scenario.to_dict().get(part, [])
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        scenario.canonical()  # which says what else it is
+    return list(found)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of JSON. Raises `UserError` for a key that is there twice, as TOML does."""
     table = dict(pairs)
