@@ -11,6 +11,7 @@ import sojourn as sj
 from sojourn.cases import Case
 from sojourn.cli import main
 from sojourn.cli.output import out
+from sojourn.measure_names import resolved
 from sojourn.plots import distributions
 
 WAITS = [f"{name} wait {what}" for name in ("low-latency", "classic") for what in ("mean", "p95", "p99")]
@@ -140,6 +141,58 @@ def test_measures_have_the_names_of_tables_and_the_ends_of_paths_too(both, here,
         each.name for each in (here / "found").iterdir()
     }
     assert main(["plot", "found", "--measure", "links.bottleneck.wait_ms.p50"]) == 2
+
+
+def test_a_plot_of_a_saved_comparison_is_of_the_link_or_group_that_its_path_names(dumbbell, here, capsys):
+    compare = ["compare", str(dumbbell), "--queues", "red,pd", "--seeds", "2", "--out", "found"]
+    assert main([*compare, "--measure", "utilization", "--measure", "links.bottleneck:back.queue.mean"]) == 0
+    capsys.readouterr()
+    for there in ('links."bottleneck".utilization', "links.bottleneck:back.queue.mean"):
+        assert main(["plot", "found", "--measure", there]) == 0
+    assert "wrote found/: bottleneck-back-queue-mean.png" in capsys.readouterr().out
+    wrong = ["links.bottleneck:back.utilization", "links.nosuch.utilization", "links.*.utilization", "a..b"]
+    for other in [*wrong, "links.bottleneck.queue.mean", "groups.nosuch.utilization", "total.utilization"]:
+        assert main(["plot", "found", "--measure", other]) == 2
+        assert f'expected one of utilization, bottleneck:back queue mean, got "{other}"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "several"),
+    [
+        ("mean", ["links.bottleneck.queue.mean", "links.bottleneck.wait_ms.mean", "groups.ftp.rtt_ms.mean"]),
+        ("sd", ["links.bottleneck.queue.sd", "links.bottleneck.queue_bytes.sd", "groups.ftp.rtt_ms.sd"]),
+        ("p99", ["links.bottleneck.wait_ms.p99", "groups.ftp.rtt_ms.p99", "groups.ftp.completion_s.p99"]),
+        ("queue max", ["links.bottleneck.queue.max", "links.bottleneck.queue_bytes.max"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_name_of_several_measures_is_refused_and_they_are_listed(dumbbell, capsys, command, name, several):
+    assert main([command, str(dumbbell), "--measure", name, *(["--cc=reno"] if command == "compare" else [])]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("error: --measure: expected one of links.bottleneck.")
+    assert said.err.endswith(f', got "{name}"\n')
+    assert all(path in said.err for path in several)
+    assert said.out == ""
+
+
+def test_many_measures_of_one_name_are_listed_by_the_ends_of_their_paths():
+    known = sj.measures.measures_of([f"link{number}" for number in range(9)], ["ftp"])
+    with pytest.raises(sj.UserError) as refused:
+        resolved(["mean"], known, "link1", "--measure")
+    fields = "queue.mean, queue_bytes.mean, wait_ms.mean, rtt_ms.mean, completion_s.mean"
+    assert str(refused.value) == f'--measure: expected one of {fields}, got "mean"'
+    meant = {"queue mean": "queue.mean", "utilization": "utilization", "wait_ms.p95": "wait_ms.p95"}
+    assert resolved(meant, known, "link1", "") == [f"links.link1.{field}" for field in meant.values()]
+    assert resolved(["link2 wait max"], known, "link1", "") == ["links.link2.wait_ms.max"]
+
+
+def test_each_measure_that_is_named_has_its_row(dumbbell, capsys):
+    # Tables call the mean of a queue the same in packets and in bytes, and what a link and all flows have.
+    wanted = ["queue.mean", "queue_bytes.mean", "links.bottleneck.marked", "total.marked"]
+    names = [f"--measure={name}" for name in wanted]
+    assert main(["compare", str(dumbbell), "--queues", "red,pd", "--seeds", "1", *names]) == 0
+    labels = ["queue mean in packets", "queue mean in bytes", "bottleneck marked", "total marked"]
+    assert list(rows(capsys.readouterr().out)) == labels
 
 
 @pytest.mark.parametrize(("seeds", "head"), [("1", "value"), ("2", "mean ± 95 %")])

@@ -8,6 +8,7 @@ import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
+from sojourn.sweep import read_plan
 
 
 def test_a_file_a_text_and_a_dictionary_are_the_same(dumbbell):
@@ -152,3 +153,33 @@ def test_a_file_in_json_is_the_same_scenario_and_null_is_no_value(dumbbell, here
     Path("list.json").write_text("[]")
     with pytest.raises(sj.UserError, match=r"^list\.json: expected a table of fields"):
         sj.load("list.json")
+
+
+def test_a_sweep_reads_a_scenario_in_json_as_load_does(dumbbell, here):
+    tree = sj.load(dumbbell).to_dict()
+    Path("same.json").write_text(json.dumps(tree))
+    Path("grid.toml").write_text('scenario = "same.json"\n[axes]\n"flows.ftp.count" = [1, 2]\n')
+    for changes in ({}, {"duration": "3 s"}):
+        point = read_plan("grid.toml", changes).points[0].scenario
+        assert point.canonical() == sj.load(dumbbell).set_all({"flows.ftp.count": 1} | changes).canonical()
+    tree["links"][0]["rate"] = 5
+    Path("same.json").write_text(json.dumps(tree))
+    for read in (lambda: read_plan("grid.toml"), lambda: sj.make_plan("same.json", {"flows.ftp.count": [1, 2]})):
+        with pytest.raises(sj.ScenarioError, match=r"^same\.json: links\.bottleneck\.rate: expected a rate"):
+            read()  # no line of a text that nobody wrote
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f'{{"seed": {"9" * 5000}}}', "expected whole numbers of at most 9223372036854775807, got one of more digits"),
+        (f'{{"seed": {2**63}}}', "seed: expected a whole number, .* to 9223372036854775807, got 9223372036854775808"),
+        ('{"links": [{"rate": 1, "delay": 2, "rate": 3}]}', 'expected each key once, got "rate" twice'),
+    ],
+)
+def test_json_that_toml_could_not_say_is_refused_in_one_line(here, text, problem):
+    Path("x.json").write_text(text)
+    Path("grid.toml").write_text('scenario = "x.json"\n[axes]\nduration = ["1 s"]\n')
+    for read, file in ((sj.load, "x.json"), (read_plan, "grid.toml")):
+        with pytest.raises((sj.UserError, sj.ScenarioError), match=rf"^x\.json: {problem}$"):
+            read(file)

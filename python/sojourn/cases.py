@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn, paths
-from sojourn.errors import UserError
+from sojourn.errors import ScenarioError, UserError
 from sojourn.labels import field_label, setting_label, value_label
-from sojourn.scenario import Scenario, parse_value
+from sojourn.scenario import Scenario, parse_value, tables_of
 from sojourn.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
@@ -22,11 +22,15 @@ Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that a comparison varies: its name (`queue`, `cc`, or a path), and by label what is set to what."""
+    """One thing that a comparison varies: its name (`queue`, `cc`, or a path), and by label what is set to what.
+
+    `named` has the part of a value that its label names, where that is not all: the rest is the scenario's.
+    """
 
     name: str
     changes: dict[str, tuple[str, Any]]
     notes: list[str] = field(default_factory=list)
+    named: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,22 +59,58 @@ def told_apart(axes: Sequence[Axis]) -> list[Axis]:
     return found
 
 
-def _check_apart(axes: Sequence[Axis]) -> None:
-    """Raises `UserError` for a field that replaces what an axis before it sets: labels would say what is not there."""
-    for before, axis in itertools.combinations(axes, 2):
-        for (here, _), (there, _) in itertools.product(axis.changes.values(), before.changes.values()):
-            if paths.split(there)[: len(paths.split(here))] == paths.split(here):
-                what = {"queue": "the queues", "cc": "the controllers"}.get(before.name, before.name)
+def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> None:
+    """Sets what these labels of the axes stand for.
+
+    Raises `UserError` for an axis that replaces what one before it set: labels would say what is not there.
+    """
+    before: list[tuple[Axis, str]] = []
+    for axis, label in zip(axes, labels, strict=True):
+        scenario.set(*axis.changes[label])
+        for other, kept in before:
+            if not _is_there(scenario, other, kept):
+                what = {"queue": "the queues", "cc": "the controllers"}.get(other.name, other.name)
                 raise UserError(f"{axis.name}: expected a field that keeps what {what} set, got one that replaces it")
+        before.append((axis, label))
+
+
+def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
+    """Whether a scenario has what a label of an axis names; tables may have more."""
+    path, value = axis.changes[label]
+    try:
+        found = scenario.get_path(path)
+    except UserError:
+        return False
+    named = axis.named.get(label, value)
+    return all(_within(named, each) for each in (found if "*" in paths.split(path) else [found]))
+
+
+def _within(value: Any, found: Any) -> bool:
+    """Whether a value is what was found, or a table of it a part of the table there."""
+    if isinstance(value, Mapping):
+        return isinstance(found, Mapping) and all(key in found and _within(value[key], found[key]) for key in value)
+    if isinstance(value, list):
+        return isinstance(found, list) and len(found) == len(value) and all(map(_within, value, found))
+    return repr(found) == repr(value)  # true is not 1, and NaN is itself
+
+
+def _own_controllers(scenario: Scenario) -> list[bool] | None:
+    """Whether each group over TCP has a controller of its own; None for a scenario that can't be run, which says so."""
+    try:
+        groups = scenario.resolved()["groups"]
+    except ScenarioError:
+        return None
+    pairs = zip(tables_of(scenario, "flows"), groups, strict=True)
+    return [paths.below(flow, "tcp", "control") is not None for flow, group in pairs if group["tcp"]]
 
 
 def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
-    """Raises `UserError` for controllers that no flow gets, since another axis gives each group its own."""
+    """Raises `UserError` for controllers that no flow gets: each group over TCP has its own, or there is none."""
     if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
         return
     for case in cases:
-        groups = case.scenario.get_path("flows") if "flows" in case.scenario else []
-        if groups and all("control" in (group.get("tcp") or {}) for group in groups):
+        own = _own_controllers(case.scenario)
+        if own is not None and all(own):
             raise UserError(f'cc: expected flows that get these controllers, got none in the case "{case.label}"')
 
 
@@ -81,15 +121,13 @@ def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
 
     Raises `UserError` where one axis replaces what another sets.
     """
-    _check_apart(axes)
     found, apart = [], [axis for axis in axes if len(axis.changes) > 1] or axes
-    for choice in itertools.product(*(axis.changes.items() for axis in axes)):
+    for choice in itertools.product(*(axis.changes for axis in axes)):
         scenario = base.copy()
-        for _, (path, value) in choice:
-            scenario.set(path, value)
-        scenario.label = " with ".join([base.label, *(label for label, _ in choice)])
-        label = " with ".join(label for axis, (label, _) in zip(axes, choice, strict=True) if axis in apart)
-        at = {axis.name: _at(axis, label, value) for axis, (label, (_, value)) in zip(axes, choice, strict=True)}
+        _set(scenario, axes, choice)
+        scenario.label = " with ".join([base.label, *choice])
+        label = " with ".join(label for axis, label in zip(axes, choice, strict=True) if axis in apart)
+        at = {axis.name: _at(axis, label, axis.changes[label][1]) for axis, label in zip(axes, choice, strict=True)}
         found.append(Case(label, at, scenario))
     _check_controlled(axes, found)
     return found
@@ -114,14 +152,15 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
     Raises `UserError` for a link with classes: each of them has a queue of its own.
     """
     at = f"links.{paths.element(link)}"
-    named = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
-    before = dict(named.get_path(at).get("queue", {}))
+    own = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
+    before = _found(own, f"{at}.queue") or {}
     if "classes" in before:
         names = ",".join(dict.fromkeys(map(_discipline_of, queue_tables(queues).values())))
         way = f"to vary that of a class: --vary '{at}.queue.classes[0].aqm={names}'"
         raise UserError(f"{base.label}: {at}.queue: expected one queue, got a scheduler with classes; {way}")
     before = {"aqm": _discipline_of(before)} | before
     changes: dict[str, tuple[str, Any]] = {}
+    named: dict[str, Any] = {}
     defaults = []
     every = of_every("Queue", "aqm")
     for label, table in queue_tables(queues).items():
@@ -132,7 +171,7 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
             raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
         common = () if "linux" in (aqm, before["aqm"]) else every  # a kernel's queue has its own limit
         kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
-        changes[label] = (f"{at}.queue", {**kept, **table})
+        changes[label], named[label] = (f"{at}.queue", {**kept, **table}), table
         if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - every:
             defaults.append(aqm)
     notes = (
@@ -140,7 +179,7 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
         if defaults
         else []
     )
-    return Axis("queue", changes, notes)
+    return Axis("queue", changes, notes, named)
 
 
 def queue_tables(queues: Named) -> dict[str, dict[str, Any]]:
@@ -157,21 +196,24 @@ def controller_axis(
 
     Raises `UserError` for a group that does not exist, and where every group has its own.
     """
-    groups = base.get_path("flows") if "flows" in base else []
+    groups = tables_of(base, "flows")
     names = [str(paths.name_of(item)) for item in groups]
-    own = [name for name, item in zip(names, groups, strict=True) if "control" in (item.get("tcp") or {})]
+    own = [name for name, item in zip(names, groups, strict=True) if paths.below(item, "tcp", "control") is not None]
     if group is not None and group not in names:
         raise UserError.unknown("group", group, names)
-    if group is None and groups and len(own) == len(groups):
+    if group is None and all(_own_controllers(base) or [False]):
         what = f"the group that gets the controllers, one of {', '.join(own)}, since each has its own"
         raise UserError(f"group: expected {what}")
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
     before = _found(base, at) or _found(base, "tcp.control") or {}
+    tables = _tables(controllers, "cc", "cc")
+    named = {label: _external(table, own_laws) for label, table in tables.items()}
     changes = {
-        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **_external(table, own_laws)})
-        for label, table in _tables(controllers, "cc", "cc").items()
+        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **named[label]})
+        for label, table in tables.items()
     }
-    return Axis("cc", changes, [f"{', '.join(own)}: keeps its own controller"] if group is None and own else [])
+    notes = [f"{', '.join(own)}: keeps its own controller"] if group is None and own else []
+    return Axis("cc", changes, notes, named)
 
 
 def _external(control: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sojourn.laws import Laws
 from sojourn.measures import Measure, flow_measures, inner_measures, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
-from sojourn.scenario import Scenario, Source, load
+from sojourn.scenario import Scenario, Source, load, tables_of
 from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store
 
@@ -168,8 +168,8 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """A row for each measure and case: mean, confidence interval, difference from the first case.
 
-        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `unit`, `better`, `mean`,
-        `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
+        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `path`, `unit`, `better`,
+        `mean`, `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
         """
         require("pandas")
         import pandas as pd
@@ -181,7 +181,7 @@ class Comparison:
             for case in self.records:
                 one = estimate(self.values(case, measure), within=measure.range)
                 row: dict[str, Any] = {"case": case, **self._at(case), "measure": measure.label}
-                row |= {"unit": measure.unit, "better": measure.better}
+                row |= {"path": measure.path, "unit": measure.unit, "better": measure.better}
                 row |= {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
                 apart = differences[measure.label].get(case)
                 row |= {
@@ -227,9 +227,9 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
     Raises `UserError` where that leaves no link or several.
     """
-    if "links" not in scenario:
+    links = tables_of(scenario, "links")
+    if not links:
         scenario.canonical()  # which says what else it is
-    links = scenario.get_path("links") if "links" in scenario else []
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:

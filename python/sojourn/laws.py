@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from sojourn import paths
 from sojourn.errors import ScenarioError, UserError, note
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
@@ -141,9 +142,10 @@ def _shown(what: Callable[..., Any]) -> str:
 def external_controllers(scenario: Scenario) -> list[str]:
     """The names of the congestion controllers that flows of a scenario have from the caller."""
     tree = scenario.to_dict()
-    stacks = [tree.get("tcp") or {}, *((group.get("tcp") or {}) for group in tree.get("flows", []))]
-    controls = [stack.get("control") or {} for stack in stacks]
-    return [str(control.get("controller", "")) for control in controls if control.get("cc") == "external"]
+    groups = tree.get("flows")
+    stacks = [tree, *(groups if isinstance(groups, list) else [])]
+    controls = [paths.below(each, "tcp", "control") for each in stacks]
+    return [str(each.get("controller", "")) for each in controls if paths.below(each, "cc") == "external"]
 
 
 def external_laws(scenario: Scenario) -> list[str]:

@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sojourn import paths
-from sojourn.measures import ANY, chosen, place
+from sojourn.errors import FEW, UserError
+from sojourn.measures import ANY, OF_A_GROUP, OF_A_LINK, chosen, place
 
 
-def resolved(names: Iterable[str], known: Sequence[str], link: str) -> list[str]:
+def resolved(names: Iterable[str], known: Sequence[str], link: str, where: str) -> list[str]:
     """Paths of measures, from paths or from what tables call them: `wait p95`, `utilization`, `jain`.
 
-    What several links or groups have is that of `link`, else that of all flows. Other names stay as they are.
+    What several links or groups have is that of `link`, else that of all flows. Names that stand for nothing stay as
+    they are. Raises `UserError`, which begins with `where`, for a name that stands for several measures.
     """
-    return [name if name in known else _meant(name, known, link) for name in names]
+    return [name if name in known else _meant(name, known, link, where) for name in names]
 
 
-def labelled(names: Iterable[str], labels: Sequence[str]) -> list[str]:
-    """Names of measures as they stand among these `labels`: a path is replaced by its label, if that is there."""
-    return [next((label for label in _labels(name) if name not in labels and label in labels), name) for name in names]
+def labelled(names: Iterable[str], labels: Mapping[str, str]) -> list[str]:
+    """Names of measures as a table calls them; `labels` has the path of each label. Other names stay as they are."""
+    found = {_steps(path): label for label, path in labels.items()}
+    return [name if name in labels else found.get(_steps(name), name) for name in names]
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    """The steps of a path, however it is written; a text that is no path is its own step."""
+    try:
+        return tuple(paths.split(path))
+    except UserError:
+        return (path,)
 
 
 def _labels(path: str) -> tuple[str, str]:
-    """What a comparison calls a measure: that of another link or of a group has its name."""
+    """What tables call a measure: that of another link or of a group has its name."""
     label = chosen([path], place(path))[0].label
     return label, f"{place(path)} {label}"
 
 
-def _meant(name: str, known: Sequence[str], link: str) -> str:
-    """The path that a label, or the end of a path, stands for; the name itself where none or several do."""
+def _field(path: str) -> str:
+    """A measure's path without its link or group: `wait_ms.p95`."""
+    return ".".join(paths.split(path)[1 if path.startswith("total.") else 2 :])
+
+
+def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
+    """The path that a label, or else the end of a path, stands for; the name itself where none does."""
     plain = [path for path in known if ANY not in paths.split(path)]
-    found = [path for path in plain if path.endswith(f".{name}") or name in _labels(path)]
+    found = [path for path in plain if name in _labels(path)]
+    if not found:
+        found = [path for path in plain if path.endswith(f".{name}")]
+        if len(set(map(_field, found))) > 1:  # `mean` may be that of a queue or of an RTT, whichever link has it
+            raise _several(name, found, where)
     for home in (link, "total"):
-        if alone := [path for path in found if place(path) == home]:
-            return alone[0]
-    return found[0] if len(found) == 1 else name
+        if of_home := [path for path in found if place(path) == home]:
+            found = of_home
+            break
+    if len(found) > 1:  # tables have the mean of a queue in packets, not that in bytes of the same label
+        found = [path for path in found if _field(path) in (*OF_A_LINK, *OF_A_GROUP)] or found
+    if len(found) > 1:
+        raise _several(name, found, where)
+    return found[0] if found else name
+
+
+def _several(name: str, found: Sequence[str], where: str) -> UserError:
+    """The error for a name that stands for several paths: it lists them, or their ends where they are many."""
+    listed = found if len(found) <= FEW else list(dict.fromkeys(map(_field, found)))
+    return UserError.unknown(where, name, listed)

@@ -214,7 +214,7 @@ def measure(part: str, path: str, of: str = "") -> Measure:
     """
     found = parts()[part].fields[path]
     unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
-    at = f'{part}."{of}"' if of else part
+    at = f"{part}.{paths.element(of)}" if of else part
     return Measure(found.label, f"{at}.{path}", unit, scale, found.better)
 
 
@@ -308,12 +308,23 @@ def named(columns: Iterable[str]) -> dict[str, Measure]:
 def chosen(columns: Iterable[str], link: str = "") -> list[Measure]:
     """Measures by their paths in a record. A label says of which link or group it is, unless of `link` or all flows.
 
+    Where two would have the same label, it says so of these too, or has the unit: a table has a row for each label.
+
     ```python
     chosen(["links.bottleneck.wait_ms.p99", "groups.ftp.rtt_ms.p99"], "bottleneck")  # wait p99, ftp RTT p99
     ```
     """
     found = [(place(column), _at(column)) for column in dict.fromkeys(columns)]
-    return [each if of in (link, "total") else replace(each, label=f"{of} {each.label}") for of, each in found]
+    named = [(of, each if of in (link, "total") else replace(each, label=f"{of} {each.label}")) for of, each in found]
+    return [_apart(each, of, [at for at, other in named if other.label == each.label]) for of, each in named]
+
+
+def _apart(found: Measure, of: str, places: Sequence[str]) -> Measure:
+    """A measure of the place `of`, with a label that tells it from those of the same label at these places."""
+    if len(places) == 1:
+        return found
+    apart = len(set(places)) == len(places)
+    return replace(found, label=f"{of} {found.label}" if apart else f"{found.label} in {found.unit}")
 
 
 ANY = "NAME"  # stands for that of a class, tin or queue

@@ -41,6 +41,13 @@ def name_of(item: Any) -> str | None:
     return None
 
 
+def below(node: Any, *keys: str) -> Any:
+    """What lies under these keys, each in the table under the one before; None where there is no such key or table."""
+    for key in keys:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node
+
+
 def get(tree: Any, path: str, label: str = "record") -> Any:
     """The value at `path`; a list of values where the path has a `*`.
 

@@ -7,6 +7,7 @@ import difflib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn, files, paths, toml
-from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, shortened
+from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened
 from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
@@ -52,11 +53,16 @@ class Scenario(MutableMapping[str, Any]):
     def from_json(cls, text: str, label: str = "scenario") -> Scenario:
         """The scenario that a JSON text describes, where null is no value. Raises `UserError` for another text."""
         try:
-            tree = json.loads(text)
+            tree = json.loads(text, object_pairs_hook=_once)
         except RecursionError:
             raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
         except json.JSONDecodeError as error:
             raise UserError(f"{label}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+        except UserError as error:
+            raise UserError(f"{label}: {error}") from None
+        except ValueError:  # of a whole number with more digits than Python reads
+            most = toml.LARGEST - 1
+            raise UserError(f"{label}: expected whole numbers of at most {most}, got one of more digits") from None
         if not isinstance(tree, dict):
             raise UserError.expected(label, "a table of fields", tree)
         return cls(tree, label)
@@ -201,6 +207,26 @@ class Scenario(MutableMapping[str, Any]):
         return f"{label}{place}: {message[found.end() :]}"
 
 
+def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
+    """Copies of the tables of a list, such as `links`; none where a scenario has none.
+
+    Raises `ScenarioError` for what is no list of tables.
+    """
+    found = scenario.to_dict().get(part, [])
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        scenario.canonical()  # which says what else it is
+    return list(found)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of JSON. Raises `UserError` for a key that is there twice, as TOML does."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise UserError(f"expected each key once, got {quoted(twice)} twice")
+    return table
+
+
 def _names(items: Any) -> str:
     """The names of the entries of a list, as `repr` shows them: the first three."""
     names = [str(paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
@@ -255,7 +281,14 @@ def load(source: Source) -> Scenario:
     if not isinstance(source, (str, os.PathLike)):
         kinds = "a path, a TOML text, a dictionary or a Scenario"
         raise UserError(f"scenario: expected {kinds}, got {type(source).__name__}")
-    path = Path(source)
+    return read_scenario(Path(source))
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario of a file: one whose name ends in `.json` is read as JSON, every other as TOML.
+
+    Raises `UserError` for a file that can't be read and for a text that is neither.
+    """
     read = Scenario.from_json if path.suffix == ".json" else Scenario.from_toml
     return read(read_text(path, "scenario"), str(path))
 

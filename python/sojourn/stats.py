@@ -27,8 +27,8 @@ CONFIDENCE = 0.95
 ANY = Range()
 # The columns of a summary of a comparison or a sweep that are no axes.
 SUMMARY = {
-    "case", "measure", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference", "difference_low",
-    "difference_high",
+    "case", "measure", "path", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference",
+    "difference_low", "difference_high",
 }  # fmt: skip
 
 

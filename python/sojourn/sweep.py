@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _sojourn, toml
 from sojourn.cluster import Cluster, Executor
 from sojourn.display import counted, html_table, listed, number
-from sojourn.errors import RunError, UserError, note
+from sojourn.errors import RunError, ScenarioError, UserError, note
 from sojourn.extras import require
 from sojourn.grid import Points, Runs
 from sojourn.labels import value_label
@@ -20,7 +20,7 @@ from sojourn.measures import range_of
 from sojourn.record import Record
 from sojourn.rows import Rows
 from sojourn.running import Progress, Seeds, run_each, seeds_of
-from sojourn.scenario import Scenario, Source, load, read_text
+from sojourn.scenario import Scenario, Source, load, read_scenario, read_text
 from sojourn.stats import summarize
 from sojourn.store import Store
 from sojourn.traces import Traces
@@ -197,16 +197,19 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
     """
     file = Path(path)
     changed = changes or {}
+    named: list[Scenario] = []
 
     def read(name: str) -> tuple[str, str]:
-        base = file.parent / name
-        text = read_text(base, "scenario")
-        if changed:
-            text = Scenario.from_toml(text, str(base)).set_all(changed).to_toml()
-        return str(base), text
+        base = read_scenario(file.parent / name).set_all(changed)
+        named.append(base)
+        return base.file, base.to_toml()
 
     text = read_text(file, "sweep")
-    plan = _plan(_sojourn.Grid(text, str(file), read, written=True), text, str(file), file.stem)
+    try:
+        grid = _sojourn.Grid(text, str(file), read, written=True)
+    except ScenarioError as error:  # its place may be in a text that was made from JSON, or of what is changed
+        raise ScenarioError(named[-1].clean_error(str(error)) if named else str(error)) from None
+    plan = _plan(grid, text, str(file), file.stem)
     for path in changed:
         if path in plan.axes:
             raise UserError(f'{file}: expected a change of a field that is no axis, got "{path}"')
@@ -242,7 +245,8 @@ def make_plan(
     }
     seeds_of(seeds)
     text = toml.dumps({"scenario": base.label, "axes": lists, "variants": variants or {}}, name)
-    grid = _sojourn.Grid(text, name, lambda _: (base.label, base.to_toml()), written=False)
+    with base.clean_errors():
+        grid = _sojourn.Grid(text, name, lambda _: (base.file, base.to_toml()), written=False)
     return replace(_plan(grid, text, name, name), seeds=seeds)
 
 

@@ -102,7 +102,7 @@ class LawFiles:
             tables = parse_named(queues, "queues", "aqm")
         else:
             at = f"links.{paths.element(queued_link(scenario, link))}"
-            own = str(scenario.get_path(at).get("queue", {}).get("aqm", "droptail"))
+            own = str(paths.below(scenario.get_path(at), "queue", "aqm") or "droptail")
             tables = {} if own == "external" else {own: {"aqm": own}}
         named = {table["aqm"] for table in tables.values()}
         return {**tables, **{name: {"aqm": name} for name in self.of_queues if name not in named}}
@@ -111,7 +111,7 @@ class LawFiles:
         """The controllers that are compared: those of `--cc`, by default the scenario's, and those in Python."""
         if not self.of_flows:
             return cc
-        own = str(scenario.get("tcp", {}).get("control", {}).get("cc", "reno"))
+        own = str(paths.below(scenario, "tcp", "control", "cc") or "reno")
         tables = parse_named(cc, "cc", "cc") if cc else {} if own == "external" else {own: {"cc": own}}
         named = {table["cc"] for table in tables.values()}
         return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}

@@ -406,7 +406,7 @@ def plot(
     if not file.exists():
         raise UserError(f"{result}: expected a folder with record.json (run --out) or summary.csv (compare, sweep)")
     summary = _read_summary(file)
-    there = list(dict.fromkeys(summary["measure"]))
+    there = dict(zip(summary["measure"], summary["path"] if "path" in summary else summary["measure"], strict=True))
     measure = labelled(measure or [], there)
     for name in measure:
         if name not in there:
@@ -433,7 +433,7 @@ def _read_summary(file: Path) -> pd.DataFrame:
         summary = pd.read_csv(io.BytesIO(content))
     except ValueError as error:
         raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
-    texts = [column for column in ("unit", "better") if column in summary]
+    texts = [column for column in ("path", "unit", "better") if column in summary]
     summary[texts] = summary[texts].fillna("")  # an empty cell is an empty text
     missing = {"measure", "mean", "low", "high", "n"} - set(summary.columns)
     if missing:

@@ -11,7 +11,7 @@ from sojourn.cli.listing import names
 from sojourn.errors import ScenarioError, UserError
 from sojourn.fields import Field, scenario_fields
 from sojourn.measure_names import resolved
-from sojourn.scenario import Scenario, load
+from sojourn.scenario import Scenario, load, tables_of
 
 DISTRIBUTIONS = ("wait", "rtt", "completion")
 
@@ -62,8 +62,7 @@ def links(context: typer.Context, incomplete: str) -> list[str]:
 def measures_in(scenario: Scenario) -> list[str]:
     """The paths of all measures that a run of a scenario may have."""
     links = [str(link["name"]) for link in scenario.resolved()["links"]]
-    groups = scenario.get_path("flows") if "flows" in scenario else []
-    return measures.measures_of(links, [str(paths.name_of(flow)) for flow in groups])
+    return measures.measures_of(links, [str(paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
@@ -76,7 +75,7 @@ def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = F
     """The paths that `--measure` names. Raises `UserError` for what it can't show of a run of a scenario."""
     if wanted and as_json:
         raise UserError("--measure: expected tables, got --json, which prints whole records")
-    found = resolved(wanted, measures_in(scenario), link) if wanted else []
+    found = resolved(wanted, measures_in(scenario), link, "--measure") if wanted else []
     check_measures(scenario, found, "--measure")
     return found
 
