@@ -151,6 +151,17 @@ def test_the_packet_in_ns3s_device_is_counted_here() -> None:
     assert codel["target"] == "11008000 ns"  # 5 ms and the 1502 bytes in front at 2 Mbit/s
 
 
+def test_what_is_mended_of_bbr_in_ns3_may_be_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for asked, left in (([], ""), (["--unmended", "pace"], "pace"), (["--unmended", "acks"], "samples,acks")):
+        assert ns3.main(["bbr-5", "--print", "1", *asked]) == 0
+        assert f"unmended={left}" in capsys.readouterr().out.split()
+    for wrong in (["cubic-1"], ["bbr-5", "--store"], ["bbr-5", "--ns3", "stored"]):
+        with pytest.raises(SystemExit):
+            ns3.main([*wrong, "--unmended", "acks"])
+        assert "--unmended: expected" in capsys.readouterr().err
+    assert all(f'Mends("{what}")' in (ns3.HERE / "transports.cc").read_text() for what in ns3.MENDED)
+
+
 def test_marks_are_compared_where_packets_are_marked() -> None:
     judged = {name: {metric.name for metric in ns3.judged(ns3.cases()[name])} for name in ("dctcp-2", "bbr-2")}
     assert judged["dctcp-2"] - judged["bbr-2"] == {"mark_rate"}
