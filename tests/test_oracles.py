@@ -17,12 +17,13 @@ from conformance.oracles.ns2 import validate as ns2  # noqa: E402
 from conformance.oracles.ns3 import validate as ns3  # noqa: E402
 
 QUEUE = compare.Metric("queue_mean", 0.05)
+WHY = compare.Explanation(4.5, "why", "evidence")
 needs_ns3 = pytest.mark.skipif(ns3.unavailable() is not None, reason=str(ns3.unavailable()))
 
 
-def judged(theirs: float, ours: float, most: float | None) -> str:
-    """The verdict on two seeds without noise, with an explanation up to `most` or without one."""
-    explained = {} if most is None else {("case", "queue_mean"): compare.Explanation(most, "why", "evidence")}
+def judged(theirs: float, ours: float, most: float | None, why: str | None = "why") -> str:
+    """The verdict on two seeds without noise, with an entry up to `most` or without one."""
+    explained = {} if most is None else {("case", "queue_mean"): compare.Explanation(most, why, "evidence")}
     runs = [[{"queue_mean": value}] * 2 for value in (theirs, ours)]
     return compare.rows("case", *runs, explained, [QUEUE])[0].verdict
 
@@ -53,12 +54,19 @@ def test_a_miss_is_explained_up_to_the_difference_that_was_explained(
     assert judged(40, ours, most) == verdict
 
 
+def test_a_miss_that_is_known_without_a_reason_is_counted_apart() -> None:
+    assert [judged(40, ours, 4.5, why=None) for ours in (44, 46, 41)] == ["unexplained", "MISS", "stale"]
+    known = {("a", "queue_mean"): compare.Explanation(4.5, None, "seen"), ("b", "queue_mean"): WHY}
+    rows = [compare.rows(case, [{"queue_mean": 40}], [{"queue_mean": 44}], known, [QUEUE])[0] for case in "ab"]
+    assert compare.summary(rows) == "1 unexplained, 1 explained"
+    assert not compare.failed(rows)
+
+
 def test_an_explanation_of_what_no_longer_misses_is_stale_and_fails() -> None:
     assert judged(40, 41, 4.5) == "stale"
     row = compare.rows("case", [{"queue_mean": 40}], [{"queue_mean": 41}], {}, [QUEUE])[0]
     assert not compare.failed([row])
-    stale = compare.Explanation(4.5, "why", "evidence")
-    row = compare.rows("case", [{"queue_mean": 40}], [{"queue_mean": 41}], {("case", "queue_mean"): stale}, [QUEUE])[0]
+    row = compare.rows("case", [{"queue_mean": 40}], [{"queue_mean": 41}], {("case", "queue_mean"): WHY}, [QUEUE])[0]
     assert compare.failed([row])
 
 
@@ -78,18 +86,32 @@ ENTRY = {"case": "one", "metric": "jain", "most": 0.1, "why": "because", "eviden
     ],
 )
 def test_an_explanation_says_what_it_excuses_and_how_much_of_it(key: str, value: Any, tmp_path: Path) -> None:
-    lines = [f"{name} = {json.dumps(word)}" for name, word in {**ENTRY, key: value}.items() if word is not None]
     path = tmp_path / "explained.toml"
-    path.write_text("[[explained]]\n" + "\n".join(lines))
+    path.write_text(entry("explained", **{key: value}))
     with pytest.raises(ValueError, match=key):
         compare.explanations(path, ["one"])
 
 
+def entry(kind: str, **changed: Any) -> str:
+    """An entry of this kind, with other values, or None for what it leaves out."""
+    words = {name: word for name, word in {**ENTRY, **changed}.items() if word is not None}
+    return f"[[{kind}]]\n" + "\n".join(f"{name} = {json.dumps(word)}" for name, word in words.items()) + "\n"
+
+
+def test_a_reason_that_is_not_known_is_not_given(tmp_path: Path) -> None:
+    path = tmp_path / "explained.toml"
+    path.write_text(entry("explained") + entry("unexplained", metric="drop_rate", why=None))
+    found = compare.explanations(path, ["one"])
+    assert [found["one", metric].why for metric in ("jain", "drop_rate")] == ["because", None]
+    for changed, wrong in (({}, "why"), ({"why": None, "evidence": None}, "evidence")):
+        path.write_text(entry("unexplained", **changed))
+        with pytest.raises(ValueError, match=f"unexplained.one.jain: {wrong}: expected"):
+            compare.explanations(path, ["one"])
+
+
 def test_an_explanation_is_given_once(tmp_path: Path) -> None:
     path = tmp_path / "explained.toml"
-    path.write_text(
-        2 * ("[[explained]]\n" + "\n".join(f"{name} = {json.dumps(word)}" for name, word in ENTRY.items()) + "\n")
-    )
+    path.write_text(entry("explained") + entry("unexplained", why=None))
     with pytest.raises(ValueError, match="expected one entry"):
         compare.explanations(path, ["one"])
 
@@ -127,6 +149,17 @@ def test_the_packet_in_ns3s_device_is_counted_here() -> None:
     assert (step["aqm"], step["limit"], step["packets"]) == ("step", "251 packets", 21)
     codel = ns3.scenario(ns3.cases()["codel-2"], 1)["links"][0]["queue"]
     assert codel["target"] == "11008000 ns"  # 5 ms and the 1502 bytes in front at 2 Mbit/s
+
+
+def test_what_is_mended_of_bbr_in_ns3_may_be_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for asked, left in (([], ""), (["--unmended", "pace"], "pace"), (["--unmended", "acks"], "samples,acks")):
+        assert ns3.main(["bbr-5", "--print", "1", *asked]) == 0
+        assert f"unmended={left}" in capsys.readouterr().out.split()
+    for wrong in (["cubic-1"], ["bbr-5", "--store"], ["bbr-5", "--ns3", "stored"]):
+        with pytest.raises(SystemExit):
+            ns3.main([*wrong, "--unmended", "acks"])
+        assert "--unmended: expected" in capsys.readouterr().err
+    assert all(f'Mends("{what}")' in (ns3.HERE / "transports.cc").read_text() for what in ns3.MENDED)
 
 
 def test_marks_are_compared_where_packets_are_marked() -> None:

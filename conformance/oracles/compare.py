@@ -69,37 +69,52 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a metric of a case is out of bounds: it may differ by at most `most`, in the metric's unit."""
+    """A metric of a case that is known to be out of bounds: it may differ by at most `most`, in the metric's unit.
+
+    `why` is None where the reason is not known; the `evidence` says what was seen.
+    """
 
     most: float
-    why: str
+    why: str | None
     evidence: str
 
 
 def explanations(
     path: Path, cases: Sequence[str], judged: Sequence[Metric] = METRICS
 ) -> dict[tuple[str, str], Explanation]:
-    """The entries of a file of explained differences, by (case, metric).
+    """The entries of a file of known differences, by (case, metric): `explained`, or `unexplained`, which have no why.
 
     Raises `ValueError` for an entry without case, metric, `most` (above zero), why or evidence, for an unknown case or
     metric, and for a second entry on the same.
     """
     found: dict[tuple[str, str], Explanation] = {}
-    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("explained", []):
-        where = f"{path.name}: explained.{entry.get('case')}.{entry.get('metric')}"
-        for key, known in (("case", cases), ("metric", [metric.name for metric in judged])):
-            if entry.get(key) not in known:
-                raise ValueError(f"{where}: {key}: expected one of {', '.join(known)}, got {entry.get(key)!r}")
-        for key in ("why", "evidence"):
-            if not entry.get(key):
-                raise ValueError(f"{where}: {key}: expected a text, got {entry.get(key)!r}")
-        most = entry.get("most")
-        if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0.0 < most < math.inf:
-            raise ValueError(f"{where}: most: expected the largest difference, above zero, got {most!r}")
-        if (entry["case"], entry["metric"]) in found:
-            raise ValueError(f"{where}: expected one entry for a case and metric, got two")
-        found[entry["case"], entry["metric"]] = Explanation(float(most), entry["why"], entry["evidence"])
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    known = {"case": cases, "metric": [metric.name for metric in judged]}
+    for kind, texts in (("explained", ("why", "evidence")), ("unexplained", ("evidence",))):
+        for entry in tables.get(kind, []):
+            where = f"{path.name}: {kind}.{entry.get('case')}.{entry.get('metric')}"
+            _check_entry(where, entry, known, texts)
+            if (entry["case"], entry["metric"]) in found:
+                raise ValueError(f"{where}: expected one entry for a case and metric, got two")
+            found[entry["case"], entry["metric"]] = Explanation(
+                float(entry["most"]), entry.get("why"), entry["evidence"]
+            )
     return found
+
+
+def _check_entry(where: str, entry: Table, known: dict[str, Sequence[str]], texts: Sequence[str]) -> None:
+    """Raises `ValueError` unless an entry has these texts, and case and metric are known."""
+    for key, names in known.items():
+        if entry.get(key) not in names:
+            raise ValueError(f"{where}: {key}: expected one of {', '.join(names)}, got {entry.get(key)!r}")
+    for key in texts:
+        if not entry.get(key):
+            raise ValueError(f"{where}: {key}: expected a text, got {entry.get(key)!r}")
+    if "why" in entry and "why" not in texts:
+        raise ValueError(f"{where}: why: expected none where it is not known, got {entry['why']!r}")
+    most = entry.get("most")
+    if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0.0 < most < math.inf:
+        raise ValueError(f"{where}: most: expected the largest difference, above zero, got {most!r}")
 
 
 SEEDS = 5
@@ -184,8 +199,9 @@ def rows(
 ) -> list[Row]:
     """A row for each metric. Without `ours` there is no verdict.
 
-    A miss is "explained" where `explained` has an entry for it and it is no larger than the entry's `most`. An entry
-    for a metric that is inside its bound is "stale" and must be removed.
+    A miss is "explained" where `explained` has an entry for it and it is no larger than the entry's `most`, or
+    "unexplained" if the entry has no reason. An entry for a metric that is inside its bound is "stale" and must be
+    removed.
     """
     result = []
     for metric in judged:
@@ -197,7 +213,7 @@ def rows(
         difference, bound, said = verdict(metric, theirs, mine)
         entry = explained.get((case, metric.name))
         if entry is not None and said == "MISS" and abs(mine.mean - theirs.mean) <= entry.most:
-            said = "explained"
+            said = "explained" if entry.why is not None else "unexplained"
         elif entry is not None and said == "inside":
             said = "stale"
         result.append(Row(case, metric.name, theirs, mine, difference, bound, said))
@@ -205,7 +221,7 @@ def rows(
 
 
 def failed(all_rows: list[Row]) -> bool:
-    """Whether there is a miss without an explanation, or an explanation without a miss."""
+    """Whether there is a miss without an entry, or an entry without a miss."""
     return any(row.verdict in ("MISS", "stale") for row in all_rows)
 
 

@@ -1,9 +1,19 @@
 // The dumbbell with senders that pace or count marks: BBR and DCTCP. Called as dumbbell.cc. A queue `red` marks what can be
-// marked, also above `max`, so that with one threshold and a `weight` of 1 it is DCTCP's step. Prints how many packets were
-// marked from `warmup` on after what dumbbell.cc prints.
+// marked, also above `max`, so that with one threshold and a `weight` of 1 it is DCTCP's step. `unmended` names what is left as
+// it is in ns-3 (of samples, acks, pace, aggregation). Prints how many packets were marked from `warmup` on after what dumbbell.cc
+// prints.
 #define main dumbbell
 #include "dumbbell.cc"
 #undef main
+
+#include <set>
+
+static std::set<std::string> g_unmended;
+
+static bool Mends(const std::string& what)
+{
+    return g_unmended.count(what) == 0;
+}
 
 // The private members of ns-3's classes that are needed. Of DCTCP, the ACKs that have not made the window larger yet. Of BBR, what
 // was delivered, the quantum, the bandwidth, and what ACKs have brought beyond it since when.
@@ -70,16 +80,20 @@ class Bbr : public TcpBbr
 
     void CongControl(Ptr<TcpSocketState> state, const TcpRateOps::TcpRateConnection& rates, const TcpRateOps::TcpRateSample& sample) override
     {
-        double expected = Bandwidth(*this) * (Simulator::Now() - ExcessSince(*this)) / 8;
-        Excess(*this) = std::max(0., Excess(*this) - expected);
-        ExcessSince(*this) = Simulator::Now();
+        if (Mends("aggregation"))
+        {
+            double expected = Bandwidth(*this) * (Simulator::Now() - ExcessSince(*this)) / 8;
+            Excess(*this) = std::max(0., Excess(*this) - expected);
+            ExcessSince(*this) = Simulator::Now();
+        }
         Delivered(*this) = rates.m_delivered;
         UpdateModelAndState(state, sample);
         if (m_rate > DataRate(0)) state->m_pacingRate = m_rate;
         SetPacingRate(state, GetPacingGain());
         m_rate = state->m_pacingRate;
-        state->m_pacingRate = m_rate * 0.99;
-        Quantum(*this) = (state->m_pacingRate < DataRate("1.2Mb/s") ? 1 : 2) * state->m_segmentSize;
+        if (Mends("pace")) state->m_pacingRate = m_rate * 0.99;
+        bool small = state->m_pacingRate < DataRate("1.2Mb/s") || !Mends("pace");
+        Quantum(*this) = (small ? 1 : 2) * state->m_segmentSize;
         SetCwnd(state, sample);
     }
 
@@ -122,7 +136,8 @@ class Sampled : public TcpSocketBase
 static void BeginSample(const TcpRateOps::TcpRateSample& traced)
 {
     TcpRateOps::TcpRateSample& sample = const_cast<TcpRateOps::TcpRateSample&>(traced);
-    sample.m_ackElapsed = Simulator::Now() - sample.m_priorTime;
+    if (Mends("acks")) sample.m_ackElapsed = Simulator::Now() - sample.m_priorTime;
+    if (!Mends("samples")) return;
     Simulator::ScheduleNow([&sample]() {
         sample.m_priorTime = Seconds(0);
         sample.m_priorDelivered = 0;
@@ -140,12 +155,13 @@ static void MendSamplesOf(Ptr<Node> host)
 int main(int argc, char** argv)
 {
     Arguments arg(argc, argv);
+    for (const std::string& what : arg.List("unmended")) g_unmended.insert(what);
     bool marks = arg.Text("queue") == "red";
     Config::SetDefault("ns3::TcpSocketBase::UseEcn", EnumValue(marks ? TcpSocketState::On : TcpSocketState::Off));
     Config::SetDefault("ns3::RedQueueDisc::UseEcn", BooleanValue(marks));
     Config::SetDefault("ns3::RedQueueDisc::UseHardDrop", BooleanValue(false));
     Config::SetDefault("ns3::RedQueueDisc::Gentle", BooleanValue(false));
-    Config::SetDefault("ns3::TcpBbr::AckEpochAckedResetThresh", UintegerValue(1u << 30));
+    if (Mends("aggregation")) Config::SetDefault("ns3::TcpBbr::AckEpochAckedResetThresh", UintegerValue(1u << 30));
     std::vector<std::string> starts = arg.List("starts");
     for (uint32_t i = 0; i < starts.size(); i++)
     {

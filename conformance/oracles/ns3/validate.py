@@ -5,6 +5,7 @@
     python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's numbers from stored/
     python -m conformance.oracles.ns3.validate --store            # after a change to the cases or a program
     python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of its program for seed 1
+    python -m conformance.oracles.ns3.validate bbr-5 --unmended pace # with this as it is in ns-3 (README.md)
 
 Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
 not be run. Bounds and verdicts are in `conformance/oracles/compare.py`.
@@ -47,6 +48,9 @@ CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     # Its window grows by whole segments, as Linux's.
     "dctcp": ({"control": {"cc": "dctcp"}, "ecn": "dctcp", "linux_growth": True}, "Dctcp"),
 }
+# What is mended of ns-3's BBR (transports.cc), and what is left as it is without it: the mend of `samples` sets to zero
+# the time from which unmended `acks` count.
+MENDED = {"samples": ["samples"], "acks": ["samples", "acks"], "pace": ["pace"], "aggregation": ["aggregation"]}
 LOST = (compare.Metric("lost", 0.05, relative=True),)
 # Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
 # sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
@@ -70,7 +74,7 @@ def cases() -> dict[str, Table]:
 
 
 def explanations() -> dict[tuple[str, str], compare.Explanation]:
-    """The explained misses, by case and metric."""
+    """The known misses, by case and metric."""
     return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES, *PATHS, *LOSSES))
 
 
@@ -196,6 +200,8 @@ def arguments(case: Table, seed: int) -> list[str]:
     }
     if "paths" in case:
         named["window"] = case.get("window", WINDOW) * PAYLOAD
+    if sources(case)[0] == "transports.cc":
+        named["unmended"] = ",".join(case.get("unmended", []))
     return [f"{key}={value}" for key, value in named.items()]
 
 
@@ -335,15 +341,26 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--ns3", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
     parser.add_argument("--store", action="store_true", help="write ns-3's numbers to stored/, without Sojourn")
     parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of the program and stop")
-    return compare.read_options(parser, argv, list(cases()))
+    parser.add_argument("--unmended", choices=MENDED, help="leave this as it is in ns-3")
+    options = compare.read_options(parser, argv, list(cases()))
+    if options.unmended and (options.store or options.ns3 == "stored"):
+        parser.error("--unmended: expected no --store and no --ns3 stored")
+    if options.unmended and any("bbr" not in cases()[name]["flows"] for name in options.cases or cases()):
+        parser.error("--unmended: expected cases that have BBR")
+    return options
+
+
+def chosen(options: argparse.Namespace) -> dict[str, Table]:
+    """The cases that the options name, and what they ask for."""
+    left = {"unmended": MENDED[options.unmended]} if options.unmended else {}
+    return {name: cases()[name] | left for name in options.cases or cases()}
 
 
 def compare_all(options: argparse.Namespace, folder: Path | None) -> list[compare.Row]:
     """The rows of every chosen case."""
     explained, rows = explanations(), []
-    for name in options.cases or cases():
+    for name, case in chosen(options).items():
         print(f"{name} ...", file=sys.stderr, flush=True)
-        case = cases()[name]
         runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(STORED / f"{name}.json"), folder)
         if options.store:
             store(name, case, runs)
@@ -359,11 +376,11 @@ def main(argv: list[str] | None = None) -> int:
         print("\n".join(cases()))
         return 0
     if options.print is not None:
-        for name in options.cases or cases():
-            print(" ".join(arguments(cases()[name], options.print)))
+        for case in chosen(options).values():
+            print(" ".join(arguments(case, options.print)))
         return 0
     missing = unavailable()
-    if missing is not None and (options.store or options.ns3 == "run"):
+    if missing is not None and (options.store or options.unmended or options.ns3 == "run"):
         print(missing, file=sys.stderr)
         return 2
     live = options.ns3 == "run" or options.store or (options.ns3 == "auto" and missing is None)

@@ -344,49 +344,40 @@ impl Receiver {
     fn complete_ack(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        let (mut duplicate, mut has_bytes) = (None, false);
+        let has_gap = self.has_gap();
+        let (mut duplicate, mut bytes) = (None, None);
         if let Some(rules) = &mut self.rules {
-            (duplicate, has_bytes) = (rules.on_ack_sent(params), rules.bytes.is_some());
+            (duplicate, bytes) = (rules.on_ack_sent(params), rules.bytes.as_deref_mut());
         }
-        let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
+        let plain = (!has_gap && duplicate.is_none()) || params.recovery != Recovery::Sack;
         // The most recently reported first, after that of a duplicate (rfc2883#4).
         let sack = if plain { None } else { Some(self.reassembly.get_or_insert_default().sack_blocks(duplicate)) };
-        let (size, extra) = match sack {
-            sack if has_bytes => {
-                let sack = sack.copied();
-                self.ack_options(now, ack.has(flag::SYN), sack, params, pool)
+        let sack = sack.filter(|sack| sack.count > 0);
+        let (size, extra) = match (bytes, sack) {
+            (Some(bytes), sack) => {
+                let told = bytes.on_ack(now, ack.has(flag::SYN), sack.map_or(0, |sack| sack.count.into()));
+                beside_byte_counts(told, sack.copied(), params, pool)
             }
-            Some(sack) if sack.count > 0 => {
+            (None, Some(sack)) => {
                 let size = params.header + params.sack_option + 8 * u32::from(sack.count);
                 (size, pool.store(AckOptions { sack: Some(*sack), byte_counts: None }))
             }
-            _ => (params.header, 0),
+            (None, None) => (params.header, 0),
         };
         (ack.seq, ack.stamp, ack.peer) = (self.rcv_nxt, self.ts_recent, clock(now, params));
         (ack.size, ack.extra) = (size as u16, extra);
         ack.flags |= self.marks.report();
         ack.window = self.advertise(now, params);
     }
+}
 
-    /// The size of an ACK with `AccECN`'s option or where it may have one, and the handle of its options.
-    #[inline(never)]
-    fn ack_options(
-        &mut self,
-        now: Time,
-        syn: bool,
-        sack: Option<SackBlocks>,
-        params: &TcpOptions,
-        pool: &mut AckOptionsPool,
-    ) -> (u32, u32) {
-        let mut sack = sack.filter(|sack| sack.count > 0);
-        let blocks = sack.map_or(0, |sack| sack.count.into());
-        let Some(bytes) = self.bytes() else { return (params.header, 0) };
-        let told = bytes.on_ack(now, syn, blocks);
-        sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
-        let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
-        let is_none = sack.is_none() && told.option.is_none();
-        (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
-    }
+/// The size of an ACK that may have `AccECN`'s option, with those of these SACK blocks that there is room for, and the handle of its options.
+#[inline(never)]
+fn beside_byte_counts(told: Told, mut sack: Option<SackBlocks>, params: &TcpOptions, pool: &mut AckOptionsPool) -> (u32, u32) {
+    sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
+    let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
+    let is_none = sack.is_none() && told.option.is_none();
+    (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
 }
 
 mod prediction;

@@ -180,4 +180,44 @@ mod tests {
         let sample = sampler.sample(ack.now, standing(true));
         assert_eq!((sample.newly_lost, sample.in_flight, sample.rtt), (0.0, 0.0, None));
     }
+
+    /// Five segments leave: the first three at 0 ms, the others at 10 and at 20 ms with the ACKs of the first and the second. So the third,
+    /// fourth and fifth leave with none, one and two delivered.
+    fn sent_between_acks() -> (SentSegments, Sampler) {
+        let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
+        (0..3).for_each(|n| segments.on_sent(n * 1000, (n + 1) * 1000, at(0), &mut sampler));
+        for n in 1..=2 {
+            let ack = Delivery { now: at(10 * n), ack: n * 1000, sack: None, duplicate: false };
+            segments.on_ack(&ack, MSS, &mut sampler);
+            segments.on_sent((n + 2) * 1000, (n + 3) * 1000, ack.now, &mut sampler);
+        }
+        (segments, sampler)
+    }
+
+    #[test]
+    fn after_the_ack_of_a_segment_sent_again_it_is_known_what_was_delivered_when_the_next_left() {
+        let (mut segments, mut sampler) = sent_between_acks();
+        segments.on_sent(2000, 3000, at(30), &mut sampler);
+        let ack = Delivery { now: at(40), ack: 3000, sack: None, duplicate: false };
+        segments.on_ack(&ack, MSS, &mut sampler);
+        assert_eq!(sampler.sample(ack.now, standing(true)).prior_delivered, Some(2.0));
+        let ack = Delivery { now: at(50), ack: 4000, ..ack };
+        segments.on_ack(&ack, MSS, &mut sampler);
+        let sample = sampler.sample(ack.now, standing(true));
+        // It left at 10 ms with one delivered. Four are now: three in the 40 ms since the ACK before it left.
+        assert_eq!((sample.prior_delivered, sample.delivered, sample.delivery_rate), (Some(1.0), 3.0, 75.0));
+    }
+
+    #[test]
+    fn the_ack_of_a_segment_that_comes_late_is_sampled_by_it_and_not_by_one_that_had_arrived() {
+        let (mut segments, mut sampler) = sent_between_acks();
+        let mut blocks = SackBlocks::default();
+        (blocks.blocks[0], blocks.count) = ((4000, 5000), 1);
+        segments.on_ack(&Delivery { now: at(40), ack: 3000, sack: Some(&blocks), duplicate: false }, MSS, &mut sampler);
+        let ack = Delivery { now: at(50), ack: 5000, sack: None, duplicate: false };
+        segments.on_ack(&ack, MSS, &mut sampler);
+        let sample = sampler.sample(ack.now, standing(true));
+        // The fourth left at 10 ms with one delivered. Five are now: four in the 40 ms since the ACK before it left.
+        assert_eq!((sample.prior_delivered, sample.delivered, sample.delivery_rate), (Some(1.0), 4.0, 100.0));
+    }
 }

@@ -115,9 +115,11 @@ struct Brought {
 }
 
 impl Brought {
-    /// A segment arrived of which an ACK says so for the first time. Gives the span of sending times with it.
-    fn span(of: Option<(Time, Time)>, segment: &Segment) -> Option<(Time, Time)> {
-        Some((of.map_or(segment.sent, |(first, _)| first), segment.sent))
+    /// Segments that were sent from `first` to `last` arrived, of which an ACK says so for the first time. Gives the span of sending times
+    /// with them.
+    #[inline]
+    fn span(of: Option<(Time, Time)>, first: Time, last: Time) -> Option<(Time, Time)> {
+        Some((of.map_or(first, |(first, _)| first), last))
     }
 }
 
@@ -148,7 +150,7 @@ impl Taker<'_> {
                 brought.reordered = Some(brought.reordered.map_or(start, |lowest| lowest.min(start)));
             }
             brought.original |= run.first.end() <= self.high_seq;
-            brought.sacked_sent = Some((brought.sacked_sent.map_or(sent, |(first, _)| first), run.last.sent));
+            brought.sacked_sent = Brought::span(brought.sacked_sent, sent, run.last.sent);
         }
     }
 }
@@ -280,7 +282,7 @@ impl RackTlp {
         brought.acked = true;
         brought.covered += run.count;
         brought.delivered += run.count;
-        brought.acked_sent = Some((brought.acked_sent.map_or(run.first.sent, |(first, _)| first), run.last.sent));
+        brought.acked_sent = Brought::span(brought.acked_sent, run.first.sent, run.last.sent);
         brought.original |= run.first.end() <= self.high_seq;
         if run.first.start < brought.prior_highest {
             brought.reordered = brought.reordered.or(Some(run.first.start));
@@ -297,7 +299,7 @@ impl RackTlp {
         if resent {
             brought.retransmitted = true;
         } else if !segment.has(tag::SACKED) {
-            brought.acked_sent = Brought::span(brought.acked_sent, segment);
+            brought.acked_sent = Brought::span(brought.acked_sent, segment.sent, segment.sent);
             brought.original |= segment.end() <= self.high_seq;
             if segment.start < brought.prior_highest {
                 brought.reordered = brought.reordered.or(Some(segment.start));
