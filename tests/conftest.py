@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
 # A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A property is not timed: machines are shared. It is tested with the same cases each time; `make properties` draws others.
+# A property is not timed: machines are shared. It is tested with the same cases each time, but by `make properties`.
 settings.register_profile("same", deadline=None, derandomize=True)
 ROUNDS = int(os.environ.get("PROPERTY_ROUNDS", "30"))
 settings.register_profile("anew", deadline=None, derandomize=False, max_examples=100 * ROUNDS)

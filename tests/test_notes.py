@@ -4,7 +4,14 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.notes import idle_accecn_options, idle_ecn, misplaced_ect1, too_small_buckets, too_small_queues
+from sojourn.notes import (
+    held_acks,
+    idle_accecn_options,
+    idle_ecn,
+    misplaced_ect1,
+    too_small_buckets,
+    too_small_queues,
+)
 
 SCENARIO = """
 name = "buckets"
@@ -149,3 +156,14 @@ def test_a_queue_that_holds_no_full_packet_is_named():
     assert too_small_queues(small) == [said]
     assert too_small_queues(small.set("links.up.queue.limit", "1040 B")) == []
     assert too_small_queues(small.set("links.up.queue.limit", "1 packet")) == []
+
+
+def test_tcp_lp_is_named_where_receivers_hold_acks_which_keep_it_at_one_segment():
+    path = sj.Scenario.from_toml(written("policer", "9000 B")).set("links.up.impairments", []).set("links.up.back", {})
+    path.set("flows.ftp.tcp.control", {"cc": "tcp-lp"}).set("links.up.delay", "20 ms")
+    path.set("tcp.profile", "linux").set("duration", "20 s").set("warmup", "5 s")
+    assert [each.split(":")[0] for each in held_acks(path)] == ["flows.ftp"]
+    assert sj.run(path, seed=1).links.loc["up", "utilization"] < 0.05
+    at_once = path.set("tcp.delayed_ack", False)
+    assert held_acks(at_once) == []
+    assert sj.run(at_once, seed=1).links.loc["up", "utilization"] > 0.5

@@ -31,8 +31,36 @@ def note_unmet_in(cases: Sequence[Case]) -> None:
 
 
 def _unmet(scenario: Scenario) -> list[str]:
-    finders = (after_the_end, too_small_buckets, too_small_queues, idle_accecn_options, idle_ecn, misplaced_ect1)
+    finders = (
+        after_the_end,
+        too_small_buckets,
+        too_small_queues,
+        idle_accecn_options,
+        idle_ecn,
+        misplaced_ect1,
+        held_acks,
+    )
     return [each for find in finders for each in find(scenario)]
+
+
+def held_acks(scenario: Scenario) -> list[str]:
+    """A sentence for each group of TCP-LP whose receivers delay ACKs.
+
+    The delay of a segment then contains the time for which its ACK was held. At a window of one segment that is the
+    largest delay of all, and the window may never open again.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("tcp.control", {"cc": "tcp-lp"})
+    held_acks(scenario)
+    # ['flows.ftp: tcp-lp takes the time for which receivers hold an ACK for a delay of the queue, ...']
+    ```
+    """
+    return [
+        f"flows.{group['name']}: tcp-lp takes the time for which receivers hold an ACK for a delay of the queue, so "
+        "its window may stay at one segment over an empty link; tcp.delayed_ack = false shows it without that"
+        for group in scenario.resolved()["groups"]
+        if (tcp := group.get("tcp")) and tcp.get("delayed_ack") and (tcp.get("control") or {}).get("cc") == "tcp-lp"
+    ]
 
 
 def idle_ecn(scenario: Scenario) -> list[str]:
