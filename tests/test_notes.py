@@ -164,6 +164,6 @@ def test_tcp_lp_is_named_where_receivers_hold_acks_which_keep_it_at_one_segment(
     path.set("tcp.profile", "linux").set("duration", "20 s").set("warmup", "5 s")
     assert [each.split(":")[0] for each in held_acks(path)] == ["flows.ftp"]
     assert sj.run(path, seed=1).links.loc["up", "utilization"] < 0.05
-    at_once = path.set("tcp.delayed_ack", False)
-    assert held_acks(at_once) == []
-    assert sj.run(at_once, seed=1).links.loc["up", "utilization"] > 0.5
+    undelayed = path.set("tcp.delayed_ack", False)
+    assert held_acks(undelayed) == []
+    assert sj.run(undelayed, seed=1).links.loc["up", "utilization"] > 0.5
