@@ -2,8 +2,8 @@
 //! rate, the smallest round-trip time and the data in flight at which losses began, sets pace and window.
 //!
 //! `machine.rs` has the states, `model.rs` what is known of the path, this file the pace and the window. Data is counted in segments,
-//! so `C.SMSS` is 1. Differences: losses that an ACK reveals are handled after its sample, and random choices are drawn from the time
-//! of the ACK. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
+//! so `C.SMSS` is 1. Differences: but with RACK-TLP losses that an ACK reveals are handled after its sample, a round without a rate counts
+//! neither for nor against a full pipe, and random choices are drawn from the time of the ACK. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
 //! round trip with a loss.
 
 extern crate alloc;
