@@ -141,9 +141,14 @@ def _shown(what: Callable[..., Any]) -> str:
 def external_controllers(scenario: Scenario) -> list[str]:
     """The names of the congestion controllers that flows of a scenario have from the caller."""
     tree = scenario.to_dict()
-    stacks = [tree.get("tcp") or {}, *((group.get("tcp") or {}) for group in tree.get("flows", []))]
-    controls = [stack.get("control") or {} for stack in stacks]
-    return [str(control.get("controller", "")) for control in controls if control.get("cc") == "external"]
+    stacks = [tree.get("tcp"), *(group.get("tcp") for group in tables(tree.get("flows")))]
+    controls = [stack.get("control") for stack in tables(stacks)]
+    return [str(control.get("controller", "")) for control in tables(controls) if control.get("cc") == "external"]
+
+
+def tables(items: Any) -> list[Mapping[str, Any]]:
+    """The tables of a list in a scenario that nobody has checked yet."""
+    return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 
 
 def external_laws(scenario: Scenario) -> list[str]:
