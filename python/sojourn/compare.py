@@ -227,9 +227,10 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
     Raises `UserError` where that leaves no link or several.
     """
-    if "links" not in scenario:
+    links = scenario.get_path("links") if "links" in scenario else None
+    if not isinstance(links, list) or not all(isinstance(each, dict) for each in links):
         scenario.canonical()  # which says what else it is
-    links = scenario.get_path("links") if "links" in scenario else []
+        links = []
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:
@@ -288,6 +289,7 @@ def compare(
     <Comparison of count=5, count=20 on dumbbell with cubic, link bottleneck, 1 seed>
     """
     base = load(scenario)
+    chosen = seeds_of(seeds, first_seed(base))  # this checks the scenario, too
     name = queued_link(base, link)
     axes: list[Axis] = []
     if queues is not None:
@@ -301,7 +303,6 @@ def compare(
         raise UserError("compare: expected queues, cc or vary, got none")
     axes = told_apart(axes)
     cases = cases_of(base, axes)
-    chosen = seeds_of(seeds, first_seed(base))
     jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]
     records, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
     found = {}
