@@ -179,11 +179,11 @@ def run(
         note(f"a run failed: {why}")
     note_unmet(scenario)
     if out_dir is not None:
-        say_written(_save(records, out_dir))
+        say_written(_save(records, out_dir), as_json)
     written = [write_flent(records[0], flent)] if flent is not None else []
     written += [pcap] if pcap is not None else []
     written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
-    say_written(written)
+    say_written(written, as_json)
     _print(records, as_json, wanted)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
 
