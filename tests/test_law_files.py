@@ -1,6 +1,7 @@
 """Laws in Python on the command line: `--law FILE.py:Class` of run, compare and sweep."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -82,14 +83,60 @@ def test_a_law_that_raises_is_one_line_with_its_place_case_time_and_seed(laws, d
     assert line == f"laws.py:18: {dumbbell} with Broken: {what} (seed 1)"
 
 
+ENDS = """
+import sys
+
+class Law:
+    def step(self, sample):
+        sys.exit(0)
+
+
+class Control:
+    def on_ack(self, sample):
+        sys.exit("enough")
+
+    def on_loss(self, event):
+        return None
+
+
+class Never:
+    def __init__(self):
+        sys.exit()
+
+    def step(self, sample):
+        return 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "raised"),
+    [
+        ("--law=ends.py:Law", r"ends\.py:6: .*: laws\.Law: raised SystemExit: 0 at [0-9.]+ s \(seed \d\)"),
+        (
+            "--controller=ends.py:Control",
+            r"ends\.py:11: .*: controllers\.Control: raised SystemExit: enough at .* s .*",
+        ),
+        ("--law=ends.py:Never", r"ends\.py:19: .*: laws\.Never: raised SystemExit when it was made \(seed \d\)"),
+    ],
+)
+def test_a_law_that_ends_the_program_is_one_that_raises(here, dumbbell, capsys, option, raised):
+    Path("ends.py").write_text(ENDS)
+    for command in (("run",), ("run", "--seeds", 2), ("compare", "--seeds", 1, "--no-cache")):
+        line = said(capsys, command[0], dumbbell, *command[1:], option, code=2)
+        assert re.fullmatch(raised, line), line
+
+
 FORM = "expected FILE.py:Class such as law.py:Proportional"
+STEP = "laws.A: expected a law with a method step(sample)"
 WRONG = [
     ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes with `step`: (none is there)"),
     (LAWS, "", f"--law bad.py: {FORM}, with one of the classes with `step`: Tenth, Broken"),
     (LAWS, ":Tent", '--law bad.py: expected one of the classes with `step`: Tenth, Broken, got "Tent"'),
     ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got expected ':'"),
     ("import missing_it\n", ":A", "bad.py:1: raised ModuleNotFoundError: No module named 'missing_it'"),
-    ("class A:\n  def step(self): 0\n", ":A", "laws.A: expected a law with a method step(sample), got step()"),
+    ("class A:\n  def step(self): 0\n", ":A", f"{STEP}, got step(), which takes 0 arguments"),
+    ("class A:\n  async def step(self, a): 0\n", ":A", f"{STEP}, got step that is a coroutine function (async def)"),
+    ("import sys\nsys.exit(0)\n", ":A", "bad.py:2: raised SystemExit: 0"),
 ]
 
 

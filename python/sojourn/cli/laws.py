@@ -95,7 +95,9 @@ class LawFiles:
         if controllers or laws:
             scenario.canonical(list(self.laws))  # which says what else is wrong
         for name in controllers:
-            raise UserError(f"--controller: expected flows that {name} controls, got none, since --set gives them another")
+            raise UserError(
+                f"--controller: expected flows that {name} controls, got none, since --set gives them another"
+            )
         for name in laws:
             raise UserError(f"--law: expected a queue with the law {name}, got none, since --set replaces it")
 
@@ -157,7 +159,7 @@ class LawFiles:
         """Makes a `UserError` of what a law raises."""
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             said = None if isinstance(error, UserError) else self._line(error)
             if said is None:
                 raise
@@ -166,10 +168,12 @@ class LawFiles:
     def _line(self, error: BaseException) -> str | None:
         """What a law raised, in one line with the place in its file; None for an error of something else."""
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
-        if not notes:
-            return None
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+        if isinstance(error, SystemExit):  # from where the engine calls a law, as when it is copied
+            return f"{place}raised {_shown(error)}"
+        if not notes:
+            return None
         return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
 
 
@@ -193,9 +197,7 @@ def _main_link(scenario: Scenario, name: str) -> str:
         if not links:
             raise
         way = f'links.{paths.element(links[0])}.queue={{aqm="external",law="{name}"}}'
-        raise UserError(
-            f"--law: expected the link that gets it, one of {', '.join(links)}: --set '{way}'"
-        ) from None
+        raise UserError(f"--law: expected the link that gets it, one of {', '.join(links)}: --set '{way}'") from None
 
 
 def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
@@ -242,7 +244,7 @@ def _loaded(file: Path, kind: str) -> ModuleType:
         exec(compile(text, str(file), "exec"), module.__dict__)
     except SyntaxError as error:
         raise UserError(f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got {error.msg}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
         raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
     return module
@@ -266,5 +268,6 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 
 def _shown(error: BaseException) -> str:
-    """An error as Python shows it, without its notes."""
+    """An error as Python shows it, without its notes; that of `sys.exit` as it was raised."""
+    error = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]
