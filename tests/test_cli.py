@@ -197,10 +197,16 @@ def test_run_prints_what_was_measured(capsys, dumbbell):
     assert "ftp" in printed
 
 
-def test_run_prints_json_and_nothing_else(capsys, dumbbell):
+def test_run_prints_json_and_nothing_else(capsys, dumbbell, here):
     assert main(["run", str(dumbbell), "--json", "--seeds", "3"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["seed"] for record in records] == [1, 2, 3]
+    files = ("--out", str(here / "d"), "--pcap", str(here / "a.pcapng"), "--qlog", str(here / "a.qlog"))
+    assert main(["run", str(dumbbell), "--set", "duration=2 s", "--set", "warmup=0 s", "--json", *files]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["seed"] == 1
+    assert "wrote " not in printed.out
+    assert printed.err.count("wrote ") == 2
 
 
 def test_run_writes_and_plot_draws(capsys, dumbbell, here):

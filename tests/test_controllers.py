@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from contextlib import suppress
@@ -13,6 +14,7 @@ import pytest
 import sojourn as sj
 from sojourn import watched
 from sojourn.cli import main
+from sojourn.laws import CONTROLLER
 
 EXAMPLE = Path("examples/controller.py")
 
@@ -218,6 +220,50 @@ def test_a_missing_controller_and_what_is_none_are_refused_before_the_run() -> N
         sj.run(path(), laws={"mine": TwoArguments})
     with pytest.raises(sj.UserError, match=r"laws\.mine: expected a law .*, or a controller .*, got int"):
         sj.run(path(), laws={"mine": lambda: 3})
+
+
+def nothing() -> None: ...
+
+
+async def later(self: Any, sample: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "got"),
+    [
+        ("on_ack", lambda self: None, "(), which takes 0 arguments"),
+        ("on_loss", lambda self: None, "(), which takes 0 arguments"),
+        ("on_mark", lambda self, event, more: None, "(event, more), which takes 2 arguments"),
+        ("on_mark", staticmethod(nothing), "(), which takes 0 arguments"),
+        ("on_ack", lambda self, sample, *, more: None, "(sample, *, more)"),
+        ("on_ack", later, " that is a coroutine function (async def)"),
+        ("on_loss", later, " that is a coroutine function (async def)"),
+        ("on_ack", 3, " that is an object of int"),
+    ],
+)
+def test_a_method_that_can_not_be_asked_is_said_with_its_arguments(name: str, method: Any, got: str) -> None:
+    mine = type("Mine", (Reno,), {name: method})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(sj.UserError) as caught:
+            sj.run(path(), laws={"mine": mine})
+    assert str(caught.value) == f"controllers.mine: expected {CONTROLLER}, got Mine.{name}{got}"
+
+
+def test_a_method_without_an_object_is_one_too() -> None:
+    mine = type("Mine", (Reno,), {"on_ack": staticmethod(lambda sample: None)})
+    sj.run(path().set("duration", "6 s"), seed=1, laws={"mine": mine})
+
+
+def test_a_controller_that_calls_sys_exit_ends_its_run_and_not_the_program() -> None:
+    class Ends(Answers):
+        def answer(self, sample: Any) -> Any:
+            sys.exit(0)
+
+    for way in (sj.run, sj.run_many):
+        with pytest.raises(RuntimeError, match=r"SystemExit\(0\)") as caught:
+            way(path(), laws={"mine": Ends})
+        assert "controllers.mine: raised at 1." in caught.value.__notes__[-1]
 
 
 def test_a_controller_is_compared_with_others() -> None:

@@ -152,6 +152,9 @@ def test_a_reward_gets_the_step():
             {"scenario": LINK, "reward": lambda step: np.full(1, np.nan)},
             "reward: expected finite numbers in an array of the shape (1,), got [nan]",
         ),
+        ({"scenario": LINK, "reward": lambda step: None}, "in an array of the shape (1,), got None"),
+        ({"scenario": LINK, "reward": lambda step: "much"}, 'in an array of the shape (1,), got "much"'),
+        ({"scenario": LINK, "reward": lambda step: 1.0}, "in an array of the shape (1,), got 1.0"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments, said):
@@ -183,3 +186,57 @@ def test_what_comes_before_the_first_reset_is_refused(env):
         env.step(env.action_space.sample())
     with pytest.raises(UserError, match=r"record: expected an episode"):
         env.record(0) if isinstance(env, VectorCongestionEnv) else env.record()
+
+
+async def later(step): ...
+
+
+@pytest.mark.parametrize(
+    ("reward", "got"),
+    [
+        (3, "3"),
+        (lambda: 1.0, "<lambda>(), which takes 0 arguments"),
+        (later, "later that is a coroutine function (async def)"),
+    ],
+)
+def test_what_is_no_reward_is_refused_when_the_environment_is_made(reward, got):
+    wanted = f"reward: expected a function of a Step that gives an array of numbers, got {got}"
+    for make in (CongestionEnv, lambda *of, **with_: VectorCongestionEnv(*of, count=2, **with_)):
+        with pytest.raises(UserError) as raised:
+            make(LINK, reward=reward)
+        assert str(raised.value) == wanted
+
+
+def test_networks_together_take_a_seed_for_each():
+    together, alone = VectorCongestionEnv(LOSSY, count=3, step=0.05), CongestionEnv(LOSSY, step=0.05)
+    up = np.full((3, 1), 0.5)
+    together.reset(seed=[7, 3, 7])
+    steps = [together.step(up)[0] for _ in range(20)]
+    for position, seed in enumerate([7, 3, 7]):
+        found = episode(alone, [[0.5]] * 20, seed)
+        np.testing.assert_array_equal([each[position] for each in steps], [each[0] for each in found[1:]])
+    together.reset(seed=np.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize("seed", [[1, 2], [], "12", 1.5, [1, "2"], [1, -2], -1])
+def test_seeds_that_are_none_are_refused_in_one_line(seed):
+    env = VectorCongestionEnv(LINK, count=2)
+    with pytest.raises(UserError, match=r"^seed: expected a whole number, (or a list of 2|0 or more), got ") as raised:
+        env.reset(seed=seed if seed != [1, 2] else [1, 2, 3])
+    assert "\n" not in str(raised.value)
+
+
+def test_after_the_end_of_an_episode_a_step_is_refused_until_the_next_reset():
+    env = CongestionEnv(LINK, step=1.0)
+    env.reset(seed=1)
+    while not env.step([0.0])[3]:
+        pass
+    said = r"^step: expected an episode that goes on, got one that has ended: call reset\(\) first$"
+    with pytest.raises(UserError, match=said):
+        env.step([0.0])
+    assert env.record()["seed"] is not None
+    env.reset()
+    env.step([0.0])
+    env.record()  # takes the run to its end
+    with pytest.raises(UserError, match=said):
+        env.step([0.0])

@@ -1,6 +1,7 @@
 """Laws in Python on the command line: `--law FILE.py:Class` of run, compare and sweep."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -82,14 +83,60 @@ def test_a_law_that_raises_is_one_line_with_its_place_case_time_and_seed(laws, d
     assert line == f"laws.py:18: {dumbbell} with Broken: {what} (seed 1)"
 
 
+ENDS = """
+import sys
+
+class Law:
+    def step(self, sample):
+        sys.exit(0)
+
+
+class Control:
+    def on_ack(self, sample):
+        sys.exit("enough")
+
+    def on_loss(self, event):
+        return None
+
+
+class Never:
+    def __init__(self):
+        sys.exit()
+
+    def step(self, sample):
+        return 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "raised"),
+    [
+        ("--law=ends.py:Law", r"ends\.py:6: .*: laws\.Law: raised SystemExit: 0 at [0-9.]+ s \(seed \d\)"),
+        (
+            "--controller=ends.py:Control",
+            r"ends\.py:11: .*: controllers\.Control: raised SystemExit: enough at .* s .*",
+        ),
+        ("--law=ends.py:Never", r"ends\.py:19: .*: laws\.Never: raised SystemExit when it was made \(seed \d\)"),
+    ],
+)
+def test_a_law_that_ends_the_program_is_one_that_raises(here, dumbbell, capsys, option, raised):
+    Path("ends.py").write_text(ENDS)
+    for command in (("run",), ("run", "--seeds", 2), ("compare", "--seeds", 1, "--no-cache")):
+        line = said(capsys, command[0], dumbbell, *command[1:], option, code=2)
+        assert re.fullmatch(raised, line), line
+
+
 FORM = "expected FILE.py:Class such as law.py:Proportional"
+STEP = "laws.A: expected a law with a method step(sample)"
 WRONG = [
     ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes with `step`: (none is there)"),
     (LAWS, "", f"--law bad.py: {FORM}, with one of the classes with `step`: Tenth, Broken"),
     (LAWS, ":Tent", '--law bad.py: expected one of the classes with `step`: Tenth, Broken, got "Tent"'),
     ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got expected ':'"),
     ("import missing_it\n", ":A", "bad.py:1: raised ModuleNotFoundError: No module named 'missing_it'"),
-    ("class A:\n  def step(self): 0\n", ":A", "laws.A: expected a law with a method step(sample), got step()"),
+    ("class A:\n  def step(self): 0\n", ":A", f"{STEP}, got step(), which takes 0 arguments"),
+    ("class A:\n  async def step(self, a): 0\n", ":A", f"{STEP}, got step that is a coroutine function (async def)"),
+    ("import sys\nsys.exit(0)\n", ":A", "bad.py:2: raised SystemExit: 0"),
 ]
 
 
@@ -140,3 +187,87 @@ def test_a_file_without_a_controller_says_controller(capsys, dumbbell, here):
     (here / "two.py").write_text("class A:\n    def on_ack(self, sample):\n        pass\n\n\nclass B:\n    pass\n")
     refused = said(capsys, "run", dumbbell, "--controller", "two.py:B", code=2)
     assert refused == '--controller two.py: expected one of the classes with `on_ack`: A, got "B"'
+
+
+CONTROLLERS = """
+class Keeps:
+    def on_ack(self, sample):
+        return None
+
+    def on_loss(self, event):
+        return None
+
+
+class Half:
+    def step(self, sample):
+        return 0.5
+"""
+
+
+@pytest.fixture
+def mine(here, dumbbell):
+    (here / "mine.py").write_text(CONTROLLERS)
+    second = dumbbell.read_text().partition("[[flows]]")[2].replace('name = "ftp"', 'name = "q"')
+    (here / "two.toml").write_text(f"{dumbbell.read_text()}\n[[flows]]{second}\n[tcp]\ncontrol = {{ cc = 'cubic' }}\n")
+    return "two.toml"
+
+
+def controllers(capsys, *arguments):
+    """What each group has in a resolved scenario."""
+    resolved = json.loads(said(capsys, "check", "--resolved", *arguments))
+    return [group["tcp"]["control"]["cc"] for group in resolved["groups"]]
+
+
+EXTERNAL = '{cc="external",controller="Keeps"}'
+
+
+def test_a_controller_that_a_change_names_goes_to_these_flows_alone(mine, capsys):
+    option = ("--controller", "mine.py:Keeps")
+    assert controllers(capsys, mine, *option) == ["external", "external"]
+    change = ("--set", f"flows.ftp.tcp.control={EXTERNAL}")
+    assert controllers(capsys, mine, *option, *change) == ["external", "cubic"]
+    record = json.loads(said(capsys, "run", mine, *option, *change, "--json"))
+    alone = json.loads(said(capsys, "run", mine, *option, "--json"))
+    assert record["fingerprint"] != alone["fingerprint"]
+
+
+def test_where_every_group_has_its_own_controller_the_change_that_helps_is_said(mine, capsys):
+    own = ("--set", 'flows.ftp.tcp.control={cc="reno"}', "--set", 'flows.q.tcp.control={cc="reno"}')
+    for command in ("run", "check"):
+        line = said(capsys, command, mine, *own, "--controller", "mine.py:Keeps", code=2)
+        assert line.startswith("--controller: expected flows without a controller, got ftp, q with their own; ")
+        assert line.endswith(f"--set 'flows.ftp.tcp.control={EXTERNAL}'")
+    change = ("--set", f"flows.ftp.tcp.control={EXTERNAL}")
+    assert controllers(capsys, mine, *own, *change, "--controller", "mine.py:Keeps") == ["external", "reno"]
+
+
+@pytest.mark.parametrize(
+    ("change", "option", "line"),
+    [
+        ('tcp.control={cc="reno"}', "--controller", "flows that Keeps controls, got none, since --set gives"),
+        ('links.bottleneck.queue={aqm="red"}', "--law", "a queue with the law Half, got none, since --set replaces it"),
+        ("flows=3", "--controller", "flows: expected a list, got 3"),
+        ("tcp=3", "--controller", "tcp: expected a table, got 3"),
+        ("links.bottleneck.queue=3", "--law", "links.bottleneck.queue: expected a table, got 3"),
+        ("links=3", "--law", "links: expected a list, got 3"),
+    ],
+)
+def test_a_law_that_a_change_leaves_without_use_is_refused(mine, capsys, change, option, line):
+    name = "Keeps" if option == "--controller" else "Half"
+    assert line in said(capsys, "run", mine, option, f"mine.py:{name}", "--set", change, code=2)
+
+
+def test_a_law_without_a_main_link_or_one_queue_is_answered_with_a_change(mine, capsys):
+    classes = 'queue = { scheduler = "drr", classes = [{ match = { port = [1] }, aqm = "red" }, { aqm = "red" }] }'
+    queue = 'queue = { aqm = "droptail", limit = "100 packets" }'
+    Path("classes.toml").write_text(Path(mine).read_text().replace(queue, classes))
+    line = said(capsys, "run", "classes.toml", "--law", "mine.py:Half", code=2)
+    assert line.endswith(
+        "--set 'links.bottleneck.queue.classes[0].aqm=external' --set 'links.bottleneck.queue.classes[0].law=Half'"
+    )
+    text = Path(mine).read_text().replace('name = "bottleneck"', 'name = "x"')
+    other = text.partition("[[links]]")[2].partition("[[flows]]")[0].replace('"x"', '"y"')
+    Path("links.toml").write_text(f"{text}\n[[links]]{other}")
+    line = said(capsys, "run", "links.toml", "--law", "mine.py:Half", code=2)
+    expected = "--law: expected the link that gets it, one of x, y: --set 'links.x.queue="
+    assert line == f'{expected}{{aqm="external",law="Half"}}\''

@@ -134,6 +134,19 @@ def test_check_takes_the_changes_that_a_run_takes(capsys, dumbbell):
     assert "flows.ftp.count: expected" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [("run",), ("compare", "--queues", "red"), ("compare", "--cc", "reno"), ("check",)])
+def test_every_command_says_in_which_line_and_column_a_field_is_wrong(capsys, dumbbell, command):
+    dumbbell.write_text(dumbbell.read_text().replace('rate = "10 Mbit/s"', "rate = 10"))
+    assert main([command[0], str(dumbbell), *command[1:]]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {dumbbell}:10:8: links.bottleneck.rate: expected a rate")
+
+
+@pytest.mark.parametrize("change", ["links=3", "flows=3", "flows=[1]", "tcp.control=3", "links.bottleneck.queue=3"])
+def test_a_comparison_refuses_what_has_no_form_of_a_scenario(capsys, dumbbell, change):
+    assert main(["compare", str(dumbbell), "--cc", "reno", "--set", change]) == 2
+    assert ": expected a " in capsys.readouterr().err
+
+
 def test_a_fault_that_only_the_whole_shows_names_all_changes(capsys, dumbbell):
     assert main(["run", str(dumbbell), "--set", "tcp.control.cc=prague", "--set", "name=late"]) == 2
     said = f"error: {dumbbell} with tcp.control.cc=prague, name=late: flows.ftp.tcp.ecn: expected "

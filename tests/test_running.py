@@ -233,10 +233,22 @@ class Needy:
             {"mine": lambda: None},
             "laws.mine: expected a law .*, or a controller with .*, got NoneType without one",
         ),
-        ({"mine": TwoSamples}, r"laws.mine: expected a law with a method step\(sample\), got step\(sample, before\)"),
-        (law(lambda: 0.0), r"laws.mine: expected a law with a method step\(sample\), got <lambda>\(\)"),
-        ({"mine": Needy}, r"laws.mine: expected a class or a function without arguments .*, got Needy\(target\)"),
-        ({"mine": lambda sample: 0.1}, r"laws.mine: expected a class or a function .*, got <lambda>\(sample\)"),
+        (
+            {"mine": TwoSamples},
+            r"laws.mine: expected a law with a method step\(sample\), got step\(sample, before\), which takes 2 .*",
+        ),
+        (
+            law(lambda: 0.0),
+            r"laws.mine: expected a law with a method step\(sample\), got <lambda>\(\), which takes 0 .*",
+        ),
+        (
+            {"mine": Needy},
+            r"laws.mine: expected a class or a function without arguments .*, got Needy\(target\), which .*",
+        ),
+        (
+            {"mine": lambda sample: 0.1},
+            r"laws.mine: expected a class or a function .*, got <lambda>\(sample\), .* 1 argument",
+        ),
     ],
 )
 def test_what_makes_no_law_is_refused_in_one_line_before_the_run(dumbbell, laws, said):

@@ -30,6 +30,17 @@ def test_an_unchanged_file_is_handed_on_as_written(dumbbell):
     assert "# " not in scenario.copy().set("seed", 3).to_toml()
 
 
+def test_looking_at_a_scenario_keeps_its_text_and_so_the_places_of_errors(dumbbell):
+    scenario = sj.load(dumbbell)
+    assert "links" in scenario
+    assert "seed" not in scenario
+    assert scenario.get("seed") is None
+    assert scenario.get("name") == "dumbbell"
+    assert scenario.to_toml() == DUMBBELL
+    scenario["links"][0]["rate"] = "2 Mbit/s"
+    assert '"2 Mbit/s"' in scenario.to_toml()
+
+
 def test_a_copy_is_independent(dumbbell):
     scenario = sj.load(dumbbell)
     scenario.copy().set("links.bottleneck.rate", "1 Mbit/s")

@@ -288,6 +288,7 @@ def compare(
     <Comparison of count=5, count=20 on dumbbell with cubic, link bottleneck, 1 seed>
     """
     base = load(scenario)
+    chosen = seeds_of(seeds, first_seed(base))  # this checks the scenario, too
     name = queued_link(base, link)
     axes: list[Axis] = []
     if queues is not None:
@@ -301,7 +302,6 @@ def compare(
         raise UserError("compare: expected queues, cc or vary, got none")
     axes = told_apart(axes)
     cases = cases_of(base, axes)
-    chosen = seeds_of(seeds, first_seed(base))
     jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]
     records, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
     found = {}

@@ -14,16 +14,18 @@ and the same actions give the same packets. Needs the extra `gym`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.errors import UserError, quoted
 from sojourn.extras import require
+from sojourn.laws import misfit
 from sojourn.record import Record
 from sojourn.scenario import Scenario, Source, load
 
@@ -113,17 +115,25 @@ class _Networks:
     def __init__(self, scenario: Networks, group: str | None, step: float | None, reward: Reward) -> None:
         if step is not None and not (isinstance(step, (int, float)) and _SHORTEST_S <= step <= 1e6):
             raise UserError.expected("step", "a time in seconds, 0.001 or more, or None for a round trip", step)
+        if wrong := misfit(reward, None):
+            got = f"{getattr(reward, '__name__', type(reward).__name__)}{wrong}" if callable(reward) else quoted(reward)
+            raise UserError(f"reward: expected a function of a Step that gives an array of numbers, got {got}")
         self.source = scenario if callable(scenario) else _with_agent(load(scenario), group)
         self.group, self.length, self.reward = group, step, reward
         self.streams: list[np.random.Generator] = []
         self.runs: list[_sojourn.Agent] = []
         self.rates = self.window = self.now = self.srtt = self.delay = np.zeros(0)
+        self.over = np.zeros(0, dtype=bool)  # whose episode has ended
 
-    def seed(self, seeds: list[int | None]) -> None:
-        """Begins the streams of all networks anew."""
+    def seed(self, seeds: Sequence[Any]) -> None:
+        """Begins the streams of all networks anew. Raises `UserError` for what is no seed."""
+        for seed in seeds:
+            if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
+                raise UserError.expected("seed", "a whole number, 0 or more", seed)
         self.streams = [np.random.default_rng(seed) for seed in seeds]
         self.runs = [None] * len(seeds)  # type: ignore[list-item]
         self.rates, self.window, self.now, self.srtt, self.delay = (np.zeros(len(seeds)) for _ in range(5))
+        self.over = np.ones(len(seeds), dtype=bool)
 
     def begin(self, position: int) -> Array:
         """The next episode of a network, up to its first round-trip time; gives the observation."""
@@ -142,23 +152,34 @@ class _Networks:
             rows.append(step)
             if ended[0]:
                 raise UserError(f"{scenario.label}: expected an agent's flow that is acknowledged, got none by the end")
+        self.over[position] = False
         observation: Array = self._features([position], _joined(rows))[0]
         return observation
 
     def advance(self, positions: list[int], actions: Array) -> tuple[Array, Array, Flags]:
         """A step of these networks: observations, rewards, and whether each has come to its end."""
         self._begun("step")
+        if self.over[positions].any():
+            raise UserError("step: expected an episode that goes on, got one that has ended: call reset() first")
         window = np.clip(self.window[positions] * 2.0 ** actions[:, 0], 1.0, MOST_WINDOW)
         srtt = np.maximum(self.srtt[positions], _SHORTEST_S)
         pace = 2.0 ** actions[:, 1] * window / srtt if actions.shape[1] > 1 else np.full(len(positions), np.inf)
         length = srtt if self.length is None else np.full(len(positions), float(self.length))
         step, ended = self._run(positions, window, pace, length)
-        reward = np.asarray(self.reward(step), dtype=float)
-        if reward.shape != (len(positions),) or not np.isfinite(reward).all():
-            raise UserError.expected(
-                "reward", f"finite numbers in an array of the shape ({len(positions)},)", reward.tolist()
-            )
-        return self._features(positions, step), reward, ended
+        self.over[positions] = ended
+        return self._features(positions, step), self._rewards(step, len(positions)), ended
+
+    def _rewards(self, step: Step, count: int) -> Array:
+        """The rewards of a step. Raises `UserError` where these are not as many numbers as networks."""
+        given = self.reward(step)
+        try:
+            rewards = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            rewards = np.full(0, np.nan)
+        if given is None or rewards.shape != (count,) or not np.isfinite(rewards).all():
+            shown = given.tolist() if isinstance(given, np.ndarray) else given
+            raise UserError.expected("reward", f"finite numbers in an array of the shape ({count},)", shown)
+        return rewards
 
     def _run(self, at: list[int], window: Array, pace: Array, length: Array) -> tuple[Step, Flags]:
         runs = [self.runs[position] for position in at]
@@ -180,6 +201,7 @@ class _Networks:
     def record(self, position: int) -> Record:
         """The record of a run, which goes to its end with the last window."""
         self._begun("record")
+        self.over[position] = True
         return Record.from_json(*self.runs[position].finish())
 
     def _begun(self, call: str) -> None:
@@ -293,14 +315,24 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         self._networks = alone._networks
         self._ended = np.zeros(count, dtype=bool)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begins the next episode of every network; with a seed, the first of that seed."""
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begins the next episode of every network; with a seed, the first of that seed. A list has one for each."""
         del options  # there are none
         if seed is not None or not self._networks.streams:
-            self._networks.seed([None if seed is None else seed + position for position in range(self.num_envs)])
+            self._networks.seed(self._seeds(seed))
         self._ended[:] = False
         observations = np.array([self._networks.begin(position) for position in range(self.num_envs)])
         return observations, {"now": self._networks.now.copy()}
+
+    def _seeds(self, seed: Any) -> list[Any]:
+        """A seed for each network."""
+        if seed is None or isinstance(seed, Integral):
+            return [None if seed is None else seed + position for position in range(self.num_envs)]
+        if not isinstance(seed, (Sequence, np.ndarray)) or isinstance(seed, str) or len(seed) != self.num_envs:
+            raise UserError.expected("seed", f"a whole number, or a list of {self.num_envs}", seed)
+        return list(seed)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
         """Runs all for a step: observations, rewards, all False, which have ended, and `info`."""

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from sojourn import paths
+from sojourn.display import counted
 from sojourn.errors import ScenarioError, UserError, note
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
-from sojourn.watched import Alarm, Watched
+from sojourn.watched import Alarm, Watched, left
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law or a congestion controller"
@@ -53,19 +53,29 @@ class _Controllers:
 
     def __init__(self, where: str, factory: Callable[[], Any]) -> None:
         self.factory = factory
-        made = factory if inspect.isclass(factory) else factory()
+        made = factory if inspect.isclass(factory) else _made(factory)
         for name in ANSWERS:
             method = getattr(made, name, None)
             if method is None and name != ANSWERS[0]:
                 continue
-            arguments = (None, None) if inspect.isclass(factory) else (None,)
-            if not callable(method) or not _takes(method, *arguments):
-                raise UserError.expected(where, CONTROLLER, f"{_name(factory)}.{name} that is none of these")
+            static = inspect.getattr_static(made, name, None) if inspect.isclass(factory) else None
+            if inspect.isfunction(static):
+                method = static.__get__(factory)  # with the object as its first argument
+            if wrong := misfit(method, None):
+                raise UserError(f"{where}: expected {CONTROLLER}, got {_name(factory)}.{name}{wrong}")
         if not hasattr(made, ON_LOSS):
             note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
 
     def __call__(self, alarm: Alarm) -> Watched:
-        return Watched(self.factory(), alarm)
+        return Watched(_made(self.factory), alarm)
+
+
+def _made(factory: Callable[[], Any]) -> Any:
+    """What a factory makes."""
+    try:
+        return factory()
+    except SystemExit as error:
+        raise left(error) from error
 
 
 def is_controller(factory: Any, where: str = "laws") -> bool:
@@ -77,7 +87,7 @@ def is_controller(factory: Any, where: str = "laws") -> bool:
         return hasattr(factory, ANSWERS[0])
     try:
         made = factory()
-    except Exception:
+    except (Exception, SystemExit):
         return False  # said where a run makes it
     if not hasattr(made, ANSWERS[0]) and not hasattr(made, STEP):
         raise UserError(f"{where}: expected {LAW}, or {CONTROLLER}, got {type(made).__name__} without one")
@@ -92,13 +102,13 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
     """A factory whose product is checked. A class is checked at once."""
     if not callable(factory):
         raise UserError(f"{where}: expected {FACTORY}, got an object of {type(factory).__name__}")
-    if not _takes(factory):
-        raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
+    if wrong := misfit(factory):
+        raise UserError(f"{where}: expected {FACTORY}, got {_name(factory)}{wrong}")
     if is_controller(factory, where):
         return _Controllers(where.replace("laws.", "controllers.", 1), factory)
 
     def made() -> Any:
-        law = factory()
+        law = _made(factory)
         _check_step(where, getattr(law, STEP, None), type(law).__name__)
         return law
 
@@ -119,33 +129,49 @@ def _check_step(where: str, step: Any, of: str = "") -> None:
     """Raises `UserError` for a step that can't be called with a sample; `of` is whose it is."""
     if not callable(step):
         raise UserError(f"{where}: expected {LAW}, got {of} without one")
-    if not _takes(step, None):
-        raise UserError(f"{where}: expected {LAW}, got {_shown(step)}")
+    if wrong := misfit(step, None):
+        raise UserError(f"{where}: expected {LAW}, got {_name(step)}{wrong}")
 
 
-def _takes(what: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether a function can be called with so many arguments, as far as its signature is known."""
+def misfit(what: Any, *arguments: Any) -> str:
+    """Why this can't be called with so many arguments for an answer, as a message says it after its name.
+
+    Nothing for what can be called, as far as its signature is known.
+    """
+    if not callable(what):
+        return f" that is an object of {type(what).__name__}"
+    if inspect.iscoroutinefunction(what) or inspect.iscoroutinefunction(type(what).__call__):
+        return " that is a coroutine function (async def)"
     try:
-        inspect.signature(what).bind(*arguments)
+        signature = inspect.signature(what)
+        signature.bind(*arguments)
     except TypeError:
-        return False
+        return _arity(signature, len(arguments))
     except ValueError:  # some functions in C have no signature
-        return True
-    return True
+        return ""
+    return ""
 
 
-def _shown(what: Callable[..., Any]) -> str:
-    """A function with its arguments, as a message shows it."""
-    return f"{getattr(what, '__name__', type(what).__name__)}{inspect.signature(what)}"
+def _arity(signature: inspect.Signature, wanted: int) -> str:
+    """The arguments of a function, and how many these are unless it is only a name that it misses."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found = [each for each in signature.parameters.values() if each.kind in kinds]
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    shown = str(inspect.Signature(bare))
+    return shown + ("" if len(found) == wanted else f", which takes {counted(len(found), 'argument')}")
 
 
 def external_controllers(scenario: Scenario) -> list[str]:
     """The names of the congestion controllers that flows of a scenario have from the caller."""
     tree = scenario.to_dict()
-    groups = tree.get("flows")
-    stacks = [tree, *(groups if isinstance(groups, list) else [])]
-    controls = [paths.below(each, "tcp", "control") for each in stacks]
-    return [str(each.get("controller", "")) for each in controls if paths.below(each, "cc") == "external"]
+    stacks = [tree.get("tcp"), *(group.get("tcp") for group in tables(tree.get("flows")))]
+    controls = [stack.get("control") for stack in tables(stacks)]
+    return [str(control.get("controller", "")) for control in tables(controls) if control.get("cc") == "external"]
+
+
+def tables(items: Any) -> list[Mapping[str, Any]]:
+    """The tables of a list in a scenario that nobody has checked yet."""
+    return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 
 
 def external_laws(scenario: Scenario) -> list[str]:

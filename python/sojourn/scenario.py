@@ -87,7 +87,11 @@ class Scenario(MutableMapping[str, Any]):
         return tree
 
     def __getitem__(self, key: str) -> Any:
-        return self._changed()[key]  # the caller may change it
+        value = self._tree[key]
+        return self._changed()[key] if isinstance(value, (dict, list)) else value  # the caller may change a table
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._tree
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._changed()[key] = toml.plain(value, f"{self.label}: {key}")

@@ -47,6 +47,11 @@ def _start() -> None:
         threading.Thread(target=_watch, name="sojourn-watch", daemon=True).start()
 
 
+def left(error: SystemExit) -> RuntimeError:
+    """The error of code of a user's that called `sys.exit`: it would end the program, and nothing would say why."""
+    return RuntimeError(f"SystemExit({error.code!r})").with_traceback(error.__traceback__)
+
+
 class Watched:
     """A law or a controller whose calls are watched; `alarm` is called where one hangs.
 
@@ -65,6 +70,8 @@ class Watched:
         _calls[thread] = (time.monotonic(), name, argument, self.alarm)
         try:
             return method(argument)
+        except SystemExit as error:
+            raise left(error) from error
         finally:
             _calls.pop(thread, None)
 

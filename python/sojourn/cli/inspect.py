@@ -11,7 +11,7 @@ import typer
 from sojourn import _sojourn
 from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
-from sojourn.cli.runs import Set, with_changes
+from sojourn.cli.runs import Set, with_laws
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
@@ -48,7 +48,7 @@ def check(
         laws.check_used(file, plan)
         out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
         return
-    changed = with_changes(laws.put_into(scenario), change)
+    changed = with_laws(scenario, laws, change)
     canonical = changed.canonical(laws.laws)
     note_unmet(changed)
     if resolved:

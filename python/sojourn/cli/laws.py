@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import paths
-from sojourn.cases import Named, controller_axis, parse_named, queue_axis
+from sojourn.cases import Named, parse_named, queue_axis
 from sojourn.compare import queued_link
 from sojourn.errors import UserError, note
-from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller
+from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, tables
 from sojourn.scenario import Scenario, read_text
 from sojourn.sweep import Plan
 
@@ -68,24 +68,43 @@ class LawFiles:
         """The names of congestion controllers."""
         return [name for name, found in self.laws.items() if is_controller(found)]
 
-    def put_into(self, scenario: Scenario) -> Scenario:
+    def put_into(self, scenario: Scenario, changed: Scenario) -> Scenario:
         """Gives the main link the law as its queue, and all flows the controller, unless the scenario names them.
 
-        Returns the scenario. Raises `UserError` for several that nothing names.
+        `changed` is the scenario with the changes of `--set`: what it names is not put in. Returns the scenario. Raises
+        `UserError` for several that nothing names, and where no queue or flow can get one.
         """
-        controllers = [name for name in self.of_flows if name not in external_controllers(scenario)]
+        controllers, unused = self._left_by(changed)
         if len(controllers) > 1:
             expected = 'one, or flows with controller = "NAME" for the others'
             raise UserError.expected("--controller", expected, ", ".join(controllers))
         for name in controllers:
-            scenario.set_all(dict(controller_axis(scenario, [name], None, [name]).changes.values()))
-        unused = [name for name in self.of_queues if name not in external_laws(scenario)]
+            _check_without_own(changed, name)
+            scenario.set("tcp.control", {"cc": "external", "controller": name})
         if len(unused) > 1:
             raise UserError.expected("--law", 'one, or queues with law = "NAME" for the others', ", ".join(unused))
         for name in unused:
-            link = queued_link(scenario)
+            link = _main_link(scenario, name)
+            _check_one_queue(scenario, link, name)
             scenario.set_all(dict(queue_axis(scenario, link, [name], self.laws).changes.values()))
         return scenario
+
+    def check_put(self, scenario: Scenario) -> None:
+        """Raises `UserError` for one that `put_into` gave to a scenario, and that its changes took away again."""
+        controllers, laws = self._left_by(scenario)
+        if controllers or laws:
+            scenario.canonical(list(self.laws))  # which says what else is wrong
+        for name in controllers:
+            raise UserError(
+                f"--controller: expected flows that {name} controls, got none, since --set gives them another"
+            )
+        for name in laws:
+            raise UserError(f"--law: expected a queue with the law {name}, got none, since --set replaces it")
+
+    def _left_by(self, scenario: Scenario) -> tuple[list[str], list[str]]:
+        """The controllers and the laws that a scenario does not name."""
+        controllers = [each for each in self.of_flows if each not in external_controllers(scenario)]
+        return controllers, [each for each in self.of_queues if each not in external_laws(scenario)]
 
     def unnamed(self, scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> LawFiles:
         """Those that neither the scenario nor a value of a field names: a comparison adds them to its cases."""
@@ -111,7 +130,7 @@ class LawFiles:
         """The controllers that are compared: those of `--cc`, by default the scenario's, and those in Python."""
         if not self.of_flows:
             return cc
-        own = str(paths.below(scenario, "tcp", "control", "cc") or "reno")
+        own = str(paths.below(scenario.to_dict(), "tcp", "control", "cc") or "reno")
         tables = parse_named(cc, "cc", "cc") if cc else {} if own == "external" else {own: {"cc": own}}
         named = {table["cc"] for table in tables.values()}
         return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}
@@ -140,7 +159,7 @@ class LawFiles:
         """Makes a `UserError` of what a law raises."""
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             said = None if isinstance(error, UserError) else self._line(error)
             if said is None:
                 raise
@@ -149,11 +168,48 @@ class LawFiles:
     def _line(self, error: BaseException) -> str | None:
         """What a law raised, in one line with the place in its file; None for an error of something else."""
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
-        if not notes:
-            return None
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+        if isinstance(error, SystemExit):  # from where the engine calls a law, as when it is copied
+            return f"{place}raised {_shown(error)}"
+        if not notes:
+            return None
         return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
+
+
+def _check_without_own(scenario: Scenario, name: str) -> None:
+    """Raises `UserError` where every group of flows has a controller of its own, so that none gets this one."""
+    groups = tables(scenario.to_dict().get("flows"))
+    stacks = tables([group.get("tcp") for group in groups])
+    if groups and len(stacks) == len(groups) and all("control" in stack for stack in stacks):
+        names = [str(paths.name_of(group)) for group in groups]
+        way = f'flows.{paths.element(names[0])}.tcp.control={{cc="external",controller="{name}"}}'
+        own = f"{', '.join(names)} with their own" if len(names) > 1 else f"{names[0]} with its own"
+        raise UserError(f"--controller: expected flows without a controller, got {own}; to replace it: --set '{way}'")
+
+
+def _main_link(scenario: Scenario, name: str) -> str:
+    """The link whose queue gets a law. Raises `UserError` where that is not clear, with the change that says it."""
+    try:
+        return queued_link(scenario)
+    except UserError:
+        links = [str(paths.name_of(link)) for link in tables(scenario.to_dict().get("links"))]
+        if not links:
+            raise
+        way = f'links.{paths.element(links[0])}.queue={{aqm="external",law="{name}"}}'
+        raise UserError(f"--law: expected the link that gets it, one of {', '.join(links)}: --set '{way}'") from None
+
+
+def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
+    """Raises `UserError` for a link with classes, with the change that gives one of them a law."""
+    links = tables(scenario.to_dict().get("links"))
+    queue = next((each.get("queue") for each in links if str(paths.name_of(each)) == link), None) or {}
+    if not isinstance(queue, Mapping):
+        scenario.canonical()  # which says what is expected
+    elif "classes" in queue:
+        at = f"links.{paths.element(link)}.queue"
+        way = f"--set '{at}.classes[0].aqm=external' --set '{at}.classes[0].law={name}'"
+        raise UserError(f"--law: expected one queue, got a scheduler with classes at {at}; for one of them: {way}")
 
 
 def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None = None) -> LawFiles:
@@ -188,7 +244,7 @@ def _loaded(file: Path, kind: str) -> ModuleType:
         exec(compile(text, str(file), "exec"), module.__dict__)
     except SyntaxError as error:
         raise UserError(f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got {error.msg}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
         raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
     return module
@@ -212,5 +268,6 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 
 def _shown(error: BaseException) -> str:
-    """An error as Python shows it, without its notes."""
+    """An error as Python shows it, without its notes; that of `sys.exit` as it was raised."""
+    error = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

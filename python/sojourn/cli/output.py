@@ -178,12 +178,12 @@ def _with_endings(files: list[Path]) -> list[str]:
     return [stem + ", ".join(found) for stem, found in endings.items()]
 
 
-def say_written(paths: list[Path]) -> None:
-    """Prints which files were written, a line for each folder."""
+def say_written(paths: list[Path], as_json: bool = False) -> None:
+    """Prints which files were written, a line for each folder; on `err` where the output is JSON."""
     folders: dict[Path, list[Path]] = {}
     for path in paths:
         folders.setdefault(path.parent, []).append(path)
     for folder, files in folders.items():
         names = _with_endings(files)
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        out.print(f"wrote {folder}/: {shown}")
+        (err if as_json else out).print(f"wrote {folder}/: {shown}")

@@ -10,7 +10,7 @@ import typer
 
 from sojourn.cli import values
 from sojourn.cli.compared import Vary, check_curves, save_comparison, traced_for, variations
-from sojourn.cli.laws import Controller, Law, read_laws
+from sojourn.cli.laws import Controller, Law, LawFiles, read_laws
 from sojourn.cli.output import (
     CACHE,
     CacheDir,
@@ -104,6 +104,17 @@ def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
     return scenario
 
 
+def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None) -> Scenario:
+    """The same scenario with the changes of `--set`, and with the laws and controllers that nothing names then.
+
+    The changes are made once more after these are put in, so that they can tune the queue of a law.
+    """
+    changed = with_changes(scenario.copy(), changes)
+    made = with_changes(laws.put_into(scenario, changed), changes)
+    laws.check_put(made)
+    return made
+
+
 def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     change: Set = None,
@@ -148,7 +159,7 @@ def run(
     _check_files(file, **{"--flent": flent, "--pcap": pcap, "--qlog": qlog})
     _check_points(pcap, **{"--pcap-links": pcap_links, "--pcap-hosts": pcap_hosts})
     laws = read_laws(law, controller)
-    scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
+    scenario = with_laws(load(file), laws, _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
     _check_series(scenario, flent, qlog)
@@ -168,11 +179,11 @@ def run(
         note(f"a run failed: {why}")
     note_unmet(scenario)
     if out_dir is not None:
-        say_written(_save(records, out_dir))
+        say_written(_save(records, out_dir), as_json)
     written = [write_flent(records[0], flent)] if flent is not None else []
     written += [pcap] if pcap is not None else []
     written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
-    say_written(written)
+    say_written(written, as_json)
     _print(records, as_json, wanted)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
 
@@ -277,6 +288,7 @@ def compare(
     if not (queues or cc or vary or law or controller):
         raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
     laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
+    scenario.canonical()  # before its parts are looked at
     varied = variations(vary)
     added = laws.unnamed(scenario, varied)
     compared, controls = added.among(queues, scenario, link), added.controls(cc, scenario)
