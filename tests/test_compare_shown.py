@@ -128,6 +128,28 @@ def test_a_value_of_a_controller_that_is_0_all_the_time_has_no_panel(both):
     assert not idle & drawn
 
 
+def _titles(found):
+    return [axes.get_title(loc="left") for axes in found.plot.overview()]
+
+
+def test_a_measure_of_one_case_of_several_has_no_panel_and_stays_in_the_table(both):
+    found = sj.compare(both, QUEUES, seeds=2)
+    assert len(_titles(found)) == len(found.measures) - len(WAITS)
+    assert not any(title.startswith(tuple(WAITS)) for title in _titles(found))
+    assert set(WAITS) <= set(found.table()["measure"])
+    alone = sj.compare(both, "dualpi2(ecn=true)", seeds=2)
+    assert len(_titles(alone)) == len(alone.measures)
+
+
+@pytest.mark.parametrize(("cc", "drawn"), [("bbr", False), ("reno", True)])
+def test_the_legend_has_a_threshold_only_where_one_is_drawn(dumbbell, cc, drawn):
+    changes = {"tcp.control.cc": cc, "trace.controller": {"flows": ["ftp/0"]}, "flows.ftp.count": 2}
+    record = sj.run(sj.load(dumbbell).set_all(changes).set("trace.cwnd", {"flows": ["ftp/0"], "every": "20 ms"}))
+    for axes in (record.plot.controller("cwnd"), record.plot.cwnd()):
+        labels = axes.get_legend_handles_labels()[1]
+        assert ("ssthresh" in labels) == drawn
+
+
 def test_measures_have_the_names_of_tables_and_the_ends_of_paths_too(both, here, capsys):
     (here / "both.toml").write_text(both.to_toml())
     names = ["utilization", "wait p95", "jain", "other RTT mean", "wait_ms.p99", "goodput"]

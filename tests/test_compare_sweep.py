@@ -87,7 +87,7 @@ def test_the_link_must_be_clear(dumbbell):
     with pytest.raises(sj.UserError, match='expected one of bottleneck, got "x"'):
         queued_link(scenario, "x")
     links = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
-    with pytest.raises(sj.UserError, match="expected the link to compare"):
+    with pytest.raises(sj.UserError, match="expected the one to compare"):
         queued_link(sj.Scenario({"links": links}))
 
 

@@ -147,6 +147,38 @@ def test_a_comparison_refuses_what_has_no_form_of_a_scenario(capsys, dumbbell, c
     assert ": expected a " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("compare", "--queues", "red("),
+            '--queues: expected names and commas such as droptail,red(min=5,max=15), got "red("',
+        ),
+        (("compare", "--cc", "reno,reno"), '--cc "reno,reno": expected each once, got "reno" twice'),
+        (("compare", "--cc", "reno", "--group", "x"), '--group: expected one of ftp, got "x"'),
+        (("compare", "--queues", "red", "--link", "x"), 'FILE: --link: expected one of bottleneck, got "x"'),
+        (("analyze", "--link", "x"), 'FILE: --link: expected one of bottleneck, bottleneck:back, got "x"'),
+        (
+            ("compare", "--vary", "flows.ftp.count=1,1"),
+            '--vary flows.ftp.count: expected each value once, got "1" twice',
+        ),
+        (("run", "--seeds", "10000000"), "--seeds: expected a count of 1 to 1000000, or a list of seeds, got 10000000"),
+        (("run", "--host", "x"), 'FILE with host=x: host: expected one of simulator, linux, got "x"'),
+    ],
+)
+def test_an_option_has_its_dashes_in_every_message(capsys, dumbbell, arguments, said):
+    assert main([arguments[0], str(dumbbell), *arguments[1:]]) == 2
+    assert capsys.readouterr().err == f"error: {said.replace('FILE', str(dumbbell))}\n"
+
+
+def test_where_each_group_has_its_own_controller_the_option_is_group(capsys, dumbbell):
+    own = ("--set", 'flows.ftp.tcp.control={cc="reno"}')
+    assert main(["compare", str(dumbbell), "--cc", "cubic", *own]) == 2
+    assert capsys.readouterr().err.startswith(
+        "error: --group: expected the group that gets the controllers, one of ftp"
+    )
+
+
 def test_a_fault_that_only_the_whole_shows_names_all_changes(capsys, dumbbell):
     assert main(["run", str(dumbbell), "--set", "tcp.control.cc=prague", "--set", "name=late"]) == 2
     said = f"error: {dumbbell} with tcp.control.cc=prague, name=late: flows.ftp.tcp.ecn: expected "

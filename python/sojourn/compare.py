@@ -233,7 +233,7 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:
-            raise UserError.unknown(f"{scenario.label}: links", link, names)
+            raise UserError.unknown(f"{scenario.label}: link", link, names)
         return link
     queued = [str(paths.name_of(item)) for item in links if "queue" in item]
     if len(queued) == 1:
@@ -242,7 +242,7 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
         return "bottleneck"
     if len(names) == 1:
         return names[0]
-    raise UserError(f"{scenario.label}: links: expected the link to compare, one of {', '.join(names) or 'none'}")
+    raise UserError(f"{scenario.label}: link: expected the one to compare, one of {', '.join(names) or 'none'}")
 
 
 def default_measures(link: str, records: Sequence[Record]) -> list[Measure]:

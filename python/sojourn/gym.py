@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -128,7 +127,7 @@ class _Networks:
     def seed(self, seeds: Sequence[Any]) -> None:
         """Begins the streams of all networks anew. Raises `UserError` for what is no seed."""
         for seed in seeds:
-            if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
+            if seed is not None and not (isinstance(seed, (int, np.integer)) and seed >= 0):
                 raise UserError.expected("seed", "a whole number, 0 or more", seed)
         self.streams = [np.random.default_rng(seed) for seed in seeds]
         self.runs = [None] * len(seeds)  # type: ignore[list-item]
@@ -328,7 +327,7 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
 
     def _seeds(self, seed: Any) -> list[Any]:
         """A seed for each network."""
-        if seed is None or isinstance(seed, Integral):
+        if seed is None or isinstance(seed, (int, np.integer)):
             return [None if seed is None else seed + position for position in range(self.num_envs)]
         if not isinstance(seed, (Sequence, np.ndarray)) or isinstance(seed, str) or len(seed) != self.num_envs:
             raise UserError.expected("seed", f"a whole number, or a list of {self.num_envs}", seed)

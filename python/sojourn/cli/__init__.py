@@ -100,7 +100,7 @@ def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> in
     try:
         code = _command(arguments, interrupted)
     except (UserError, ScenarioError) as error:
-        return _fail(str(error), 2)
+        return _fail(usage.dashed(str(error), _commands(), sys.argv[1:] if arguments is None else arguments), 2)
     except TyperException as error:
         return _fail(usage.message(error), 2)
     except ModuleNotFoundError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +34,21 @@ def variations(texts: list[str] | None) -> dict[str, list[Any]]:
         if path in found:
             raise UserError(f'--vary: expected each field once, got "{path}" twice')
         found[path] = choices
+    with of_vary(found):
+        for path, choices in found.items():
+            field_axis(path, choices)
     return found
+
+
+@contextmanager
+def of_vary(paths: Iterable[str]) -> Iterator[None]:
+    """Says of errors that begin with one of these paths that `--vary` has it."""
+    try:
+        yield
+    except UserError as error:
+        if any(str(error).startswith(f"{path}: ") for path in paths):
+            raise UserError(f"--vary {error}") from None
+        raise
 
 
 def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
@@ -57,7 +73,8 @@ def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[
         return
     from sojourn.plots.distributions import QUANTITIES, nothing
 
-    cases = cases_of(scenario, [field_axis(path, values) for path, values in varied.items()])
+    with of_vary(varied):
+        cases = cases_of(scenario, [field_axis(path, values) for path, values in varied.items()])
     traced = [case.scenario.resolved()["trace"] for case in cases]
     for of in curves:
         if not any(each[QUANTITIES[of].trace] for each in traced):

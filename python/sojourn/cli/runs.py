@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import values
-from sojourn.cli.compared import Vary, check_curves, save_comparison, traced_for, variations
+from sojourn.cli.compared import Vary, check_curves, of_vary, save_comparison, traced_for, variations
 from sojourn.cli.laws import Controller, Law, LawFiles, read_laws
 from sojourn.cli.output import (
     CACHE,
@@ -303,7 +303,7 @@ def compare(
     kept = store(cache, no_cache)
     if kept:
         laws.say_uncached()
-    with progress("comparing") as on_progress, laws.one_line():
+    with progress("comparing") as on_progress, laws.one_line(), of_vary(varied):
         found = run_compare(
             scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, measures=rows,
             threads=threads, cache=kept, progress=on_progress, laws=laws.laws,

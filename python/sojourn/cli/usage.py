@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from typer import BadParameter
@@ -17,6 +18,10 @@ WANTED = {
     "greater_than_equal": "a number of at least {ge}",
     "less_than_equal": "a number of at most {le}",
 }
+
+
+# Options that messages name after the file that lacks what was asked for.
+OF_FILES = ("link", "pcap_links", "pcap_hosts")
 
 
 def message(error: TyperException) -> str:
@@ -35,4 +40,19 @@ def message(error: TyperException) -> str:
         return f"{missing[2]}: expected a value, got none"
     if said.startswith("No such command"):
         return f"{said} `sojourn --help` lists the commands."
+    return said
+
+
+def dashed(said: str, command: Any, arguments: Sequence[str]) -> str:
+    """An error with an option as it is given: what Python calls `queues` is `--queues` for a user of the command."""
+    for argument in arguments:
+        command = getattr(command, "commands", {}).get(argument, command)
+    for each in getattr(command, "params", []):
+        option = next((name for name in each.opts if name.startswith("--")), None)
+        if option is None:
+            continue
+        names = "|".join({each.name, option[2:], option[2:].replace("-", " ")})
+        label = r"(?:.*?: )?" if each.name in OF_FILES else ""  # others may be fields of a file
+        if found := re.match(rf'({label})(?:{names})(?=:? "|: )', said):
+            return f"{found[1]}{option}{said[found.end() :]}"
     return said

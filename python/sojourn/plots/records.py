@@ -214,13 +214,17 @@ class RecordPlots:
         """Adds slow-start thresholds to the windows of flows, but those far above all windows."""
         shown = self._names(windows.kind, names)
         most = max((float(np.nanmax(self._points(windows, name)[1])) for name in shown), default=1.0)
+        drawn = False
         with drawn_on(axes):
             for name in shown:
                 t, threshold = self._points(replace(windows, column="ssthresh"), name)
-                near = np.where(threshold <= FAR * most, threshold, np.nan)
-                axes.plot(t, near, color=self._color(windows.kind, name), linestyle=":", linewidth=0.9)
-            axes.plot([], [], color="#555555", linestyle=":", linewidth=0.9, label="ssthresh")
-            self._legend(axes, len(shown) + 1, windows.kind, names)
+                near = np.where((threshold > 0) & (threshold <= FAR * most), threshold, np.nan)  # 0 before its start
+                if np.isfinite(near).any():
+                    axes.plot(t, near, color=self._color(windows.kind, name), linestyle=":", linewidth=0.9)
+                    drawn = True
+            if drawn:
+                axes.plot([], [], color="#555555", linestyle=":", linewidth=0.9, label="ssthresh")
+            self._legend(axes, len(shown) + drawn, windows.kind, names)
 
     def throughput(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Throughput of links and goodput of flows over time, in Mbit/s."""

@@ -105,7 +105,10 @@ def _widen(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
-    """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`."""
+    """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`.
+
+    What fewer than two of several cases have, such as the delay in a queue that is there in one, has no panel.
+    """
     names = [name for name in dict.fromkeys(summary["measure"]) if _seen(summary, name)]
     shown = [str(case) for case in summary[CASE].unique()]
     height = (0.04 + LINE * lines_of(shown)) * len(shown)
@@ -129,7 +132,9 @@ BEST_MEANS = (
 
 
 def _seen(summary: pd.DataFrame, measure: str) -> bool:
-    return bool(summary.loc[summary["measure"] == measure, "mean"].notna().any())
+    """Whether there is something to compare: values of two cases, or of the only one."""
+    means = summary.loc[summary["measure"] == measure, "mean"]
+    return int(means.notna().sum()) >= min(2, len(means))
 
 
 def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | None = None) -> Axes:
