@@ -148,6 +148,20 @@ def test_the_engine_says_what_is_wrong(dumbbell):
         scenario.canonical()
 
 
+def test_an_error_of_the_text_has_line_and_column_also_where_another_field_was_changed(dumbbell):
+    text = dumbbell.read_text()
+    wrong = text.replace('rate = "10 Mbit/s"', 'rate = "10 miles"')
+    assert wrong != text
+    dumbbell.write_text(wrong)
+    scenario = sj.load(dumbbell).set("seed", 5)
+    with pytest.raises(sj.ScenarioError, match=r"dumbbell\.toml:\d+:\d+: links\.bottleneck\.rate: expected a rate"):
+        scenario.canonical()
+    scenario.set("links.bottleneck.rate", "12 miles")
+    scenario.label = "mine"
+    with pytest.raises(sj.ScenarioError, match=r"^mine: links\.bottleneck\.rate: expected a rate.*12 miles"):
+        scenario.canonical()
+
+
 @pytest.mark.parametrize(("path", "meant"), [("flows.fpt.count", "ftp"), ("flow.ftp.count", "flows")])
 def test_a_wrong_step_of_a_path_is_one_kind_of_error_with_the_nearest_name(dumbbell, path, meant):
     with pytest.raises(sj.ScenarioError, match=rf'did you mean "{meant}"\?$'):

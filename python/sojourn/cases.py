@@ -94,14 +94,14 @@ def _within(value: Any, found: Any) -> bool:
     return repr(found) == repr(value)  # true is not 1, and NaN is itself
 
 
-def _own_controllers(scenario: Scenario) -> list[bool] | None:
+def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
     """Whether each group over TCP has a controller of its own; None for a scenario that can't be run, which says so."""
     try:
         groups = scenario.resolved()["groups"]
     except ScenarioError:
         return None
     pairs = zip(tables_of(scenario, "flows"), groups, strict=True)
-    return [paths.below(flow, "tcp", "control") is not None for flow, group in pairs if group["tcp"]]
+    return {group["name"]: paths.below(flow, "tcp", "control") is not None for flow, group in pairs if group["tcp"]}
 
 
 def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
@@ -109,8 +109,8 @@ def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
     if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
         return
     for case in cases:
-        own = _own_controllers(case.scenario)
-        if own is not None and all(own):
+        own = own_controllers(case.scenario)
+        if own is not None and all(own.values()):
             raise UserError(f'cc: expected flows that get these controllers, got none in the case "{case.label}"')
 
 
@@ -201,7 +201,8 @@ def controller_axis(
     own = [name for name, item in zip(names, groups, strict=True) if paths.below(item, "tcp", "control") is not None]
     if group is not None and group not in names:
         raise UserError.unknown("group", group, names)
-    if group is None and all(_own_controllers(base) or [False]):
+    controlled = own_controllers(base)
+    if group is None and controlled and all(controlled.values()):
         what = f"the group that gets the controllers, one of {', '.join(own)}, since each has its own"
         raise UserError(f"group: expected {what}")
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"

@@ -164,12 +164,12 @@ def _arity(signature: inspect.Signature, wanted: int) -> str:
 def external_controllers(scenario: Scenario) -> list[str]:
     """The names of the congestion controllers that flows of a scenario have from the caller."""
     tree = scenario.to_dict()
-    stacks = [tree.get("tcp"), *(group.get("tcp") for group in tables(tree.get("flows")))]
-    controls = [stack.get("control") for stack in tables(stacks)]
-    return [str(control.get("controller", "")) for control in tables(controls) if control.get("cc") == "external"]
+    stacks = [tree.get("tcp"), *(group.get("tcp") for group in _tables(tree.get("flows")))]
+    controls = [stack.get("control") for stack in _tables(stacks)]
+    return [str(control.get("controller", "")) for control in _tables(controls) if control.get("cc") == "external"]
 
 
-def tables(items: Any) -> list[Mapping[str, Any]]:
+def _tables(items: Any) -> list[Mapping[str, Any]]:
     """The tables of a list in a scenario that nobody has checked yet."""
     return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 

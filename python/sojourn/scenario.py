@@ -36,7 +36,7 @@ class Scenario(MutableMapping[str, Any]):
             raise UserError.expected("scenario", "a table of fields", tree)
         self._read: dict[str, Any] | None = toml.plain(tree or {}, f"{label}: ")
         self._text: str | None = None
-        self._written = False  # whether a user wrote this text
+        self._source: str | None = None  # the text that a user wrote, also where it was changed since
         self.file = label
         """What it was read from: the name of a scenario that has none of its own."""
         self.label = label
@@ -46,7 +46,7 @@ class Scenario(MutableMapping[str, Any]):
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
         """The scenario that a TOML text describes. Raises `UserError` for a text that is not TOML."""
         scenario = cls(toml.parse(text, label), label)
-        scenario._text, scenario._written = text, True
+        scenario._text = scenario._source = text
         return scenario
 
     @classmethod
@@ -83,7 +83,7 @@ class Scenario(MutableMapping[str, Any]):
     def _changed(self) -> dict[str, Any]:
         """The tree, to be changed: its text is no longer right."""
         tree = self._tree
-        self._text, self._written = None, False
+        self._text = None
         return tree
 
     def __getitem__(self, key: str) -> Any:
@@ -116,7 +116,7 @@ class Scenario(MutableMapping[str, Any]):
     def copy(self) -> Scenario:
         """Another scenario that is equal to this one."""
         other = Scenario(self._tree, self.file)
-        other._text, other._written, other.label = self._text, self._written, self.label
+        other._text, other._source, other.label = self._text, self._source, self.label
         return other
 
     def get_path(self, path: str) -> Any:
@@ -202,13 +202,30 @@ class Scenario(MutableMapping[str, Any]):
             raise ScenarioError(self.clean_error(str(error))) from None
 
     def clean_error(self, message: str) -> str:
-        """An error of the engine with the label; line and column stay where they refer to the text that was read."""
-        found = re.match(re.escape(self.file) + r"(:\d+:\d+)?: ", message)
+        """An error of the engine with the label, and with line and column where the text that was read has it too."""
+        found = self._place(message)
         if found is None:
             return message
-        place = (found[1] or "") if self._written else ""
+        said, place = message[found.end() :], found[1] or ""
+        if self._text is None or self._text is not self._source:
+            place = self._place_in_source(said)
+            if place:
+                return f"{self.file}{place}: {said}"
         label = shortened(one_line(self.label), LONGEST_LABEL)  # it may have the values that were set
-        return f"{label}{place}: {message[found.end() :]}"
+        return f"{label}{place}: {said}"
+
+    def _place(self, message: str) -> re.Match[str] | None:
+        """The file in an error of the engine, with line and column if it has them."""
+        return re.match(re.escape(self.file) + r"(:\d+:\d+)?: ", message)
+
+    def _place_in_source(self, said: str) -> str:
+        """Line and column of an error that the text has as a user wrote it, before it was changed; empty for others."""
+        try:
+            _sojourn.check(self._source or "", self.file, None)
+        except ScenarioError as error:
+            found = self._place(str(error))
+            return found[1] or "" if found and str(error)[found.end() :] == said else ""
+        return ""
 
 
 def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:

@@ -15,11 +15,11 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import paths
-from sojourn.cases import Named, parse_named, queue_axis
+from sojourn.cases import Named, own_controllers, parse_named, queue_axis
 from sojourn.compare import queued_link
 from sojourn.errors import UserError, note
-from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, tables
-from sojourn.scenario import Scenario, read_text
+from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller
+from sojourn.scenario import Scenario, read_text, tables_of
 from sojourn.sweep import Plan
 
 Law = Annotated[
@@ -179,10 +179,9 @@ class LawFiles:
 
 def _check_without_own(scenario: Scenario, name: str) -> None:
     """Raises `UserError` where every group of flows has a controller of its own, so that none gets this one."""
-    groups = tables(scenario.to_dict().get("flows"))
-    stacks = tables([group.get("tcp") for group in groups])
-    if groups and len(stacks) == len(groups) and all("control" in stack for stack in stacks):
-        names = [str(paths.name_of(group)) for group in groups]
+    controlled = own_controllers(scenario)
+    if controlled and all(controlled.values()):
+        names = list(controlled)
         way = f'flows.{paths.element(names[0])}.tcp.control={{cc="external",controller="{name}"}}'
         own = f"{', '.join(names)} with their own" if len(names) > 1 else f"{names[0]} with its own"
         raise UserError(f"--controller: expected flows without a controller, got {own}; to replace it: --set '{way}'")
@@ -193,7 +192,7 @@ def _main_link(scenario: Scenario, name: str) -> str:
     try:
         return queued_link(scenario)
     except UserError:
-        links = [str(paths.name_of(link)) for link in tables(scenario.to_dict().get("links"))]
+        links = [str(paths.name_of(link)) for link in tables_of(scenario, "links")]
         if not links:
             raise
         way = f'links.{paths.element(links[0])}.queue={{aqm="external",law="{name}"}}'
@@ -202,7 +201,7 @@ def _main_link(scenario: Scenario, name: str) -> str:
 
 def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
     """Raises `UserError` for a link with classes, with the change that gives one of them a law."""
-    links = tables(scenario.to_dict().get("links"))
+    links = tables_of(scenario, "links")
     queue = next((each.get("queue") for each in links if str(paths.name_of(each)) == link), None) or {}
     if not isinstance(queue, Mapping):
         scenario.canonical()  # which says what is expected
