@@ -78,7 +78,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
         says("\"10 Mbit/s\"", text, text, &format!("links.up.rate: expected {rate}, got {shown}"));
     }
     says("\"1 ms\"", "1", "1 }", "flows.ftp.access.delay: expected a time with its unit such as \"50 ms\", got 1");
-    let amount = "a number of packets or a size such as \"100 packets\" or \"52.2 kB\"";
+    let amount = "a number of packets, at most 4294967295, or a size such as \"100 packets\" or \"52.2 kB\"";
     says("\"100 packets\"", "100", "100", &format!("links.up.queue.limit: expected {amount}, got 100"));
     says("\"100 packets\"", "\"100 s\"", "\"100 s\"", &format!("links.up.queue.limit: expected {amount}, got \"100 s\""));
 }
