@@ -159,7 +159,19 @@ def test_what_is_mended_of_bbr_in_ns3_may_be_left_as_it_is(capsys: pytest.Captur
         with pytest.raises(SystemExit):
             ns3.main([*wrong, "--unmended", "acks"])
         assert "--unmended: expected" in capsys.readouterr().err
-    assert all(f'Mends("{what}")' in (ns3.HERE / "transports.cc").read_text() for what in ns3.MENDED)
+    parts = set(ns3.MENDED) - {"law"}
+    assert all(f'Mends("{what}")' in (ns3.HERE / "transports.cc").read_text() for what in parts)
+
+
+def test_laws_that_are_mended_in_ns3_may_be_left_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    for case, own in (("codel-10", "ns3::TcpNewReno"), ("ledbat-alone", "ns3::TcpLedbat")):
+        for asked, law in (([], own.removeprefix("ns3::Tcp").removeprefix("New")), (["--unmended", "law"], own)):
+            assert ns3.main([case, "--print", "1", *asked]) == 0
+            given = dict(word.split("=") for word in capsys.readouterr().out.split())
+            assert set(given["controls"].split(",")) == {law}
+    with pytest.raises(SystemExit):
+        ns3.main(["bbr-5", "--unmended", "law"])
+    assert "--unmended: expected cases that have ledbat or reno" in capsys.readouterr().err
 
 
 def test_marks_are_compared_where_packets_are_marked() -> None:

@@ -48,9 +48,11 @@ CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     # Its window grows by whole segments, as Linux's.
     "dctcp": ({"control": {"cc": "dctcp"}, "ecn": "dctcp", "linux_growth": True}, "Dctcp"),
 }
-# What is mended of ns-3's BBR (transports.cc), and what is left as it is without it: the mend of `samples` sets to zero
-# the time from which unmended `acks` count.
-MENDED = {"samples": ["samples"], "acks": ["samples", "acks"], "pace": ["pace"], "aggregation": ["aggregation"]}
+# The laws that dumbbell.cc mends, as they are in ns-3.
+LAWS = {"Reno": "ns3::TcpNewReno", "Ledbat": "ns3::TcpLedbat"}
+# What is mended of ns-3: these laws, and parts of BBR (transports.cc). And what is left as it is without it: the mend of
+# `samples` sets to zero the time from which unmended `acks` count.
+MENDED = {"law": ["law"], "samples": ["samples"], "acks": ["samples", "acks"], "pace": ["pace"], "aggregation": ["aggregation"]}
 LOST = (compare.Metric("lost", 0.05, relative=True),)
 # Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
 # sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
@@ -185,7 +187,11 @@ def scenario(case: Table, seed: int) -> Table:
 def arguments(case: Table, seed: int) -> list[str]:
     """The arguments of the program."""
     delays, starts = draw(case, seed)
-    controls = [CONTROLS[control][1] for control, count in case["flows"].items() for _ in range(count)]
+    unmended = case.get("unmended", [])
+    names = {control: CONTROLS[control][1] for control in case["flows"]}
+    if "law" in unmended:
+        names = {control: LAWS.get(name, name) for control, name in names.items()}
+    controls = [names[control] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
     named = {
         "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT),
@@ -201,7 +207,7 @@ def arguments(case: Table, seed: int) -> list[str]:
     if "paths" in case:
         named["window"] = case.get("window", WINDOW) * PAYLOAD
     if sources(case)[0] == "transports.cc":
-        named["unmended"] = ",".join(case.get("unmended", []))
+        named["unmended"] = ",".join(unmended)
     return [f"{key}={value}" for key, value in named.items()]
 
 
@@ -345,8 +351,9 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     options = compare.read_options(parser, argv, list(cases()))
     if options.unmended and (options.store or options.ns3 == "stored"):
         parser.error("--unmended: expected no --store and no --ns3 stored")
-    if options.unmended and any("bbr" not in cases()[name]["flows"] for name in options.cases or cases()):
-        parser.error("--unmended: expected cases that have BBR")
+    has = {"reno", "ledbat"} if options.unmended == "law" else {"bbr"}
+    if options.unmended and any(has.isdisjoint(cases()[name]["flows"]) for name in options.cases or cases()):
+        parser.error(f"--unmended: expected cases that have {' or '.join(sorted(has))}")
     return options
 
 
