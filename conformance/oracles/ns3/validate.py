@@ -52,9 +52,7 @@ CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
 LAWS = {"Reno": "ns3::TcpNewReno", "Ledbat": "ns3::TcpLedbat"}
 # What is mended of ns-3: these laws, and parts of BBR (transports.cc). And what is left as it is without it: the mend
 # of `samples` sets to zero the time from which unmended `acks` count.
-MENDED = {
-    "law": ["law"], "samples": ["samples"], "acks": ["samples", "acks"], "pace": ["pace"], "aggregation": ["aggregation"],
-}  # fmt: skip
+MENDED = {each: [each] for each in ("law", "samples", "pace", "aggregation")} | {"acks": ["samples", "acks"]}
 LOST = (compare.Metric("lost", 0.05, relative=True),)
 # Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
 # sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
