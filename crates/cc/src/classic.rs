@@ -187,7 +187,7 @@ impl<L: WindowLaw> Classic<L> {
     fn grow_as_linux(&mut self, ack: &Ack, cwnd_cnt: f64) {
         let mut acked = ack.acked;
         if self.cwnd < self.ssthresh {
-            let growth = self.hystart.as_mut().map_or(acked, |hystart| libm::floor(hystart.growth(ack)));
+            let growth = self.hystart.as_mut().map_or(acked, |hystart| hystart.whole_growth(ack));
             if self.hystart.as_ref().is_some_and(|hystart| hystart.done()) {
                 (self.ssthresh, self.hystart) = (self.cwnd, None);
             }

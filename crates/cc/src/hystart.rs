@@ -39,6 +39,8 @@ pub struct HyStart {
     /// The smallest RTT of the round before (lastRoundMinRTT).
     last_round_min_rtt: Duration,
     conservative: Option<ConservativeSlowStart>,
+    /// The part of a segment that a window of whole segments has not grown by yet.
+    part: f64,
     done: bool,
 }
 
@@ -50,6 +52,7 @@ impl Default for HyStart {
             current_round_min_rtt: Duration::MAX,
             last_round_min_rtt: Duration::MAX,
             conservative: None,
+            part: 0.0,
             done: false,
         }
     }
@@ -67,6 +70,14 @@ impl HyStart {
         }
         self.check_rtt();
         ack.acked.min(L) / if self.conservative.is_some() { CSS_GROWTH_DIVISOR } else { 1.0 }
+    }
+
+    /// The same in whole segments; what is left of one counts for the next acknowledgments.
+    pub fn whole_growth(&mut self, ack: &Ack) -> f64 {
+        let growth = self.part + self.growth(ack);
+        let whole = libm::floor(growth);
+        self.part = growth - whole;
+        whole
     }
 
     /// Whether slow start is over.
@@ -133,6 +144,15 @@ mod tests {
         assert!(!hystart.done());
         rounds(&mut hystart, &[120, 121]);
         assert!(hystart.done());
+    }
+
+    #[test]
+    fn a_window_of_whole_segments_grows_by_a_quarter_too() {
+        let mut hystart = HyStart::default();
+        rounds(&mut hystart, &[100, 100, 115]);
+        let ack = Ack { rtt: Some(Duration::from_millis(116)), snd_una: hystart.window_end, snd_max: hystart.window_end, ..Ack::ONE };
+        let growth: f64 = (0..20).map(|_| hystart.whole_growth(&ack)).sum();
+        assert_eq!(growth, 5.0);
     }
 
     #[test]

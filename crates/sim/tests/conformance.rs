@@ -32,7 +32,7 @@ use sojourn_sim::tcp::{AccEcnOption, AckOptions, Ecn, Handshake, Recovery, TcpOp
 use sojourn_sim::{HostDoes, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
-use sojourn_spec::tcp::PROFILES;
+use sojourn_spec::tcp::{PROFILES, SackAlgorithm};
 use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_rate};
 use std::cell::RefCell;
@@ -212,6 +212,10 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
                     "newreno" => Recovery::NewReno,
                     _ => Recovery::Sack,
                 }
+            }
+            "sack_algorithm" => {
+                assert_eq!(value, "rack-tlp", "{word}: the default has no name here");
+                tcp.sack_algorithm = SackAlgorithm::RackTlp;
             }
             "handshake" => {
                 tcp.handshake = match value {

@@ -127,7 +127,7 @@ impl AckPolicy {
         }
     }
 
-    fn be_quick(&mut self, segments: u32, params: &TcpOptions) {
+    pub fn be_quick(&mut self, segments: u32, params: &TcpOptions) {
         self.quick = self.quick.max(segments.min(params.quick_acks));
         self.delay = params.delayed_ack.unwrap_or_default();
     }

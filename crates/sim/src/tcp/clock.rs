@@ -1,7 +1,13 @@
-//! The clock of a receiver, which may be ahead of its sender's and run faster.
+//! Timestamps, and the clock of a receiver, which may be ahead of its sender's and run faster.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Time;
+
+/// What a timestamp shows: milliseconds (rfc7323#5.4).
+#[inline]
+pub fn millis(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
 
 /// Whether the receiver's clock shows the time of the run.
 #[inline]

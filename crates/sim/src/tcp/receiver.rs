@@ -4,7 +4,7 @@ use super::accecn_option::{ByteCounter, Told};
 use super::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 use super::ack_policy::{AckPolicy, Arrival};
 use super::ack_rules::AckRules;
-use super::clock::{clock, is_exact_clock};
+use super::clock::{clock, is_exact_clock, millis};
 use super::mark_feedback::MarkFeedback;
 use super::reassembly::Reassembly;
 use super::receive_window::ReceiveWindow;
@@ -197,12 +197,18 @@ impl Receiver {
             self.answer_syn(now, segment, params, pool, ack);
             return Received { readable: 0, acks: true };
         }
+        let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
+        if self.is_outdated(segment, params) {
+            self.answer_outdated((segment.seq, end), params);
+            *ack = Packet::ack_of(segment.flow, segment.incarnation, 0);
+            self.complete_ack(now, params, pool, ack);
+            return Received { readable: 0, acks: true };
+        }
         let marked = self.note_mark(now, segment, params);
         if segment.has(flag::ACK) {
             self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
         }
-        let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         let rcv_nxt_before = self.rcv_nxt;
         if let Some(window) = self.window() {
             window.on_segment(now, rcv_nxt_before, params);
@@ -215,8 +221,8 @@ impl Receiver {
         }
         self.unacked_segments += 1;
         // A segment above a gap is not echoed: an ACK that advances echoes the segment that made it advance, or the earliest
-        // that waited for it (rfc7323#4.3).
-        if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
+        // that waited for it (rfc7323#4.3). Nor is one of which all has been acknowledged (rfc7323#5.3 R2, Linux `tcp_sequence`).
+        if (segment.seq..=end).contains(&self.last_ack_sent) && segment.stamp >= self.ts_recent {
             self.ts_recent = segment.stamp;
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
@@ -241,6 +247,27 @@ impl Receiver {
         *ack = Packet::ack_of(segment.flow, segment.incarnation, flags);
         self.complete_ack(now, params, pool, ack);
         Received { readable, acks: true }
+    }
+
+    /// Whether a segment is older by its timestamp than the newest that arrived in order, by more than a millisecond: it may be of
+    /// another round of sequence numbers, and is not taken (rfc7323#5.3 R1, Linux `TCP_PAWS_WINDOW`).
+    #[inline]
+    fn is_outdated(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        segment.stamp < self.ts_recent
+            && params.paws
+            && params.timestamps
+            && !segment.has(flag::ACK)
+            && millis(self.ts_recent) > millis(segment.stamp) + 1
+    }
+
+    /// Such a segment of these bytes is to be acknowledged at once (Linux `tcp_send_dupack`).
+    #[cold]
+    fn answer_outdated(&mut self, (from, to): (u64, u64), params: &TcpOptions) {
+        if from < to && from < self.rcv_nxt {
+            let duplicate = (from, to.min(self.rcv_nxt));
+            self.policy().into_iter().for_each(|policy| policy.be_quick(params.quick_acks, params));
+            self.rules.iter_mut().for_each(|rules| rules.on_duplicate(duplicate));
+        }
     }
 
     /// A SYN arrives: writes the answer to `ack`.

@@ -49,9 +49,18 @@ tcp_options! {
     dsack: bool as bool, ranges::any,
         "Whether a receiver with SACK reports duplicates",
         false, "rfc2883#4";
+    paws: bool as bool, ranges::any,
+        "With timestamps: whether a receiver drops a segment whose timestamp is older than that of the newest in order, by more than a millisecond",
+        true, "rfc7323#5.3";
     handshake: Handshake as Handshake, ranges::any,
         "What comes before the first data",
         Handshake::ThreeWay, "rfc9293#3.5";
+    syn_linear_timeouts: u32 as u32, ranges::number,
+        "Timeouts of a SYN that do not double the next one",
+        0, "rfc6298#5.5 doubles each";
+    syn_losses_allowed: u32 as u32, ranges::number,
+        "Lost SYNs after which the initial window is still as it was; after more of them it is one segment",
+        0, "rfc5681#3.1";
     initial_window: f64 as u32, ranges::count,
         "cwnd at the start, in segments",
         10.0, "rfc6928#2";

@@ -19,7 +19,11 @@ impl Receiver {
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.predictable && is_plain(segment) && segment.seq == self.rcv_nxt && u32::from(segment.size) > params.header
+        self.predictable
+            && is_plain(segment)
+            && segment.seq == self.rcv_nxt
+            && segment.stamp >= self.ts_recent
+            && u32::from(segment.size) > params.header
     }
 
     /// Whether this is a usual segment: predicted, and acknowledged at once with an unlimited window.
@@ -34,7 +38,7 @@ impl Receiver {
         debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
         let readable = u64::from(segment.size) - u64::from(params.header);
         self.rcv_nxt += readable;
-        self.ts_recent = self.ts_recent.max(segment.stamp);
+        self.ts_recent = segment.stamp;
         (readable, self.plain_ack(now, segment, params))
     }
 
@@ -51,7 +55,7 @@ impl Receiver {
         let length = u64::from(segment.size) - u64::from(params.header);
         self.rcv_nxt += length;
         self.unacked_segments += 1;
-        if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
+        if segment.seq <= self.last_ack_sent {
             self.ts_recent = segment.stamp;
         }
         let counts = self.marks.counts();
@@ -77,6 +81,7 @@ impl Receiver {
         let waits = |rules: &AckRules| rules.delayed_ack_due > now && rules.policy.as_ref().is_some_and(|policy| !policy.is_full());
         self.gathers
             && is_plain(segment)
+            && segment.stamp >= self.ts_recent
             && u32::from(segment.size) > params.header
             && follows()
             && self.rules.as_deref().is_some_and(waits)

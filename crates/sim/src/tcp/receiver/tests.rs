@@ -24,6 +24,36 @@ fn a_change_of_the_mark_is_acknowledged_at_once_and_then_every_second_segment_as
     assert_eq!([0; 5].map(arrive), [true, false, true, false, true]);
 }
 
+/// rfc7323#5.3, Linux `tcp_validate_incoming`, `tcp_send_dupack`. What has been acknowledged does not make the newest timestamp.
+#[test]
+fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() {
+    let linux = TcpOptions::linux();
+    let mss = u64::from(linux.mss);
+    let arrive = |params: &TcpOptions, segments: &[(u64, u64)]| {
+        let (mut receiver, mut pool, mut ack) = (Receiver::new(params, true).unwrap(), AckOptionsPool::default(), Packet::EMPTY);
+        let mut told = |&(number, stamp): &(u64, u64)| {
+            let (seq, stamp, now) = (mss * number, Time::from_nanos(stamp * 1_000_000), Time::from_nanos(1_000_000_000));
+            let segment = Packet { seq, stamp, size: (params.header + params.mss) as u16, ..Packet::EMPTY };
+            let received = receiver.on_segment(now, &segment, params, &mut pool, &mut ack);
+            assert!(received.acks, "quick ACKs");
+            let sack = pool.take(ack.extra).sack;
+            (ack.seq / mss, sack.and_then(|sack| sack.duplicate(ack.seq)).map(|(from, _)| from / mss))
+        };
+        segments.iter().map(&mut told).collect::<Vec<_>>()
+    };
+    // The second is sent again at 150 ms and fills the gap. Then its original comes, and that of the fourth, which is older too.
+    let reordered = [(0, 100), (2, 102), (1, 150), (1, 101), (3, 103)];
+    assert_eq!(arrive(&linux, &reordered), [(1, None), (1, None), (3, None), (3, Some(1)), (3, None)]);
+    assert_eq!(arrive(&TcpOptions { paws: false, ..linux.clone() }, &reordered)[4], (4, None));
+    assert_eq!(
+        arrive(&linux, &[(0, 100), (1, 150), (2, 149), (3, 148)]),
+        [(1, None), (2, None), (3, None), (3, None)],
+        "one tick is allowed"
+    );
+    // A duplicate of what is acknowledged has a new timestamp, and what follows is taken all the same.
+    assert_eq!(arrive(&linux, &[(0, 100), (1, 101), (0, 150), (2, 102)]), [(1, None), (2, None), (2, Some(0)), (3, None)]);
+}
+
 /// A receiver with its pool of options: says all that it does.
 struct Host {
     receiver: Receiver,

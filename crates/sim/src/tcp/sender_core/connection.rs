@@ -63,9 +63,10 @@ impl SenderCore {
         if self.ecn.is_accurate() && ack.flags & flag::ACE == 0 {
             self.end_ecn();
         }
-        // After a lost SYN the window is one segment (rfc5681#3.1), and after a marked one (draft-ietf-tcpm-generalized-ecn; not in Linux).
+        // After lost SYNs the window is one segment (rfc5681#3.1), and after a marked one (draft-ietf-tcpm-generalized-ecn; not in Linux).
         let marked = self.ecn.is_accurate() && ack.flags & flag::ACE == accurate_ecn::handshake(Mark::Ce) && !params.generalized_ecn;
-        self.cc.set_cwnd(if syn_lost || marked { 1.0 } else { params.initial_window });
+        let many_lost = u32::from(self.syns_sent) > params.syn_losses_allowed + 1;
+        self.cc.set_cwnd(if many_lost || marked { 1.0 } else { params.initial_window });
         self.state = State::Established;
         self.timer = Time::NEVER;
         if params.handshake == Handshake::ThreeWay {
@@ -149,7 +150,9 @@ impl SenderCore {
 
     #[cold]
     fn on_syn_timeout<O: SegmentSink>(&mut self, call: &mut Call<O>) {
-        self.rtt.back_off(call.params);
+        if u32::from(self.syns_sent) > call.params.syn_linear_timeouts {
+            self.rtt.back_off(call.params);
+        }
         if call.params.handshake == Handshake::OneWay {
             // ns-2's agents count the SYN as data: its loss leaves the smallest ssthresh.
             self.cc.on_rto(call.now, 1.0);

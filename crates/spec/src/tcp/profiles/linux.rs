@@ -10,6 +10,8 @@ super::profile! {
     recovery = Recovery::Sack, "Linux `tcp_sack`";
     sack_algorithm = SackAlgorithm::RackTlp, "Linux tcp_recovery.c";
     dsack = true, "Linux `tcp_dsack`";
+    syn_linear_timeouts = 4, "Linux `tcp_syn_linear_timeouts`";
+    syn_losses_allowed = 1, "Linux `tcp_init_transfer`";
     min_rto = Duration::from_millis(200), "Linux `TCP_RTO_MIN`";
     max_rto = Duration::from_secs(120), "Linux `TCP_RTO_MAX`";
     delayed_ack = Some(Duration::from_millis(40)), "Linux `TCP_DELACK_MIN`";

@@ -9,6 +9,7 @@ super::profile! {
     sack_option = 0, "ns-2 tcp-sink.cc";
     window = 20, "ns-2 `window_`";
     sack_algorithm = SackAlgorithm::Ns2Sack1, "ns-2 tcp-sack1.cc";
+    paws = false, "ns-2 tcp-sink.cc";
     handshake = Handshake::OneWay, "ns-2 `syn_`";
     initial_window = 2.0, "ns-2 `windowInit_`";
     initial_ssthresh = 20.0, "ns-2 starts with `window_`";

@@ -27,6 +27,7 @@ mod writes;
 use super::loss_recovery::LossRecovery;
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::clock::millis;
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
@@ -64,6 +65,9 @@ pub struct RackTlp {
     newly_lost: u32,
     /// The probe that is outstanding.
     probe: Option<Probe>,
+    /// Segments that were sent again, and those that duplicates were reported of (Linux `total_retrans`, `dsack_dups`).
+    resent: u32,
+    duplicates: u32,
     /// What the timer stands for.
     pending: Pending,
     setting: Setting,
@@ -92,8 +96,12 @@ struct Brought {
     original: bool,
     /// Whether data that was sent again was acknowledged cumulatively.
     retransmitted: bool,
-    /// Whether a duplicate was reported.
+    /// Whether a duplicate was reported that may be of what was sent again (`FLAG_DSACKING_ACK`).
     duplicate: bool,
+    /// Whether it is the probe's (`FLAG_DSACK_TLP`).
+    duplicate_probe: bool,
+    /// Whether it widens the reordering window.
+    widens: bool,
     /// Whether it echoes a congestion mark.
     ece: bool,
     /// Whether the timer is to be set (`FLAG_SET_XMIT_TIMER`).
@@ -172,6 +180,8 @@ impl RackTlp {
             timeouts: 0,
             newly_lost: 0,
             probe: None,
+            resent: 0,
+            duplicates: 0,
             pending: Pending::Retransmission,
             setting: Setting::NONE,
         }
@@ -189,7 +199,10 @@ impl RackTlp {
         let mut sampler = sender.begin_delivery(ack, call.params);
         let mut delivered = 0;
         if let Some(blocks) = ack.sack {
-            delivered = self.take_sacks(blocks, ack.packet.seq, arrival, brought, sampler.as_deref_mut());
+            if let Some(duplicate) = blocks.duplicate(ack.packet.seq) {
+                self.take_duplicate(duplicate, brought, call.params);
+            }
+            delivered = self.take_sacks(blocks, arrival, brought, sampler.as_deref_mut());
             self.note_reordering(brought, prior_una, call.params);
         }
         if brought.advanced {
@@ -216,21 +229,30 @@ impl RackTlp {
         }
     }
 
-    /// Takes the SACK blocks of an ACK with this number; gives the bytes that they newly report.
-    fn take_sacks(
-        &mut self,
-        blocks: &SackBlocks,
-        number: u64,
-        arrival: Arrival,
-        brought: &mut Brought,
-        mut sampler: Option<&mut Sampler>,
-    ) -> u64 {
-        let prior_una = brought.prior_una;
-        if let Some((from, to)) = blocks.duplicate(number) {
-            brought.duplicate = true;
-            let seen = self.sent.sack_duplicate(from, to);
-            self.undo.on_duplicate(from, to, prior_una, seen);
+    /// The receiver reports a duplicate of these bytes (Linux `tcp_dsack_seen`, `tcp_check_dsack`). If there are more duplicates than
+    /// segments that were sent again, the network has made copies, and this says nothing.
+    #[cold]
+    fn take_duplicate(&mut self, (from, to): (u64, u64), brought: &mut Brought, params: &TcpOptions) {
+        let segments = (to.saturating_sub(from)).div_ceil(u64::from(params.mss)) as u32;
+        self.duplicates = self.duplicates.saturating_add(segments);
+        if segments == 0 || self.duplicates > self.resent {
+            return;
         }
+        brought.duplicate = true;
+        brought.duplicate_probe = segments == 1 && self.probe.is_some_and(|probe| probe.high_seq == to);
+        // The probe's timer sent it, and not a window that is too narrow.
+        brought.widens = params.undo && self.rack.reordering_seen && !brought.duplicate_probe;
+        brought.delivered += segments;
+        let again = self.sent.sack_duplicate(from, to);
+        if let Some(late) = again.late {
+            brought.reordered = Some(late);
+        }
+        self.undo.on_duplicate(to, if to <= brought.prior_una { segments } else { again.count });
+    }
+
+    /// Takes the SACK blocks of an ACK; gives the bytes that they newly report.
+    fn take_sacks(&mut self, blocks: &SackBlocks, arrival: Arrival, brought: &mut Brought, mut sampler: Option<&mut Sampler>) -> u64 {
+        let prior_una = brought.prior_una;
         let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
         for block in blocks.iter().filter(|&block| self.sent.is_new(block, prior_una)) {
             (new[count], count) = (block, count + 1);
@@ -307,7 +329,7 @@ impl RackTlp {
         }
         if !segment.has(tag::SACKED) {
             brought.delivered += 1;
-            if !(resent && echo.is_some_and(|echo| undo::millis(echo) < undo::millis(segment.sent))) {
+            if !(resent && echo.is_some_and(|echo| millis(echo) < millis(segment.sent))) {
                 self.rack.advance(segment, arrival);
             }
         }
@@ -320,7 +342,7 @@ impl RackTlp {
         let (first, newest) = match (acked.or(brought.sacked_sent), brought.sacked_sent.or(acked)) {
             (Some((first, _)), Some((_, newest))) => (call.now.since(first), call.now.since(newest)),
             _ if call.params.timestamps && brought.acked => {
-                let ticks = undo::millis(call.now).saturating_sub(undo::millis(ack.packet.stamp)).max(1);
+                let ticks = millis(call.now).saturating_sub(millis(ack.packet.stamp)).max(1);
                 (Duration::from_millis(ticks), Duration::from_millis(ticks))
             }
             _ => return,
@@ -396,7 +418,7 @@ impl LossRecovery for RackTlp {
         let prior_una = sender.snd_una();
         let mut brought = Brought { prior_una, advanced: ack.packet.seq > prior_una, ece: ack.ece, ..Brought::default() };
         self.take(sender, ack, &mut brought, call);
-        self.rack.update_reo_wnd(brought.duplicate && call.params.undo, sender.snd_una(), sender.snd_max());
+        self.rack.update_reo_wnd(brought.widens, sender.snd_una(), sender.snd_max());
         self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
         let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
         let alarmed = dubious && (outstanding || brought.duplicate);

@@ -127,6 +127,7 @@ impl RackTlp {
     /// Sends one segment again, as a probe of the tail or else as a retransmission. Says whether there is one with this number.
     pub(super) fn transmit_again<O: SegmentSink>(&mut self, number: u64, probe: bool, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         let Some(segment) = self.sent.resend(number, call.now, probe) else { return false };
+        self.resent = self.resent.saturating_add(1);
         sender.track_again(segment, call);
         let bytes = segment.start..segment.end();
         self.transmit(bytes, sender, call);

@@ -38,7 +38,7 @@ pub struct Rack {
     /// A duplicate was reported in the round that ends here, and widens the window once.
     dsack_round: Option<u64>,
     /// Whether segments have arrived out of order.
-    reordering_seen: bool,
+    pub reordering_seen: bool,
     /// By how many segments at most, or the threshold of duplicate ACKs.
     pub reordering: u32,
 }
@@ -124,17 +124,22 @@ impl Rack {
         }
     }
 
-    /// An ACK arrives, with a duplicate reported or not (rfc8985#6.2 step 4): the window widens once a round trip.
+    /// An ACK arrives, with a duplicate reported that widens the window or not (rfc8985#6.2 step 4): once a round trip.
     #[inline]
-    pub fn update_reo_wnd(&mut self, duplicate: bool, snd_una: u64, snd_nxt: u64) {
+    pub fn update_reo_wnd(&mut self, widens: bool, snd_una: u64, snd_nxt: u64) {
         self.dsack_round = self.dsack_round.filter(|&end| snd_una < end);
-        if duplicate && self.dsack_round.is_none() {
+        if widens && self.dsack_round.is_none() {
             self.dsack_round = Some(snd_nxt);
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(MOST_STEPS);
             self.reo_wnd_persist = PERSISTENCE;
         } else if self.reo_wnd_persist == 0 {
             self.reo_wnd_mult = 1;
         }
+    }
+
+    /// A recovery was for nothing: the window is kept for one more.
+    pub fn keep_window(&mut self) {
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(PERSISTENCE);
     }
 
     /// A recovery ended, and was needed.

@@ -47,6 +47,15 @@ impl Run {
     }
 }
 
+/// Segments of which a duplicate arrived.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SentAgain {
+    /// How many of them were sent again.
+    pub count: u32,
+    /// The lowest byte of those that had been SACKed: the retransmission came after what it was to replace.
+    pub late: Option<u64>,
+}
+
 /// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
 #[derive(Clone, Debug, Default)]
 pub struct SentQueue {
@@ -231,12 +240,15 @@ impl SentQueue {
         self.sacked_out += run.count;
     }
 
-    /// A duplicate of these bytes arrived: their retransmissions are not in flight any more. Says how many of them there were.
-    pub fn sack_duplicate(&mut self, from: u64, to: u64) -> u32 {
+    /// A duplicate of these bytes arrived: their retransmissions are not in flight any more.
+    pub fn sack_duplicate(&mut self, from: u64, to: u64) -> SentAgain {
         let index = first_from(&self.segments, from);
-        let mut found = 0;
+        let mut found = SentAgain::default();
         for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end() <= to) {
-            found += u32::from(segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED));
+            if segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
+                found.count += 1;
+                found.late = found.late.or(segment.has(tag::SACKED).then_some(segment.start));
+            }
             if segment.has(tag::RETRANSMITTED) {
                 segment.clear(tag::RETRANSMITTED);
                 self.retrans_out -= 1;

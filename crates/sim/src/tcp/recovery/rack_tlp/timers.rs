@@ -11,6 +11,8 @@ use sojourn_units::{Duration, Time};
 
 /// Added to what a timer waits for (Linux `TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+/// For how long at most a receiver is taken to hold the ACK of a single segment (rfc8985#7.2 TLP.max_ack_delay; Linux has `TCP_RTO_MIN`).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// What the timer stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +39,7 @@ impl Setting {
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     /// `snd_nxt` when it was sent (`tlp_high_seq`).
-    high_seq: u64,
+    pub high_seq: u64,
     /// Whether it is a retransmission.
     resent: bool,
 }
@@ -89,7 +91,7 @@ impl RackTlp {
         let mut wait = call.params.initial_rto;
         if sender.srtt() > Duration::ZERO {
             let alone = self.sent.packets_out() == 1;
-            wait = sender.srtt() * 2 + if alone { call.params.min_rto } else { TIMEOUT_MIN };
+            wait = sender.srtt() * 2 + if alone { call.params.min_rto.min(MAX_ACK_DELAY) } else { TIMEOUT_MIN };
         }
         let timeout = if from_now { sender.rto() } else { self.timeout_of_head(sender, call.now) };
         if timeout > Duration::ZERO {
@@ -113,12 +115,13 @@ impl RackTlp {
     /// window.
     pub(super) fn on_probe_acked<O>(&mut self, sender: &mut SenderCore, ack: u64, brought: &mut Brought, call: &Call<O>) {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.high_seq) else { return };
-        if !probe.resent || brought.duplicate {
+        if !probe.resent || brought.duplicate_probe {
             self.probe = None;
         } else if ack > probe.high_seq {
             self.report(sender, brought, false, call);
             self.start_reduction(sender, Signal::Loss, call);
             self.end_reduction(sender);
+            sender.end_reduction();
             self.state = State::Cwr;
             self.keep_open(sender);
         } else if !(brought.advanced || brought.acked || brought.sacked) {

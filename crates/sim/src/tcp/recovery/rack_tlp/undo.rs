@@ -3,14 +3,10 @@
 
 use super::alert::State;
 use super::{Brought, RackTlp};
+use crate::tcp::clock::millis;
 use crate::tcp::sender_core::{IncomingAck, SenderCore};
 use sojourn_cc::Window;
 use sojourn_units::Time;
-
-/// Timestamps count milliseconds.
-pub fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
 
 /// What is known of the last reduction.
 #[derive(Clone, Debug, Default)]
@@ -65,12 +61,10 @@ impl Undo {
         self.first_stamp = None;
     }
 
-    /// The receiver reports a duplicate of these bytes: of `seen` outstanding segments that were sent again, or of acknowledged ones.
-    pub fn on_duplicate(&mut self, from: u64, to: u64, snd_una: u64, seen: u32) {
-        let Some(marker) = self.marker else { return };
-        if to > marker && from < to {
-            let duplicates = if to <= snd_una { 1 } else { seen };
-            self.retransmissions = self.retransmissions.map(|count| count.saturating_sub(duplicates));
+    /// The receiver reports a duplicate that ends at this byte, of so many segments.
+    pub fn on_duplicate(&mut self, to: u64, segments: u32) {
+        if self.marker.is_some_and(|marker| to > marker) {
+            self.retransmissions = self.retransmissions.map(|count| count.saturating_sub(segments));
         }
     }
 
@@ -119,6 +113,7 @@ impl RackTlp {
     pub(super) fn try_undo_duplicates(&mut self, sender: &mut SenderCore) -> bool {
         let undone = self.undo.all_duplicates();
         if undone {
+            self.rack.keep_window();
             self.take_back(sender, false);
         }
         undone
