@@ -7,7 +7,7 @@
 
 use super::{cubic, ledbatpp};
 use crate::{
-    Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start, Variable,
+    Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Start, Variable,
 };
 use sojourn_units::{Duration, Time};
 
@@ -34,8 +34,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let ledbatpp::Params { target, decrease, slowdown, .. } = ledbatpp::Params::default();
-        let delay = EstimatorParams { source: Source::RoundTrip, ..EstimatorParams::default() };
+        let ledbatpp::Params { target, decrease, slowdown, delay, .. } = ledbatpp::Params::default();
         Params { target, decrease, slowdown, delay }
     }
 }
