@@ -6,8 +6,6 @@
 //! neither for nor against a full pipe, and random choices are drawn from the time of the ACK. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
 //! round trip with a loss.
 
-extern crate alloc;
-
 mod machine;
 mod model;
 #[cfg(test)]

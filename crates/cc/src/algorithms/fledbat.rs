@@ -2,7 +2,6 @@
 //! fair share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background transport
 //! protocol, Computer Networks 57, 2013).
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;

@@ -7,7 +7,6 @@
 //! - The first slow start ends at three quarters of the target.
 //! - Periodic slowdowns, as with LEDBAT++, let all flows see the empty queue.
 
-extern crate alloc;
 use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Start,

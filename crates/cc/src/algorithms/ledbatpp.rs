@@ -1,7 +1,6 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a multiplicative decrease, round-trip delays, a slower start on
 //! short paths, and periodic slowdowns in which all flows see the empty queue.
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Source,
