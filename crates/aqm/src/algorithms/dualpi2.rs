@@ -77,8 +77,8 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         range::positive_time("target", self.target)?;
         range::interval("tupdate", self.tupdate)?;
-        ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
-        ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
+        range::gain("alpha", self.alpha)?;
+        range::gain("beta", self.beta)?;
         let coupling = self.coupling_factor > 0.0 && self.coupling_factor <= 255.0;
         ParamError::unless(coupling, "coupling_factor", &self.coupling_factor, "a number above 0 and at most 255")?;
         range::time("step_thresh", self.step_thresh)?;
