@@ -96,9 +96,6 @@ impl Params {
     }
 }
 
-/// No signals while fewer packets than this wait (Linux `must_drop`).
-const FEW_PACKETS: u64 = 2;
-
 /// What a packet takes in memory besides its bytes: a TCP segment takes 832 B besides its payload, and has headers of 52 B (`truesize` in
 /// Linux 7.3).
 const PACKET_MEMORY: u64 = 780;
@@ -131,7 +128,7 @@ impl DualPi2 {
     /// Linux `must_drop`; `backlog_bytes` wait in both queues.
     #[inline(always)]
     fn fate(&self, packet: &PacketView, backlog_bytes: u64, random: &mut Stream) -> Fate {
-        if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
+        if self.queuing.is_short(backlog_bytes) {
             return Fate::Pass;
         }
         let coupled = self.root * self.params.coupling_factor;
