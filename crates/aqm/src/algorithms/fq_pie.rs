@@ -41,18 +41,7 @@ impl Default for Params {
     fn default() -> Self {
         let Times { target, tupdate, burst } = Rule::Linux.times();
         let pie::Params { alpha, beta, .. } = pie::Params::default();
-        Params {
-            flows: 1024,
-            quantum: Bytes(1514),
-            perturbation: 0,
-            target,
-            tupdate,
-            alpha,
-            beta,
-            burst,
-            bytemode: false,
-            ecn_prob: 0.1,
-        }
+        Params { flows: 1024, quantum: Bytes(1514), perturbation: 0, target, tupdate, alpha, beta, burst, bytemode: false, ecn_prob: 0.1 }
     }
 }
 

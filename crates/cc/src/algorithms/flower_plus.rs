@@ -9,8 +9,8 @@
 
 use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
 use crate::{
-    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Start,
-    Variable, Window,
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Start, Variable,
+    Window,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};

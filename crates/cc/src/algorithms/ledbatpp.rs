@@ -3,8 +3,8 @@
 
 use super::ledbat::target;
 use crate::{
-    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Source,
-    Start, Variable, Window, growth,
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Source, Start,
+    Variable, Window, growth,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};

@@ -6,9 +6,7 @@
 //! recognized by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{
-    Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Start, Variable,
-};
+use crate::{Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Start, Variable};
 use sojourn_units::{Duration, Time};
 
 /// The sender of rLEDBAT.
