@@ -8,6 +8,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
+/// Fewer full packets than this are a short queue (Linux `must_drop`).
+const FEW_PACKETS: u64 = 2;
+
 /// How two queues share a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DualQueuing {
@@ -29,6 +32,12 @@ impl DualQueuing {
     #[inline]
     pub fn is_l4s(&self, ecn: Ecn) -> bool {
         ecn.bits() & self.ecn_mask != 0
+    }
+
+    /// Whether so few bytes wait in both queues that none of their packets is to be signaled (Linux `must_drop`).
+    #[inline]
+    pub fn is_short(&self, backlog_bytes: u64) -> bool {
+        backlog_bytes < FEW_PACKETS * u64::from(self.packet)
     }
 
     /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).

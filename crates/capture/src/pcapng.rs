@@ -1,12 +1,15 @@
 //! Writes pcapng files (draft-ietf-opsawg-pcapng): a section, its interfaces, then its packets.
 
+use crate::wire::MOST_BYTES;
 use sojourn_units::{Rate, Time};
 use std::io::{Result, Write};
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const PACKET: u32 = 6;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// The types of blocks.
+pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
+pub(crate) const INTERFACE: u32 = 1;
+pub(crate) const PACKET: u32 = 6;
+/// What a section begins with, in its byte order.
+pub(crate) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Packets begin with the IPv4 header: `DLT_RAW` of Linux. `LINKTYPE_RAW`, 101, says the same, but of a file with several such
 /// interfaces libpcap reads none, and so neither do tcpdump and tcptrace.
 const RAW_IP: u16 = 12;
@@ -16,9 +19,6 @@ const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
-
-/// What a file has of a packet at most: an IPv4 header and the longest TCP header.
-pub const SNAP_LENGTH: u32 = 80;
 
 /// What the time 0 of a run is called in a file, in seconds since 1970: a simulated run has no date, so all have this one, 2000-01-01.
 pub const EPOCH_S: u64 = 946_684_800;
@@ -74,7 +74,7 @@ impl<W: Write> Writer<W> {
             writer.begin(INTERFACE);
             writer.put(&RAW_IP.to_le_bytes());
             writer.put(&[0, 0]);
-            writer.put(&SNAP_LENGTH.to_le_bytes());
+            writer.put(&(MOST_BYTES as u32).to_le_bytes());
             writer.option(IF_NAME, interface.name.as_bytes());
             if let Some(rate) = interface.rate {
                 writer.option(IF_SPEED, &rate.as_bps().to_le_bytes());

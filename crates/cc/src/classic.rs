@@ -20,7 +20,7 @@ pub trait WindowLaw {
 
     /// The slow-start threshold in segments after a timeout, with this window in use: Reno's, in whole segments as in Linux and ns-2.
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        libm::floor(window * 0.5).max(Window::LEAST)
+        libm::floor(window * 0.5).max(Window::MIN_CWND)
     }
 
     /// Segments by which a window of so many grows at most in a round trip of congestion avoidance.

@@ -107,16 +107,16 @@ pub struct Window {
 
 impl Window {
     /// The least that most controllers keep, in segments (rfc5681#3.1).
-    pub const LEAST: f64 = 2.0;
+    pub const MIN_CWND: f64 = 2.0;
 
     /// After a reduction that keeps so much of the window.
     pub fn reduced(kept: f64) -> Window {
-        Window { cwnd: kept.max(Window::LEAST), ssthresh: kept.max(Window::LEAST) }
+        Window { cwnd: kept.max(Window::MIN_CWND), ssthresh: kept.max(Window::MIN_CWND) }
     }
 
     /// After a timeout: one segment (rfc5681#3.1), and as the threshold so much as is kept of the window that was in use.
     pub fn after_timeout(kept: f64) -> Window {
-        Window { cwnd: 1.0, ssthresh: kept.max(Window::LEAST) }
+        Window { cwnd: 1.0, ssthresh: kept.max(Window::MIN_CWND) }
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Pacing {
 
 /// The bytes of a quantum at most (draft-ietf-ccwg-bbr#5.6.3, Linux `GSO_LEGACY_MAX_SIZE`), in segments of 1,448 bytes.
 const MAX_QUANTUM: f64 = 45.0;
+/// The time of a quantum in seconds, and its least segments (draft-ietf-ccwg-bbr#5.6.3).
+const QUANTUM_TIME: f64 = 1e-3;
+const LEAST_QUANTUM: f64 = 2.0;
 
 impl Pacing {
     /// A pace of `rate` segments per second in quanta of `time` seconds, of `least` segments or more (draft-ietf-ccwg-bbr#5.6.3,
@@ -58,6 +61,12 @@ impl Pacing {
     #[inline]
     pub fn with_quantum_of(rate: f64, time: f64, least: f64) -> Pacing {
         Pacing { rate, quantum_time: time, least_quantum: least }
+    }
+
+    /// A pace of `rate` segments per second in the quanta of draft-ietf-ccwg-bbr#5.6.3.
+    #[inline]
+    pub fn as_drafted(rate: f64) -> Pacing {
+        Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM)
     }
 
     /// A pace of `rate` segments per second in quanta of so many segments.

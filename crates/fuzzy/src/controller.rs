@@ -2,7 +2,7 @@
 
 use crate::centroid::{Cut, Moments, union};
 use crate::rules::NONE;
-use crate::{Defuzzifier, FuzzyError, MAX_TERMS, Method, Output, Partition, RuleTable, SNorm, Variable};
+use crate::{Defuzzifier, FuzzyError, MAX_TERMS, Method, Output, RuleTable, SNorm, Variable};
 use alloc::vec::Vec;
 
 /// All parts of a controller. [`Design::build`] checks that they fit together.
@@ -148,11 +148,6 @@ impl Controller {
     /// The rules.
     pub fn rules(&self) -> &RuleTable {
         &self.rules
-    }
-
-    /// The partition of the second input, to move its centers; `None` if it is not a partition.
-    pub fn column_partition(&mut self) -> Option<&mut Partition> {
-        self.column.as_partition_mut()
     }
 
     /// Calls `visit` for every rule that fires at this input.

@@ -63,14 +63,6 @@ impl Variable {
         }
     }
 
-    /// The partition of a variable made by [`Variable::partition`], to move its centers while a controller runs.
-    pub fn as_partition_mut(&mut self) -> Option<&mut Partition> {
-        match &mut self.sets {
-            Sets::Partition(partition) => Some(partition),
-            Sets::General(_) => None,
-        }
-    }
-
     /// The grade of `x` in the term at `term`; 0 if there is no such term and for NaN.
     pub fn grade(&self, term: usize, x: f64) -> f64 {
         match &self.sets {

@@ -1,5 +1,5 @@
-//! FLOWER's controller (flower-2016: Trang and Lochin, Computer Networks), built from the public interface: a partition that
-//! adapts while it runs, and a consequent that overrides every number.
+//! FLOWER's controller (flower-2016: Trang and Lochin, Computer Networks), built from the public interface: a partition of uneven
+//! terms that change, and a consequent that overrides every number.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Outcome, Output, Variable};
 
@@ -24,6 +24,20 @@ fn terms(center: impl Fn(i32) -> f64) -> Vec<(&'static str, f64)> {
     NAMES.into_iter().zip((-5..=5).map(center)).collect()
 }
 
+/// The controller over a grid of de.
+fn over(grid: [f64; 11]) -> Controller {
+    let column: Vec<(&str, f64)> = NAMES.into_iter().zip(grid).collect();
+    Design {
+        row: Variable::partition("e", &terms(|i| 20.0 * f64::from(i))).unwrap(),
+        column: Variable::partition("de", &column).unwrap(),
+        output: Output::partition("dcwnd", (-1.0, 1.0), &terms(|i| f64::from(i) / 5.0)).unwrap().with_override("-6").unwrap(),
+        rules: RULES,
+        method: Method { defuzzifier: Defuzzifier::RuleMean, ..Method::default() },
+    }
+    .build()
+    .unwrap()
+}
+
 /// The fuzzy part of FLOWER: it moves the window by up to one packet per RTT, or resets it.
 struct Flower {
     controller: Controller,
@@ -39,24 +53,15 @@ enum Step {
 
 impl Flower {
     fn new() -> Flower {
-        let controller = Design {
-            row: Variable::partition("e", &terms(|i| 20.0 * f64::from(i))).unwrap(),
-            column: Variable::partition("de", &terms(f64::from)).unwrap(),
-            output: Output::partition("dcwnd", (-1.0, 1.0), &terms(|i| f64::from(i) / 5.0)).unwrap().with_override("-6").unwrap(),
-            rules: RULES,
-            method: Method { defuzzifier: Defuzzifier::RuleMean, ..Method::default() },
-        }
-        .build()
-        .unwrap();
-        Flower { controller, sde: (-4.0, 4.0), ewma: (-4.0, 4.0) }
+        let grid = [-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        Flower { controller: over(grid), sde: (-4.0, 4.0), ewma: (-4.0, 4.0) }
     }
 
-    /// Moves the grid of de, in place.
+    /// Moves the grid of de.
     fn adapt(&mut self, q_max: f64, sde: (f64, f64)) {
         self.sde = sde;
         let outer = (q_max.max(1e-6 - sde.0), q_max.max(sde.1 + 1e-6));
-        let centers = [-outer.0, sde.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, sde.1, outer.1];
-        self.controller.column_partition().unwrap().set_centers(&centers).unwrap();
+        self.controller = over([-outer.0, sde.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, sde.1, outer.1]);
     }
 
     /// Learns the usual size of a change, never below the initial 4 ms.

@@ -153,7 +153,7 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> Stri
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names.len() {
         0 => "nothing".to_string(),
-        n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
+        n if n > 24 => format!("one of {n} names, such as {}", names[..24].join(", ")),
         _ => format!("one of {}", names.join(", ")),
     }
 }

@@ -165,11 +165,11 @@ pub struct Class {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassDropped {
-    /// By the discipline of the class, to signal congestion where a mark was not possible.
+    /// By the discipline, to signal congestion where a mark was not possible.
     pub early: u64,
-    /// By that discipline, whatever the packet could carry.
+    /// By the discipline, whatever the packet could carry.
     pub forced: u64,
-    /// Because the queue of the class was full.
+    /// Because the queue was full.
     pub tail: u64,
     /// ACKs that a newer one made useless; only classes with an ACK filter have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,6 +32,25 @@ pub fn positive_time(field: &'static str, value: Duration) -> Result<(), ParamEr
     time(field, value)
 }
 
+/// The longest target of a queuing delay: a thousand seconds.
+const LONGEST_TARGET: Duration = Duration::from_secs(1000);
+
+/// A target of the queuing delay: above zero, at most [`LONGEST_TARGET`].
+///
+/// # Errors
+/// Zero, or a longer time.
+pub fn target(field: &'static str, target: Duration) -> Result<(), ParamError> {
+    ParamError::unless(target > Duration::ZERO && target <= LONGEST_TARGET, field, &target, "a time above 0, up to 1000 s")
+}
+
+/// The gain of a proportional-integral law: 0 to 1,000,000 Hz.
+///
+/// # Errors
+/// A gain outside that range, or NaN.
+pub fn gain(field: &'static str, gain: f64) -> Result<(), ParamError> {
+    ParamError::unless((0.0..=1e6).contains(&gain), field, &gain, "0 to 1000000 Hz")
+}
+
 /// The time between two updates: a microsecond to [`LONGEST_TIME`].
 ///
 /// # Errors

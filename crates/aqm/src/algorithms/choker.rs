@@ -6,7 +6,7 @@
 //! sizes are ours.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
-use sojourn_units::{Bytes, Duration, Stream};
+use sojourn_units::{Bytes, Duration, Stream, range};
 
 /// The parameters of `CHOKeR`.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,8 +59,7 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Choker, ParamError> {
-        let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
-        ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
+        range::target("target", self.target)?;
         ParamError::unless((0.0..=1e6).contains(&self.idle), "idle", &self.idle, "a number of targets, 0 to 1000000")?;
         ParamError::unless(self.low >= self.idle && self.low <= 1e6, "low", &self.low, "a number of targets from idle up")?;
         ParamError::unless(self.high >= self.low && self.high <= 1e6, "high", &self.high, "a number of targets from low up")?;

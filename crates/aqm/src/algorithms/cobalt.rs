@@ -7,8 +7,9 @@
 //! queue overflows and falls by `decrement` when it is empty, each at most once in a `target`. The last packet of a queue is never
 //! dropped. Linux computes the inverse square root in fixed point, here it is exact.
 
+use super::codel;
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
-use sojourn_units::{Duration, Probability, Stream, Time};
+use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// The parameters of COBALT.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +30,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
+        let codel::Params { target, interval, .. } = codel::Params::default();
         Params { target, interval, increment: 1.0 / 256.0, decrement: 1.0 / 4096.0 }
     }
 }
@@ -40,10 +41,8 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Cobalt, ParamError> {
-        for (field, time) in [("target", self.target), ("interval", self.interval)] {
-            let fine = (Duration::from_nanos(1)..=Duration::from_secs(1_000_000)).contains(&time);
-            ParamError::unless(fine, field, &time, "a time above 0, up to 1000000 s")?;
-        }
+        range::positive_time("target", self.target)?;
+        range::positive_time("interval", self.interval)?;
         for (field, part) in [("increment", self.increment), ("decrement", self.decrement)] {
             ParamError::unless((0.0..=1.0).contains(&part), field, &part, "a probability, 0 to 1")?;
         }

@@ -60,9 +60,8 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, _link: &Link) -> Result<Codel, ParamError> {
-        let fine = |time: Duration| (Duration::from_nanos(1)..=Duration::from_secs(1_000_000)).contains(&time);
-        ParamError::unless(fine(self.target), "target", &self.target, "a time above 0, up to 1000000 s")?;
-        ParamError::unless(fine(self.interval), "interval", &self.interval, "a time above 0, up to 1000000 s")?;
+        range::positive_time("target", self.target)?;
+        range::positive_time("interval", self.interval)?;
         ParamError::unless(self.max_packet.0 <= 1_000_000_000, "max_packet", &self.max_packet.0, "0 B (the largest seen) to 1 GB")?;
         range::time("ce_threshold", self.ce_threshold)?;
         Ok(Codel::new(self.clone()))

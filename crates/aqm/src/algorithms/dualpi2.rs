@@ -77,8 +77,8 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         range::positive_time("target", self.target)?;
         range::interval("tupdate", self.tupdate)?;
-        ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
-        ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
+        range::gain("alpha", self.alpha)?;
+        range::gain("beta", self.beta)?;
         let coupling = self.coupling_factor > 0.0 && self.coupling_factor <= 255.0;
         ParamError::unless(coupling, "coupling_factor", &self.coupling_factor, "a number above 0 and at most 255")?;
         range::time("step_thresh", self.step_thresh)?;
@@ -95,9 +95,6 @@ impl Params {
         Ok(DualPi2 { params: self.clone(), queuing, length, oldest: None, delay: 0.0, root: 0.0 })
     }
 }
-
-/// No signals while fewer packets than this wait (Linux `must_drop`).
-const FEW_PACKETS: u64 = 2;
 
 /// What a packet takes in memory besides its bytes: a TCP segment takes 832 B besides its payload, and has headers of 52 B (`truesize` in
 /// Linux 7.3).
@@ -131,7 +128,7 @@ impl DualPi2 {
     /// Linux `must_drop`; `backlog_bytes` wait in both queues.
     #[inline(always)]
     fn fate(&self, packet: &PacketView, backlog_bytes: u64, random: &mut Stream) -> Fate {
-        if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
+        if self.queuing.is_short(backlog_bytes) {
             return Fate::Pass;
         }
         let coupled = self.root * self.params.coupling_factor;

@@ -114,9 +114,6 @@ pub struct DualQ {
     oldest: Option<Time>,
 }
 
-/// The law signals nothing to scalable packets while fewer full packets than this wait (Linux `must_drop`).
-const FEW_PACKETS: u64 = 2;
-
 impl DualQ {
     /// The queue that the link would send in this time.
     fn queue_of(&self, delay: Duration) -> Backlog {
@@ -132,7 +129,7 @@ impl DualQ {
 
     /// What an arriving scalable packet gets where `backlog_bytes` wait in both queues.
     fn couple(&self, backlog_bytes: u64, ecn: Ecn, random: &mut Stream) -> ArrivalVerdict {
-        if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
+        if self.queuing.is_short(backlog_bytes) {
             return ArrivalVerdict::Pass;
         }
         let probability = self.of_law();

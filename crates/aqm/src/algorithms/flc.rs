@@ -4,9 +4,8 @@
 //! Once per interval p += step * FLC(e, de), limited to 0..=1. e is the distance of the instantaneous queue from the target
 //! and de its change. The paper of 2002 was not available: fuzzyrtt-2024#table1 replaces its sets and rules.
 
-use super::fuzzy_rtt::{Axes, Inference, Inputs, QueueRules, Reading, table_i};
+use super::fuzzy_rtt::{Inference, Inputs, QueueDesign, QueueRules, Reading};
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
-use sojourn_fuzzy::Controller;
 use sojourn_units::{Bytes, Duration, Probability, range};
 
 /// The parameters of FLC.
@@ -51,21 +50,10 @@ impl Default for Params {
 pub type Flc = Sampled<FlcLaw, Bernoulli>;
 
 impl Params {
-    /// The fuzzy controller, from error and change in -1..=1 to the change of the probability in `step`.
-    ///
-    /// # Errors
-    /// None that a parameter can cause.
-    pub fn controller(&self) -> Result<Controller, ParamError> {
-        table_i(self.output, self.inference, self.inputs).map(|made| *made)
-    }
-
-    /// The same over the queue of this link.
-    ///
-    /// # Errors
-    /// `target`, `packet` or `segment` is out of range.
-    pub fn rules(&self, link: &Link) -> Result<QueueRules, ParamError> {
-        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
-        Ok(QueueRules { controller: table_i(self.output, self.inference, self.inputs)?, axes })
+    /// Its fuzzy controller, which gives the change of the probability in `step`.
+    pub fn design(&self) -> QueueDesign {
+        let Params { target, packet, segment, output, inference, inputs, .. } = *self;
+        QueueDesign { target, packet, segment, output, inference, inputs }
     }
 
     /// FLC with these parameters on this link.
@@ -75,7 +63,7 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<Flc, ParamError> {
         range::interval("interval", self.interval)?;
         ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
-        let law = FlcLaw { rules: self.rules(link)?, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
+        let law = FlcLaw { rules: self.design().rules(link)?, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
         Ok(Sampled::new(law, Bernoulli))
     }
 }

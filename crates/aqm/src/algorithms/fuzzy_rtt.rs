@@ -8,13 +8,11 @@
 
 mod controller;
 
-pub(crate) use controller::table_i;
-pub use controller::{Axes, Inference, Inputs, QueueRules, Reading};
+pub use controller::{Axes, Inference, Inputs, QueueDesign, QueueRules, Reading};
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_fuzzy::Controller;
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
 /// The parameters of `FuzzyRTT`.
@@ -65,21 +63,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The fuzzy controller, from error and change in -1..=1 to the change of a probability in `unit`.
-    ///
-    /// # Errors
-    /// None that a parameter can cause.
-    pub fn controller(&self) -> Result<Controller, ParamError> {
-        table_i(self.output, self.inference, self.inputs).map(|made| *made)
-    }
-
-    /// The same over the queue of this link.
-    ///
-    /// # Errors
-    /// `target`, `packet` or `segment` is out of range.
-    pub fn rules(&self, link: &Link) -> Result<QueueRules, ParamError> {
-        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
-        Ok(QueueRules { controller: table_i(self.output, self.inference, self.inputs)?, axes })
+    /// Its fuzzy controller, which gives the change of a probability in `unit`.
+    pub fn design(&self) -> QueueDesign {
+        let Params { target, packet, segment, output, inference, inputs, .. } = *self;
+        QueueDesign { target, packet, segment, output, inference, inputs }
     }
 
     /// `FuzzyRTT` with these parameters on this link.
@@ -98,7 +85,7 @@ impl Params {
         let weights = self.weights.len() == count - 1 && self.weights.iter().all(|weight| (0.0..=1.0).contains(weight));
         ParamError::unless(weights, "weights", &shown(&self.weights), "a number from 0 to 1 for each of `rtts` but the first")?;
         ParamError::unless(self.unit > 0.0 && self.unit <= 1e3, "unit", &self.unit, "a number above 0, up to 1000")?;
-        let rules = self.rules(link)?;
+        let rules = self.design().rules(link)?;
         let category = |i: usize| Category {
             ms: (self.rtts[i].as_nanos() / 1_000_000) as u32,
             interval: self.rtts[i],

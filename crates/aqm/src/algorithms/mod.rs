@@ -49,8 +49,8 @@ impl AqmConfig {
     pub fn fuzzy(&self) -> Option<Result<Controller, ParamError>> {
         match self {
             AqmConfig::FuzzyRed(params) => Some(params.controller()),
-            AqmConfig::FuzzyRtt(params) => Some(params.controller()),
-            AqmConfig::Flc(params) => Some(params.controller()),
+            AqmConfig::FuzzyRtt(params) => Some(params.design().controller()),
+            AqmConfig::Flc(params) => Some(params.design().controller()),
             _ => None,
         }
     }
@@ -58,8 +58,8 @@ impl AqmConfig {
     /// The rules over the queue of a link, of an algorithm whose probability changes by what they give.
     pub fn queue_rules(&self, link: &Link) -> Option<Result<fuzzy_rtt::QueueRules, ParamError>> {
         match self {
-            AqmConfig::FuzzyRtt(params) => Some(params.rules(link)),
-            AqmConfig::Flc(params) => Some(params.rules(link)),
+            AqmConfig::FuzzyRtt(params) => Some(params.design().rules(link)),
+            AqmConfig::Flc(params) => Some(params.design().rules(link)),
             _ => None,
         }
     }

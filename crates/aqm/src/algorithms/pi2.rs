@@ -41,11 +41,10 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Pi2, ParamError> {
-        let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
-        ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
+        range::target("target", self.target)?;
         range::interval("tupdate", self.tupdate)?;
-        ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
-        ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
+        range::gain("alpha", self.alpha)?;
+        range::gain("beta", self.beta)?;
         ParamError::unless((0.0..=1.0).contains(&self.max_mark), "max_mark", &self.max_mark, "a probability, 0 to 1")?;
         let law = Pi2Law { params: self.clone(), rate: link.rate.as_bps() as f64 / 8.0, delay: 0.0, root: 0.0 };
         Ok(Sampled::new(law, Pi2Gate { max_mark: self.max_mark }))

@@ -127,11 +127,11 @@ impl Params {
 
     /// The law alone, with gains for a path of this round-trip time.
     pub(super) fn law_at(&self, link: &Link, design: Duration) -> Result<PidLaw, ParamError> {
-        let time = |time: Duration| time > Duration::ZERO && time <= Duration::from_secs(1000);
-        ParamError::unless(time(self.target), "target", &self.target, "a time above 0, up to 1000 s")?;
+        range::target("target", self.target)?;
         range::interval("interval", self.interval)?;
         ParamError::unless((0.0..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows, or 0")?;
-        ParamError::unless(time(self.rtt) && self.rtt > self.target, "rtt", &self.rtt, "a time above the target, up to 1000 s")?;
+        let fine = self.rtt > self.target && self.rtt <= Duration::from_secs(1000);
+        ParamError::unless(fine, "rtt", &self.rtt, "a time above the target, up to 1000 s")?;
         ParamError::unless(self.gain_margin > 1.0 && self.gain_margin <= 1e3, "gain_margin", &self.gain_margin, "a number above 1")?;
         let degrees = self.phase_margin;
         ParamError::unless(degrees > 0.0 && degrees < 90.0, "phase_margin", &degrees, "degrees above 0 and below 90")?;

@@ -6,7 +6,7 @@ pub(super) mod linux;
 
 use self::linux::{Constants, LinuxPie};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Sample};
-use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
+use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The variant, where the RFC differs from the code of 2013.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -25,6 +25,24 @@ pub enum Rule {
     Linux,
 }
 
+/// The defaults that depend on the rule.
+pub(super) struct Times {
+    pub target: Duration,
+    pub tupdate: Duration,
+    pub burst: Duration,
+}
+
+impl Rule {
+    pub(super) fn times(self) -> Times {
+        let [target, tupdate, burst] = match self {
+            Rule::Rfc8033 | Rule::Linux => [15, 15, 150],
+            Rule::Pan2013 => [20, 30, 100],
+        }
+        .map(Duration::from_millis);
+        Times { target, tupdate, burst }
+    }
+}
+
 /// The parameters of PIE. The rule gives the value of an absent parameter.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
@@ -35,7 +53,7 @@ pub struct Params {
     /// Target queuing delay, above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 20 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub target: Option<Duration>,
-    /// Time between two updates, above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 30 ms with the rule of 2013.
+    /// Time between two updates, at least 1 us; default 15 ms (rfc8033#4.2), 30 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "interval"))]
     pub tupdate: Option<Duration>,
     /// Gain on the delay's error in Hz, 0 to 1000000, default 0.125 (rfc8033#4.2).
@@ -75,37 +93,41 @@ impl Default for Params {
 }
 
 impl Params {
+    /// What all forms of PIE have, checked.
+    pub(super) fn constants(&self, link: &Link) -> Result<Constants, ParamError> {
+        let Params { alpha, beta, .. } = *self;
+        let default = self.rule.times();
+        let (target, tupdate) = (self.target.unwrap_or(default.target), self.tupdate.unwrap_or(default.tupdate));
+        let burst = self.burst.unwrap_or(default.burst);
+        range::target("target", target)?;
+        range::interval("tupdate", tupdate)?;
+        ParamError::unless(burst <= Duration::from_secs(1000), "burst", &burst, "a time up to 1000 s")?;
+        range::gain("alpha", alpha)?;
+        range::gain("beta", beta)?;
+        let bytemode = self.bytemode.unwrap_or(self.rule == Rule::Pan2013);
+        let mtu = link.mean_packet_or("mean_packet", self.mean_packet)?;
+        Ok(Constants { target, tupdate, alpha, beta, burst, bytemode, mtu })
+    }
+
     /// PIE with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Pie, ParamError> {
+        let constants = self.constants(link)?;
         let old = self.rule == Rule::Pan2013;
-        let pick =
-            |own: Option<Duration>, rfc_ms: u64, old_ms: u64| own.unwrap_or(Duration::from_millis(if old { old_ms } else { rfc_ms }));
-        let (target, tupdate) = (pick(self.target, 15, 20), pick(self.tupdate, 15, 30));
-        let burst = pick(self.burst, 150, 100);
         let dq_threshold = self.dq_threshold.map_or(if old { 10_000 } else { 16_384 }, |bytes| bytes.0);
-        for (field, time) in [("target", target), ("tupdate", tupdate)] {
-            let fine = time > Duration::ZERO && time <= Duration::from_secs(1000);
-            ParamError::unless(fine, field, &time, "a time above 0, up to 1000 s")?;
-        }
-        ParamError::unless(burst <= Duration::from_secs(1000), "burst", &burst, "a time up to 1000 s")?;
-        for (field, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
-            ParamError::unless((0.0..=1e6).contains(&gain), field, &gain, "a number, 0 to 1000000")?;
-        }
         ParamError::unless((1..=1_000_000_000).contains(&dq_threshold), "dq_threshold", &dq_threshold, "1 B to 1 GB")?;
-        let (bytemode, mtu) = (self.bytemode.unwrap_or(old), link.mean_packet_or("mean_packet", self.mean_packet)?);
         if self.rule == Rule::Linux {
-            let Params { alpha, beta, .. } = *self;
-            return Ok(Pie::Linux(LinuxPie::new(Constants { target, tupdate, alpha, beta, burst, bytemode, mtu })));
+            return Ok(Pie::Linux(LinuxPie::new(constants)));
         }
+        let Constants { target, tupdate, alpha, beta, burst, bytemode, mtu } = constants;
         Ok(Pie::Estimated(EstimatedPie {
             old,
             target: target.as_secs_f64(),
             tupdate,
-            alpha: self.alpha,
-            beta: self.beta,
+            alpha,
+            beta,
             burst: burst.as_secs_f64(),
             dq_threshold,
             bytemode,

@@ -1,5 +1,6 @@
 //! The packets of a file, one after the other: pcapng (draft-ietf-opsawg-pcapng) and pcap (draft-ietf-opsawg-pcap).
 
+use crate::pcapng::{BYTE_ORDER, INTERFACE, PACKET, SECTION};
 use std::fmt;
 use std::io::{ErrorKind, Read};
 
@@ -8,12 +9,9 @@ const MOST: u32 = 16 << 20;
 /// The interfaces that a section has at most.
 const MOST_INTERFACES: usize = 65_536;
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// What pcap files begin with: the unit of their times.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-const INTERFACE: u32 = 1;
-const PACKET: u32 = 6;
 
 /// Why a file can't be read on, and at which byte.
 #[derive(Clone, PartialEq, Eq, Debug)]

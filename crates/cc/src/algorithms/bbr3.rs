@@ -6,8 +6,6 @@
 //! neither for nor against a full pipe, and random choices are drawn from the time of the ACK. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
 //! round trip with a loss.
 
-extern crate alloc;
-
 mod machine;
 mod model;
 #[cfg(test)]
@@ -111,9 +109,6 @@ const MIN_PIPE_CWND: f64 = 4.0;
 const PACING_MARGIN: f64 = 0.99;
 /// `BBR.ProbeRTTCwndGain` (draft-ietf-ccwg-bbr#2.16.2).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// The time of a quantum in seconds, and the least quantum (draft-ietf-ccwg-bbr#5.6.3).
-const QUANTUM_TIME: f64 = 1e-3;
-const LEAST_QUANTUM: f64 = 2.0;
 /// Quanta that a TCP's hosts keep from the path (draft-ietf-ccwg-bbr#5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
 /// The round-trip time before the first sample (draft-ietf-ccwg-bbr#5.6.2).
@@ -273,7 +268,7 @@ impl Bbr {
 
     /// The pace, with `C.send_quantum` (draft-ietf-ccwg-bbr#5.6.3).
     fn pacing(&self) -> Pacing {
-        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, LEAST_QUANTUM)
+        Pacing::as_drafted(self.pacing_rate)
     }
 
     /// `BDPMultiple` (draft-ietf-ccwg-bbr#5.6.4.2).

@@ -1,8 +1,6 @@
 //! Copa (arun-2018): the window moves towards the rate 1/(delta d), where d is the queuing delay, and is paced. Where the queue does not
 //! drain, others fill it, and delta falls as long as there are no losses.
 
-extern crate alloc;
-
 use crate::max_filter::MaxFilter;
 use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start, Variable};
 use alloc::boxed::Box;

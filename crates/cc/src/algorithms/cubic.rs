@@ -8,7 +8,6 @@ use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Variable,
 mod kernel;
 mod v21;
 
-extern crate alloc;
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;

@@ -111,9 +111,6 @@ impl Clone for External {
 const LEAST: f64 = 1.0;
 const LARGEST: f64 = 1e9;
 const SLOWEST: f64 = 1e-3;
-/// How long a quantum lasts in seconds, and its least segments (draft-ietf-ccwg-bbr#5.6.3).
-const QUANTUM_TIME: f64 = 1e-3;
-const LEAST_QUANTUM: f64 = 2.0;
 
 impl External {
     fn ask(&mut self, question: impl FnOnce(&mut dyn Decider, Decision) -> Decision) {
@@ -176,7 +173,7 @@ impl CongestionController for External {
     }
 
     fn pacing(&self) -> Option<Pacing> {
-        self.0.last.rate.map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
+        self.0.last.rate.map(Pacing::as_drafted)
     }
 }
 

@@ -2,7 +2,6 @@
 //! fair share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background transport
 //! protocol, Computer Networks 57, 2013).
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
@@ -67,7 +66,7 @@ impl DelayLaw for FledbatLaw {
         let above = (sample.queuing / self.target - 1.0).max(0.0);
         // At most half a segment on each acknowledged segment: half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
-        window.cwnd = (window.cwnd + step * ack.acked).max(Window::LEAST);
+        window.cwnd = (window.cwnd + step * ack.acked).max(Window::MIN_CWND);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {

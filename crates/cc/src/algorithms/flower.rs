@@ -4,7 +4,6 @@
 //! distance from the target in percent) and the trend (the change of the queuing delay). A trend beyond the usual changes
 //! resets the window to one segment.
 
-extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};

@@ -7,11 +7,10 @@
 //! - The first slow start ends at three quarters of the target.
 //! - Periodic slowdowns, as with LEDBAT++, let all flows see the empty queue.
 
-extern crate alloc;
 use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
 use crate::{
-    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Start,
-    Variable, Window,
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Start, Variable,
+    Window,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
@@ -52,17 +51,13 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<DelayBased<FlowerPlusLaw>, ParamError> {
         let plain = FlowerParams { target: self.target, delay: self.delay.clone(), ..FlowerParams::default() };
         let flower = plain.build(start)?.law().clone();
-        let law = FlowerPlusLaw { flower, slowdown: self.slowdown, state: Slowdown::FirstSlowStart, srtt: Duration::ZERO, last_loss: None };
+        let law = FlowerPlusLaw { flower, slowdown: Slowdown::new(self.slowdown), srtt: Duration::ZERO, last_loss: None };
         Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
 }
 
-/// The smallest window in segments.
-const MIN_CWND: f64 = 2.0;
 /// A second loss within this many round trips is taken for congestion.
 const LOSS_MEMORY: u64 = 30;
-/// The time from one slowdown to the next, as a multiple of its duration.
-const INTERVAL: u64 = 9;
 
 /// Segments that a round trip adds or, if negative, removes. Its delay was `above` the target by this fraction of it: the
 /// rules give the change, and above the target the window shrinks at least as with LEDBAT++
@@ -75,25 +70,11 @@ fn step(window: f64, answer: Answer, above: f64) -> f64 {
     }
 }
 
-/// The state of the periodic slowdown.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Slowdown {
-    /// The first slow start has not ended.
-    FirstSlowStart,
-    /// The next slowdown starts at this time.
-    Next { at: Time },
-    /// The window is the smallest.
-    Holding { since: Time, until: Time },
-    /// The window grows back after a slowdown that started at `since`.
-    Growing { since: Time },
-}
-
 /// The delay law.
 #[derive(Clone, Debug)]
 pub struct FlowerPlusLaw {
     flower: FlowerLaw,
-    slowdown: bool,
-    state: Slowdown,
+    slowdown: Slowdown,
     srtt: Duration,
     last_loss: Option<Time>,
 }
@@ -102,31 +83,25 @@ impl FlowerPlusLaw {
     /// The slow start of a connection or of a slowdown is over.
     fn end_slow_start(&mut self, now: Time) {
         self.flower.slow_start_over = true;
-        self.state = match self.state {
-            Slowdown::FirstSlowStart => Slowdown::Next { at: now + self.srtt * 2 },
-            Slowdown::Holding { since, .. } | Slowdown::Growing { since } => Slowdown::Next { at: now + now.since(since) * INTERVAL },
-            next @ Slowdown::Next { .. } => next,
-        };
+        self.slowdown.end_slow_start(now, self.srtt * 2);
     }
 
-    /// Advances the slowdown; says whether it holds the window.
+    /// Advances the slowdown; says whether it goes on.
     fn slow_down(&mut self, window: &mut Window, ack: &Ack) -> bool {
-        match self.state {
-            Slowdown::Next { at } if self.slowdown && ack.now >= at && window.cwnd > MIN_CWND => {
-                *window = Window { cwnd: MIN_CWND, ssthresh: window.cwnd };
-                self.state = Slowdown::Holding { since: ack.now, until: ack.now + self.srtt * 2 };
-            }
-            Slowdown::Holding { since, until } if ack.now >= until => self.state = Slowdown::Growing { since },
-            Slowdown::Growing { .. } if ack.cwnd_limited && !ack.in_recovery => {
+        if self.slowdown.is_growing() {
+            if ack.cwnd_limited && !ack.in_recovery {
                 window.cwnd += ack.acked;
                 if window.cwnd >= window.ssthresh {
                     window.cwnd = window.ssthresh;
                     self.end_slow_start(ack.now);
                 }
             }
-            _ => {}
+        } else if self.slowdown.is_due(ack.now) && window.cwnd > Window::MIN_CWND {
+            self.slowdown.start(window, ack);
+        } else {
+            self.slowdown.release(ack.now);
         }
-        matches!(self.state, Slowdown::Holding { .. } | Slowdown::Growing { .. })
+        self.slowdown.is_holding() || self.slowdown.is_growing()
     }
 }
 
@@ -140,7 +115,7 @@ impl DelayLaw for FlowerPlusLaw {
         if let Some(round_trip) = self.flower.observe(&seen, sample) {
             window.cwnd += step(window.cwnd, round_trip.answer, round_trip.queuing / self.flower.target - 1.0);
         }
-        window.cwnd = window.cwnd.max(MIN_CWND);
+        window.cwnd = window.cwnd.max(Window::MIN_CWND);
         if !self.flower.slow_start_over && sample.is_some_and(|sample| sample.queuing > 0.75 * self.flower.target) {
             window.ssthresh = window.cwnd;
             self.end_slow_start(ack.now);
@@ -150,25 +125,20 @@ impl DelayLaw for FlowerPlusLaw {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         let single = self.last_loss.is_none_or(|then| event.now.since(then) > self.srtt * LOSS_MEMORY);
         self.last_loss = Some(event.now);
-        let cwnd = if single { (event.window / 2.0).max(MIN_CWND) } else { MIN_CWND };
+        let cwnd = if single { (event.window / 2.0).max(Window::MIN_CWND) } else { Window::MIN_CWND };
         *window = Window { cwnd, ssthresh: cwnd };
         self.end_slow_start(event.now);
     }
 
     fn on_marks(&mut self, now: Time) -> bool {
-        if let Slowdown::Holding { .. } = self.state {
-            return false;
-        }
-        self.end_slow_start(now);
-        if let Slowdown::Next { at } = &mut self.state {
-            *at = (*at).max(now + SHORT_AFTER_MARK);
-        }
-        true
+        // While a slowdown holds the window, it is over already.
+        self.flower.slow_start_over = true;
+        self.slowdown.on_marks(now, self.srtt * 2)
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, _in_use: f64) {
         self.last_loss = Some(now);
-        *window = Window { cwnd: 1.0, ssthresh: MIN_CWND };
+        *window = Window { cwnd: 1.0, ssthresh: Window::MIN_CWND };
         self.end_slow_start(now);
     }
 }
@@ -219,7 +189,7 @@ mod tests {
                 let srtt = Duration::from_millis(100);
                 cc.on_ack(&Ack { now, srtt, rtt: Some(srtt), one_way_delay: Some(delay), snd_una: una, snd_max: una + window, ..Ack::ONE });
             }
-            least += u64::from(cc.cwnd() <= MIN_CWND);
+            least += u64::from(cc.cwnd() <= Window::MIN_CWND);
         }
         assert!(least > 10 && least < rounds / 5, "{least}");
     }

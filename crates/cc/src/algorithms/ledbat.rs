@@ -3,7 +3,6 @@
 //! There are two variants: RFC 6817, and the ns-2 module by Rossi, Testa, Valenti and others, which calculates in whole numbers.
 //! The figures of the papers on LEDBAT were made with the module.
 
-extern crate alloc;
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Variable, Window,
 };

@@ -1,11 +1,10 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a multiplicative decrease, round-trip delays, a slower start on
 //! short paths, and periodic slowdowns in which all flows see the empty queue.
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{
-    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Source,
-    Start, Variable, Window, growth,
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Slowdown, Source, Start,
+    Variable, Window, growth,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
@@ -56,31 +55,9 @@ impl Params {
         let target = target(self.target)?;
         let decrease = self.decrease > 0.0 && self.decrease <= 10.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a number above 0 and at most 10")?;
-        let law = LedbatPpLaw {
-            target,
-            decrease: self.decrease,
-            slowdown: self.slowdown,
-            first_slow_start: true,
-            state: Slowdown::FirstSlowStart,
-        };
+        let law = LedbatPpLaw { target, decrease: self.decrease, slowdown: Slowdown::new(self.slowdown) };
         Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
-}
-
-/// The time from one slowdown to the next, as a multiple of its duration (draft-irtf-iccrg-ledbat-plus-plus#4.4).
-const INTERVAL: u64 = 9;
-
-/// The state of the periodic slowdown.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Slowdown {
-    /// The first slow start has not ended.
-    FirstSlowStart,
-    /// The next slowdown starts at this time.
-    Next { at: Time },
-    /// The window is two segments.
-    Holding { since: Time, until: Time },
-    /// Slow start back to the window before a slowdown that started at `since`.
-    Growing { since: Time },
 }
 
 /// The delay law.
@@ -89,10 +66,7 @@ pub struct LedbatPpLaw {
     /// In milliseconds.
     target: f64,
     decrease: f64,
-    slowdown: bool,
-    /// In the first slow start.
-    first_slow_start: bool,
-    state: Slowdown,
+    slowdown: Slowdown,
 }
 
 /// Segments that a round trip adds or, if negative, removes: at most half the window (draft-irtf-iccrg-ledbat-plus-plus#4.2).
@@ -105,43 +79,14 @@ fn step(law: &LedbatPpLaw, window: f64, sample: DelaySample) -> f64 {
 }
 
 impl LedbatPpLaw {
-    fn end_slow_start(&mut self, window: &mut Window, ack: &Ack) {
-        self.first_slow_start = false;
-        window.ssthresh = window.ssthresh.min(window.cwnd);
-        self.state = match self.state {
-            // The first slowdown comes two round trips after the first slow start (draft-irtf-iccrg-ledbat-plus-plus#4.4).
-            Slowdown::FirstSlowStart => Slowdown::Next { at: ack.now + ack.srtt * 2 },
-            Slowdown::Growing { since } => Slowdown::Next { at: ack.now + ack.now.since(since) * INTERVAL },
-            other => other,
-        };
-    }
-
-    /// Congestion ends the first slow start or a slowdown.
-    fn leave_slow_start(&mut self, now: Time) {
-        if self.first_slow_start {
-            self.first_slow_start = false;
-            self.state = Slowdown::Next { at: now };
-        } else if let Slowdown::Holding { since, .. } | Slowdown::Growing { since } = self.state {
-            self.state = Slowdown::Next { at: now + now.since(since) * INTERVAL };
-        }
-    }
-
     /// Advances the slowdown; says whether it holds the window.
     fn hold(&mut self, window: &mut Window, ack: &Ack) -> bool {
-        match self.state {
-            Slowdown::Next { at } if self.slowdown && ack.now >= at => {
-                window.ssthresh = window.cwnd.max(2.0);
-                window.cwnd = 2.0;
-                self.state = Slowdown::Holding { since: ack.now, until: ack.now + ack.srtt * 2 };
-                true
-            }
-            Slowdown::Holding { since, until } if ack.now >= until => {
-                self.state = Slowdown::Growing { since };
-                false
-            }
-            Slowdown::Holding { .. } => true,
-            _ => false,
+        if self.slowdown.is_due(ack.now) {
+            self.slowdown.start(window, ack);
+        } else {
+            self.slowdown.release(ack.now);
         }
+        self.slowdown.is_holding()
     }
 }
 
@@ -153,37 +98,32 @@ impl DelayLaw for LedbatPpLaw {
         }
         if window.cwnd < window.ssthresh {
             window.cwnd += growth(self.target, sample.base) * ack.acked;
-            if (self.first_slow_start && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
-                self.end_slow_start(window, ack);
+            let first = self.slowdown.in_first_slow_start();
+            if (first && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+                // The first slowdown comes two round trips after the first slow start (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+                self.slowdown.end_slow_start(ack.now, ack.srtt * 2);
             }
             return;
         }
-        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(Window::LEAST);
+        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(Window::MIN_CWND);
         // Slow start must not undo what the delay removed.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         *window = Window::reduced(event.window / 2.0);
-        self.leave_slow_start(event.now);
+        self.slowdown.end_slow_start(event.now, Duration::ZERO);
     }
 
     fn on_marks(&mut self, now: Time) -> bool {
-        if let Slowdown::Holding { .. } = self.state {
-            return false;
-        }
-        self.leave_slow_start(now);
-        if let Slowdown::Next { at } = &mut self.state {
-            *at = (*at).max(now + SHORT_AFTER_MARK);
-        }
-        true
+        self.slowdown.on_marks(now, Duration::ZERO)
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
         *window = Window::after_timeout(in_use / 2.0);
-        self.first_slow_start = false;
-        if self.state == Slowdown::FirstSlowStart {
-            self.state = Slowdown::Next { at: now };
+        if self.slowdown.in_first_slow_start() {
+            self.slowdown.end_slow_start(now, Duration::ZERO);
         }
     }
 }

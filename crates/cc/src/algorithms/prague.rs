@@ -202,7 +202,7 @@ impl CongestionController for State {
         let estimate = *self.alpha.get_or_insert(0.0);
         let measured = if replace(&mut self.reduced, true) { estimate } else { 1.0 };
         let alpha = self.classic_ecn.as_ref().map_or(measured, |classic_ecn| classic_ecn.fall_back(measured));
-        self.window.cwnd = (self.window.cwnd * (1.0 - alpha / 2.0)).max(Window::LEAST);
+        self.window.cwnd = (self.window.cwnd * (1.0 - alpha / 2.0)).max(Window::MIN_CWND);
         if slow_start || alpha > 0.0 {
             self.window.ssthresh = self.window.cwnd;
         }

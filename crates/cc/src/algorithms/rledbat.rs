@@ -6,9 +6,7 @@
 //! recognized by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{
-    Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start, Variable,
-};
+use crate::{Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Start, Variable};
 use sojourn_units::{Duration, Time};
 
 /// The sender of rLEDBAT.
@@ -34,8 +32,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let ledbatpp::Params { target, decrease, slowdown, .. } = ledbatpp::Params::default();
-        let delay = EstimatorParams { source: Source::RoundTrip, ..EstimatorParams::default() };
+        let ledbatpp::Params { target, decrease, slowdown, delay, .. } = ledbatpp::Params::default();
         Params { target, decrease, slowdown, delay }
     }
 }

@@ -5,7 +5,6 @@
 //! delays at every indication and stays in slow start; an indication within the inference phase leaves one segment and starts
 //! the phase again; the receiver's clock rate is estimated from whole milliseconds.
 
-extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;

@@ -125,8 +125,8 @@ impl State {
         } else if queued < self.params.alpha {
             self.window.cwnd += 1.0;
         }
-        self.window.cwnd = self.window.cwnd.max(Window::LEAST);
-        self.window.ssthresh = self.window.ssthresh.max(Window::LEAST);
+        self.window.cwnd = self.window.cwnd.max(Window::MIN_CWND);
+        self.window.ssthresh = self.window.ssthresh.max(Window::MIN_CWND);
     }
 }
 

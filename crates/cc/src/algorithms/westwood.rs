@@ -95,7 +95,7 @@ impl WestwoodLaw {
     /// The bandwidth-delay product without a queue.
     fn bdp(&self) -> f64 {
         let rtt = self.rtt_min.unwrap_or(self.rtt);
-        (self.smoothed * rtt.as_secs_f64()).max(Window::LEAST)
+        (self.smoothed * rtt.as_secs_f64()).max(Window::MIN_CWND)
     }
 }
 

@@ -18,10 +18,6 @@ const TARGET: f64 = 60.0;
 const BURST: f64 = 250e-6;
 /// The pace in windows a round trip in slow start.
 const SLOW_START_PACE: f64 = 2.0;
-/// How long after a mark the queue is known to be short: no slowdown is needed to see it empty.
-pub const SHORT_AFTER_MARK: Duration = Duration::from_secs(60);
-/// The smallest window in segments that marks leave.
-const MIN_CWND: f64 = 2.0;
 
 /// Segments that LEDBAT++ adds per round trip, with a target and a base delay in milliseconds: 1/16 to 1
 /// (draft-irtf-iccrg-ledbat-plus-plus#4.3 GAIN).
@@ -81,7 +77,7 @@ impl Marks {
     pub fn reduce(&mut self, window: &mut Window) {
         let slow_start = window.cwnd < window.ssthresh;
         let taken = if slow_start { 0.5 } else { (self.gain * self.part.unwrap_or(0.0)).min(0.5) };
-        window.cwnd = (window.cwnd * (1.0 - taken)).max(window.cwnd.min(MIN_CWND));
+        window.cwnd = (window.cwnd * (1.0 - taken)).max(window.cwnd.min(Window::MIN_CWND));
         window.ssthresh = window.ssthresh.min(window.cwnd);
         self.window = self.window.min(window.cwnd);
     }

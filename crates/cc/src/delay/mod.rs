@@ -2,9 +2,11 @@
 
 mod estimator;
 mod marks;
+mod slowdown;
 
 pub use estimator::{Estimator, EstimatorParams};
-pub use marks::{MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
+pub use marks::{MARK_GAIN, Marks, growth};
+pub(crate) use slowdown::Slowdown;
 
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, Signal, Source, Start, Variable, Window};
 use alloc::boxed::Box;

@@ -4,7 +4,7 @@
 use crate::{Link, ParamError};
 use alloc::boxed::Box;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, Variable};
-use sojourn_units::{Bytes, Duration};
+use sojourn_units::{Bytes, Duration, range};
 
 /// How the ticks of fuzzyrtt-2024#fig2 give the centers of the output's sets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -53,8 +53,54 @@ const TABLE_I: &str = "
     PM    NS Z  PS PM PB PH PH
     PB    Z  PS PM PB PB PH PH";
 
+/// What a law takes of the fuzzy controller of a queue: parameters of that law.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueDesign {
+    /// Target queuing time, above 0.
+    pub target: Duration,
+    /// Packet size that converts the target to packets; `"0 B"` is the link's.
+    pub packet: Bytes,
+    /// Payload size that scales the change; `"0 B"` is `packet` less 40 B.
+    pub segment: Bytes,
+    /// The output's sets.
+    pub output: Reading,
+    /// Method that turns the active rules into a number.
+    pub inference: Inference,
+    /// Positions of the inputs' sets.
+    pub inputs: Inputs,
+}
+
+impl QueueDesign {
+    /// The fuzzy controller, from error and change in -1..=1 to a number on the axis of fuzzyrtt-2024#fig2.
+    ///
+    /// # Errors
+    /// None that a parameter can cause.
+    pub fn controller(&self) -> Result<Controller, ParamError> {
+        table_i(self.output, self.inference, self.inputs)
+    }
+
+    /// The same over the queue of this link.
+    ///
+    /// # Errors
+    /// `target`, `packet` or `segment` is out of range.
+    pub fn rules(&self, link: &Link) -> Result<QueueRules, ParamError> {
+        let axes = self.axes(link)?;
+        Ok(QueueRules { controller: Box::new(self.controller()?), axes })
+    }
+
+    fn axes(&self, link: &Link) -> Result<Axes, ParamError> {
+        let QueueDesign { target, segment, .. } = *self;
+        range::target("target", target)?;
+        let packet = link.mean_packet_or("packet", self.packet)?;
+        ParamError::unless(segment.0 <= 1_000_000, "segment", &segment.0, "0 B (40 less than a packet) to 1 MB")?;
+        let segment = if segment.0 == 0 { packet.saturating_sub(40).max(1) } else { segment.0 as u32 };
+        let sent = |size: u32| target.as_secs_f64() * link.rate.packets_per_sec(f64::from(size));
+        Ok(Axes { target: sent(packet), error: 1.0 / sent(packet), change: 1.0 / sent(segment) })
+    }
+}
+
 /// The controller, from error and change in -1..=1 to a number on the axis of fuzzyrtt-2024#fig2.
-pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) -> Result<Box<Controller>, ParamError> {
+fn table_i(reading: Reading, inference: Inference, inputs: Inputs) -> Result<Controller, ParamError> {
     let [near, far] = match inputs {
         Inputs::Uniform => [1.0 / 3.0, 2.0 / 3.0],
         Inputs::Geometric => [0.25, 0.5],
@@ -90,7 +136,7 @@ pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) ->
         .build()
     };
     // The values above are consistent; if not, this is the engine's message.
-    build().map(Box::new).map_err(|error| ParamError::new("output", &error, "numbers that make fuzzy sets"))
+    build().map_err(|error| ParamError::new("output", &error, "numbers that make fuzzy sets"))
 }
 
 /// Scales a queue in packets to the inputs of the controller.
@@ -105,23 +151,6 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// From the target queuing time and the sizes of a packet and its payload. A packet of 0 bytes is the link's mean packet, a
-    /// payload of 0 bytes is 40 bytes less than the packet.
-    pub(crate) fn new(link: &Link, target: Duration, packet: Bytes, segment: Bytes) -> Result<Axes, ParamError> {
-        ParamError::unless(
-            target > Duration::ZERO && target <= Duration::from_secs(1000),
-            "target",
-            &target,
-            "a time above 0, up to 1000 s",
-        )?;
-        let packet = link.mean_packet_or("packet", packet)?;
-        let fine = segment.0 <= 1_000_000;
-        ParamError::unless(fine, "segment", &segment.0, "0 B (40 less than a packet) to 1 MB")?;
-        let segment = if segment.0 == 0 { packet.saturating_sub(40).max(1) } else { segment.0 as u32 };
-        let sent = |size: u32| target.as_secs_f64() * link.rate.packets_per_sec(f64::from(size));
-        Ok(Axes { target: sent(packet), error: 1.0 / sent(packet), change: 1.0 / sent(segment) })
-    }
-
     /// Both inputs, limited to -1..=1.
     #[inline]
     pub fn scaled(&self, error: f64, change: f64) -> (f64, f64) {
@@ -132,7 +161,7 @@ impl Axes {
 /// The rules over a queue in packets.
 #[derive(Clone, Debug)]
 pub struct QueueRules {
-    pub(crate) controller: Box<Controller>,
+    pub(super) controller: Box<Controller>,
     /// The scaling of its inputs.
     pub axes: Axes,
 }
