@@ -14,7 +14,7 @@ from sojourn.analysis import Loop, Plant, managed, margins, queue_spectrum
 from sojourn.analysis.assumptions import Assumption, Evidence, assumptions, calibrated
 from sojourn.analysis.means import PacketRuns, at_rest, fluid_run, of_fluid, packet_runs, short
 from sojourn.analysis.spectrum import bands, strongest
-from sojourn.analysis.text import decibels, frequency, percent, span
+from sojourn.analysis.text import decibels, frequency, peak, percent, span
 from sojourn.cli import main
 from sojourn.plots import loops
 from sojourn.scenario import Scenario
@@ -232,3 +232,11 @@ def test_without_a_check_no_packet_is_sent(
 def test_a_length_that_is_none_is_refused(small: Path, capsys: Any, value: str) -> None:
     assert main(["analyze", str(small), f"--seconds={value}"]) == 2
     assert "--seconds: expected a number of seconds" in capsys.readouterr().err
+
+
+def test_of_a_peak_at_the_lowest_frequency_only_a_bound_is_known() -> None:
+    assert peak(1.0, 0.5) == frequency(1.0)
+    assert peak(0.5, 0.5) == f"{frequency(0.5)} or below"
+    hertz = np.arange(1, 200) / 20.0
+    axes = loops.spectrum(hertz, hertz**-3.0).axes[0]
+    assert axes.lines[1].get_label() == f"strongest at {frequency(2 * math.pi / 20)} or below"

@@ -84,7 +84,7 @@ def test_only_means_over_seeds_are_headed_with_an_interval(dumbbell):
 def test_the_link_must_be_clear(dumbbell):
     scenario = sj.load(dumbbell).copy()
     assert queued_link(scenario) == "bottleneck"
-    with pytest.raises(sj.UserError, match='expected one of bottleneck, got "x"'):
+    with pytest.raises(sj.UserError, match='expected one of bottleneck, bottleneck:back, got "x"'):
         queued_link(scenario, "x")
     links = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
     with pytest.raises(sj.UserError, match="expected the one to compare"):

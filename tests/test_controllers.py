@@ -78,8 +78,8 @@ def path(controller: str = "mine", **more: Any) -> sj.Scenario:
 
 def test_a_controller_sets_the_window_as_reno_does() -> None:
     python, rust = (
-        sj.run(scenario, seed=1, laws={"mine": Reno})["links"][0]
-        for scenario in (path(), path().set("tcp.control", {"cc": "reno"}))
+        sj.run(scenario, seed=1, laws=laws)["links"][0]
+        for scenario, laws in ((path(), {"mine": Reno}), (path().set("tcp.control", {"cc": "reno"}), None))
     )
     assert python["utilization"] == pytest.approx(rust["utilization"], abs=0.03)
     assert python["loss_ratio"] == pytest.approx(rust["loss_ratio"], rel=1.0)

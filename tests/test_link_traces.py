@@ -59,7 +59,7 @@ def test_the_commands_make_and_show_a_trace(tmp_path, capsys):
             ["make", str(path), "--duration", "1000000 s", "--every", "1 ms"],
             "error: --every: expected at most 10,000,000",
         ),
-        (["show", str(tmp_path / "none")], f"error: {tmp_path}/none: expected a file with a trace, got No such file"),
+        (["show", str(tmp_path / "none")], f"error: {tmp_path}/none: cannot read this trace: No such file"),
     ]:
         assert main(["trace", *arguments]) == 2
         said = capsys.readouterr().err
@@ -78,3 +78,11 @@ def test_the_example_uses_what_its_traces_can_carry():
     assert satellite["name"] == "satellite"
     assert satellite["impairments"][0]["kind"] == "trace"
     assert satellite["impairments"][0]["dropped"] > 0
+
+
+def test_a_file_that_is_not_there_cannot_be_read_and_one_row_is_no_rows(tmp_path, capsys):
+    assert main(["trace", "show", str(tmp_path / "none.csv")]) == 2
+    assert "none.csv: cannot read this trace: No such file" in capsys.readouterr().err
+    (tmp_path / "one.csv").write_text("t_ms, rate_bps\n0, 1000000\n")
+    assert main(["trace", "show", str(tmp_path / "one.csv")]) == 0
+    assert "csv, 1 row, " in capsys.readouterr().out

@@ -109,6 +109,13 @@ def test_a_queue_that_drops_what_it_could_mark_is_named_with_the_flows(dumbbell)
     assert idle_ecn(dumbbell.copy().set("links.bottleneck.queue", {"aqm": "droptail"})) == []
 
 
+def test_a_queue_that_marks_by_its_threshold_alone_is_not_named(dumbbell):
+    threshold = {"aqm": "fq-codel", "ecn": False, "ce_threshold": "1 ms"}
+    marking = dumbbell.set("links.bottleneck.queue", threshold).set("duration", "5 s").set("warmup", "1 s")
+    assert idle_ecn(marking) == []
+    assert sj.run(marking, seed=1).value("links.bottleneck.marked") > 0
+
+
 def test_a_queue_of_a_class_that_marks_is_seen(dumbbell):
     classes = [{"match": {"dscp": 46}, "aqm": "pie"}, {"name": "rest", "aqm": "codel", "ecn": True}]
     marking = dumbbell.copy().set("links.bottleneck.queue", {"scheduler": "drr", "classes": classes})

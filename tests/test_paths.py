@@ -64,6 +64,30 @@ def test_a_star_means_all():
     assert paths.get(changed, "links.*.rate") == [9, 9]
 
 
+@pytest.mark.parametrize("path", ["links.up.queue.limit", "links[0].queue.limit", "links.0.queue.limit"])
+def test_two_paths_of_one_field_lead_to_one_place(path):
+    assert paths.places(tree(), path) == [("links", "0", "queue", "limit")]
+
+
+def test_a_star_leads_to_all_places():
+    every = paths.places(tree(), "links.*.rate")
+    assert every == [("links", str(i), "rate") for i in range(len(tree()["links"]))]
+
+
+@pytest.mark.parametrize(
+    ("path", "other", "replaced"),
+    [
+        ("links.up.queue", "links[0].queue.limit", True),
+        ("links[0].queue.limit", "links.up.queue", False),
+        ("links[1].rate", "links.up.rate", False),
+        ("links.*.rate", "links.up.rate", True),
+        ("links.up.rate", "links.*.rate", False),
+    ],
+)
+def test_a_table_replaces_what_is_in_it_and_a_field_leaves_the_rest_of_its_table(path, other, replaced):
+    assert paths.replaces(tree(), path, other) is replaced
+
+
 def test_what_is_not_measured_has_nothing_below():
     assert paths.get({"wait_ms": None}, "wait_ms.mean") is None
 

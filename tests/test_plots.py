@@ -102,9 +102,9 @@ def test_drops_marks_and_retransmissions_are_counted_over_time():
     trace = {"signals": {"links": ["bottleneck"]}, "retransmissions": {"flows": ["*"]}}
     record = sj.run(sj.load(DUMBBELL).set("trace", trace).set("links.bottleneck.queue.limit", "20 packets"))
     drawn = {axes.get_ylabel(): axes.lines for axes in record.plot()}
-    assert drawn["dropped packets"][0].get_ydata()[-1] == len(record.series["signals/bottleneck"]["t"])
+    assert drawn["packets dropped so far"][0].get_ydata()[-1] == len(record.series["signals/bottleneck"]["t"])
     flows = [name for name in record.series if name.startswith("retransmissions/")]
-    assert [line.get_ydata()[-1] for line in drawn["retransmitted segments"]] == [
+    assert [line.get_ydata()[-1] for line in drawn["segments retransmitted so far"]] == [
         len(record.series[name]["t"]) for name in flows
     ]
 
@@ -491,7 +491,7 @@ def test_a_plot_of_a_record_draws_all_its_traces() -> None:
     scenario = sj.load(Path(__file__).parent.parent / "examples" / "dumbbell.toml").copy().set("duration", "12 s")
     record = sj.run(scenario)
     assert repr(record.plot) == '<plots of dumbbell, seed 1: cwnd, queue, delay, cdf("wait"), cdf("rtt")>'
-    labels = ["congestion window (packets)", "waiting packets", "queuing delay (ms)"]
+    labels = ["congestion window (segments)", "waiting packets", "queuing delay (ms)"]
     assert [axes.get_ylabel() for axes in record.plot()] == labels
     bare = sj.run(scenario.set("trace", {}))
     with pytest.raises(sj.UserError, match="queue: expected a trace: add queue = "):

@@ -156,7 +156,10 @@ def test_a_comparison_refuses_what_has_no_form_of_a_scenario(capsys, dumbbell, c
         ),
         (("compare", "--cc", "reno,reno"), '--cc "reno,reno": expected each once, got "reno" twice'),
         (("compare", "--cc", "reno", "--group", "x"), '--group: expected one of ftp, got "x"'),
-        (("compare", "--queues", "red", "--link", "x"), 'FILE: --link: expected one of bottleneck, got "x"'),
+        (
+            ("compare", "--queues", "red", "--link", "x"),
+            'FILE: --link: expected one of bottleneck, bottleneck:back, got "x"',
+        ),
         (("analyze", "--link", "x"), 'FILE: --link: expected one of bottleneck, bottleneck:back, got "x"'),
         (
             ("compare", "--vary", "flows.ftp.count=1,1"),

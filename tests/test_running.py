@@ -17,6 +17,7 @@ from conftest import DUMBBELL
 from sojourn import _sojourn, running
 from sojourn.errors import Note
 from sojourn.files import DiskError, write_atomic
+from sojourn.running import LAST_SEED, seeds_of
 from sojourn.store import Store
 
 TESTS = Path(__file__).parent
@@ -317,6 +318,31 @@ def test_a_router_that_reads_headers_takes_no_senders_word(dumbbell):
         run("router", handshake="none", timestamps=False)
     with pytest.raises(sj.ScenarioError, match=r"queue.hints: .*router"):
         run("nobody")
+
+
+@pytest.mark.parametrize("call", [sj.run, sj.run_many, lambda scenario, laws: sj.compare(scenario, ["red"], laws=laws)])
+def test_a_law_that_nothing_names_is_refused(dumbbell, call):
+    class Law:
+        def step(self, sample):
+            return 0.0
+
+    class Controller:
+        def on_ack(self, sample):
+            return 10.0
+
+        def on_loss(self, event):
+            return 5.0
+
+    with pytest.raises(sj.UserError, match=r'^laws\.unused: expected a queue with law = "unused", got none$'):
+        call(sj.load(dumbbell), laws={"unused": Law})
+    with pytest.raises(sj.UserError, match=r'^laws\.mine: expected flows with controller = "mine", got none$'):
+        call(sj.load(dumbbell), laws={"mine": Controller})
+
+
+def test_a_count_of_seeds_that_goes_beyond_the_last_is_refused_with_what_was_asked(dumbbell):
+    with pytest.raises(sj.UserError, match=f"^seeds: expected at most 1 from the seed {LAST_SEED} on, got 2$"):
+        seeds_of(2, LAST_SEED)
+    assert seeds_of(1, LAST_SEED) == [LAST_SEED]
 
 
 @pytest.mark.parametrize(("aqm", "has_one"), [("droptail", False), ("codel", False), ("red", True), ("pi", True)])

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from sojourn import _sojourn, paths
 from sojourn.errors import ScenarioError, UserError
 from sojourn.labels import field_label, setting_label, value_label
-from sojourn.scenario import Scenario, parse_value, tables_of
+from sojourn.scenario import Scenario, link_paths, parse_value, tables_of
 from sojourn.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
@@ -151,9 +151,8 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
 
     Raises `UserError` for a link with classes: each of them has a queue of its own.
     """
-    at = f"links.{paths.element(link)}"
-    own = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
-    before = _found(own, f"{at}.queue") or {}
+    at = link_paths(base)[link]
+    before = table_at(base, f"{at}.queue") or {}
     if "classes" in before:
         names = ",".join(dict.fromkeys(map(_discipline_of, queue_tables(queues).values())))
         way = f"to vary that of a class: --vary '{at}.queue.classes[0].aqm={names}'"
@@ -194,19 +193,17 @@ def controller_axis(
 
     Names in `own_laws` are of controllers in Python.
 
-    Raises `UserError` for a group that does not exist, and where every group has its own.
+    Raises `UserError` where every group has its own.
     """
     groups = tables_of(base, "flows")
     names = [str(paths.name_of(item)) for item in groups]
     own = [name for name, item in zip(names, groups, strict=True) if paths.below(item, "tcp", "control") is not None]
-    if group is not None and group not in names:
-        raise UserError.unknown("group", group, names)
     controlled = own_controllers(base)
     if group is None and controlled and all(controlled.values()):
         what = f"the group that gets the controllers, one of {', '.join(own)}, since each has its own"
         raise UserError(f"group: expected {what}")
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
-    before = _found(base, at) or _found(base, "tcp.control") or {}
+    before = table_at(base, at) or table_at(base, "tcp.control") or {}
     tables = _tables(controllers, "cc", "cc")
     named = {label: _external(table, own_laws) for label, table in tables.items()}
     changes = {
@@ -215,6 +212,13 @@ def controller_axis(
     }
     notes = [f"{', '.join(own)}: keeps its own controller"] if group is None and own else []
     return Axis("cc", changes, notes, named)
+
+
+def check_group(base: Scenario, group: str | None) -> None:
+    """Raises `UserError` for a group that a scenario does not have."""
+    names = [str(paths.name_of(item)) for item in tables_of(base, "flows")]
+    if group is not None and group not in names:
+        raise UserError.unknown("group", group, names)
 
 
 def _external(control: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
@@ -266,7 +270,7 @@ def _has_parameters(aqm: str) -> bool:
     return any(entry["name"] == aqm and entry["parameters"] for entry in json.loads(_sojourn.registry())["aqm"])
 
 
-def _found(base: Scenario, path: str) -> dict[str, Any] | None:
+def table_at(base: Scenario, path: str) -> dict[str, Any] | None:
     """The table at a path, or None where there is none."""
     try:
         found = base.get_path(path)

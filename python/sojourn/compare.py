@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
-from sojourn.cases import Axis, Case, Named, cases_of, common_label, controller_axis, field_axis, queue_axis, told_apart
+from sojourn.cases import (
+    Axis,
+    Case,
+    Named,
+    cases_of,
+    check_group,
+    common_label,
+    controller_axis,
+    field_axis,
+    queue_axis,
+    told_apart,
+)
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError, note
 from sojourn.extras import require
@@ -16,7 +27,7 @@ from sojourn.laws import Laws
 from sojourn.measures import Measure, flow_measures, inner_measures, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
-from sojourn.scenario import Scenario, Source, load, tables_of
+from sojourn.scenario import Scenario, Source, link_paths, load, tables_of
 from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store
 
@@ -232,8 +243,9 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
         scenario.canonical()  # which says what else it is
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
-        if link not in names:
-            raise UserError.unknown(f"{scenario.label}: link", link, names)
+        known = list(link_paths(scenario))
+        if link not in known:
+            raise UserError.unknown(f"{scenario.label}: link", link, known)
         return link
     queued = [str(paths.name_of(item)) for item in links if "queue" in item]
     if len(queued) == 1:
@@ -290,6 +302,7 @@ def compare(
     base = load(scenario)
     chosen = seeds_of(seeds, first_seed(base))  # this checks the scenario, too
     name = queued_link(base, link)
+    check_group(base, group)
     axes: list[Axis] = []
     if queues is not None:
         axes.append(queue_axis(base, name, queues, laws or {}))

@@ -1,4 +1,4 @@
-"""A paper's scenarios with the TCP of a Linux kernel instead of their own."""
+"""Scenarios with the TCP of a Linux kernel, and a paper's with that instead of their own."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ class Host(StrEnum):
 
     SIMULATOR = "simulator"
     LINUX = "linux"
+
+
+def on_linux(scenario: Scenario) -> bool:
+    """Whether the flows of a scenario have the TCP of a Linux kernel."""
+    # A scenario that the engine made is read only if it may be so.
+    return "host" in scenario.to_toml() and scenario.get("host") == "linux"
 
 
 def on_host(scenario: Scenario, host: Host) -> Scenario:

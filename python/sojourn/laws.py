@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sojourn.display import counted
@@ -177,6 +177,27 @@ def _tables(items: Any) -> list[Mapping[str, Any]]:
 def external_laws(scenario: Scenario) -> list[str]:
     """The names of the laws that queues of a scenario have from the caller."""
     return list(_external(scenario.to_dict().get("links")))
+
+
+def named_by(scenario: Scenario) -> set[str]:
+    """The names of all laws and controllers that a scenario has from the caller."""
+    return {*external_laws(scenario), *external_controllers(scenario)}
+
+
+def check_named(laws: Mapping[str, Any], named: Collection[str]) -> None:
+    """Raises `UserError` for a law or controller that no scenario of these names names."""
+    for name in laws:
+        if name not in named:
+            field = f'controller = "{name}"' if isinstance(laws[name], _Controllers) else f'law = "{name}"'
+            whose = "flows" if isinstance(laws[name], _Controllers) else "a queue"
+            raise UserError(f"laws.{name}: expected {whose} with {field}, got none")
+
+
+def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
+    """Raises `UserError` for a law that a scenario does not name, `ScenarioError` for what else is wrong."""
+    if laws:
+        scenario.canonical(laws)
+        check_named(laws, named_by(scenario))
 
 
 def _external(node: Any) -> Iterator[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
+from sojourn.scenario import read_text
 
 PACKET = 1500  # bytes of an opportunity of Mahimahi
 ENDINGS = {".csv": "csv", ".txt": "csv", ".json": "netem-trace"}
@@ -47,13 +48,15 @@ class Process:
 def summary(path: Path, form: str | None = None, steps: int = 1) -> tuple[dict[str, Any], _sojourn.Array]:
     """What a trace file has, and its mean rate in bit/s in each of `steps` equal parts of it.
 
-    Raises `ScenarioError` for a file that is no trace: one line with file, line and column.
+    Raises `UserError` for a file that can't be read, `ScenarioError` for one that is no trace: one line with file, line
+    and column.
 
     >>> summary(Path("examples/traces/lte.up"))[0]["period_s"]
     20.0
     """
     if form not in (None, *FORMATS):
         raise UserError.unknown("--format", str(form), FORMATS)
+    read_text(path, "trace")
     text, means = _sojourn.trace_summary(str(path), form, steps)
     return json.loads(text), means
 

@@ -9,6 +9,7 @@ from typing import Any
 from sojourn import _sojourn
 from sojourn.cases import Case
 from sojourn.errors import note
+from sojourn.queue_notes import full_packet, link_field, unreached
 from sojourn.scenario import Scenario
 
 ACCURATE = ("accurate", "l4s")
@@ -39,6 +40,7 @@ def _unmet(scenario: Scenario) -> list[str]:
         idle_ecn,
         misplaced_ect1,
         held_acks,
+        unreached,
     )
     return [each for find in finders for each in find(scenario)]
 
@@ -83,14 +85,19 @@ def idle_ecn(scenario: Scenario) -> list[str]:
         if not (group.get("tcp") or {}).get("ecn"):
             continue
         queues = [(tree["links"][at], queue) for at in group["forward"] for queue in _queues(tree["links"][at])]
-        if any(queue.get("ecn", True) for _, queue in queues):  # a kernel's own has no such key
+        if any(_marks(queue) for _, queue in queues):
             continue
         for link in {link["name"]: link for link, queue in queues if queue["aqm"] != "droptail"}.values():
-            idle.setdefault(_link_field(link), []).append(f"flows.{group['name']}")
+            idle.setdefault(link_field(link), []).append(f"flows.{group['name']}")
     return [
         f"{field}.queue.ecn: false drops packets of {', '.join(flows)} that could be marked: their senders have ECN"
         for field, flows in idle.items()
     ]
+
+
+def _marks(queue: dict[str, Any]) -> bool:
+    """Whether a queue may mark packets: a kernel's own decides by itself, and a `ce_threshold` needs no `ecn`."""
+    return bool(queue.get("ecn", True) or _sojourn.quantity("time", queue.get("ce_threshold", "0 s")))
 
 
 def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -98,12 +105,6 @@ def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
     queue = link.get("queue")
     if queue:
         yield from queue.get("classes", [queue])
-
-
-def _link_field(link: dict[str, Any]) -> str:
-    """Where a scenario has a link: that back of a duplex link is a part of it."""
-    name = link["name"]
-    return f"links.{name.removesuffix(':back')}{'.back' if name.endswith(':back') else ''}"
 
 
 def misplaced_ect1(scenario: Scenario) -> list[str]:
@@ -173,7 +174,7 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
     if "burst" not in scenario.to_toml():
         return []
     tree = scenario.resolved()
-    sizes = [_full_packet(group) for group in tree["groups"]]
+    sizes = [full_packet(group) for group in tree["groups"]]
     found = []
     for number, link in enumerate(tree["links"]):
         groups = [
@@ -181,7 +182,7 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
             for group, size in zip(tree["groups"], sizes, strict=True)
             if number in group["forward"]
         ]
-        field = _link_field(link)
+        field = link_field(link)
         for at, impairment in enumerate(link.get("impairments") or []):
             burst = impairment.get("burst")
             held = [f"flows.{name} ({size:g} B)" for name, size in groups if burst and size > _bytes(burst)]
@@ -204,19 +205,13 @@ def too_small_queues(scenario: Scenario) -> list[str]:
     tree = scenario.resolved()
     found: dict[str, list[str]] = {}
     for group in tree["groups"]:
-        size = _full_packet(group)
+        size = full_packet(group)
         for link in (tree["links"][at] for at in group["forward"]):
             limits = [str(queue.get("limit", "")) for queue in _queues(link)]
             for limit in [each for each in limits if each.endswith("B") and _bytes(each) < size]:
-                said = f"{_link_field(link)}.queue.limit: {limit} is less than a full packet of"
+                said = f"{link_field(link)}.queue.limit: {limit} is less than a full packet of"
                 found.setdefault(said, []).append(f"flows.{group['name']} ({size:g} B)")
     return [f"{said} {', '.join(dict.fromkeys(flows))}: none waits" for said, flows in found.items()]
-
-
-def _full_packet(group: dict[str, Any]) -> float:
-    """The bytes of a full packet of a checked group; 0 over UDP."""
-    tcp = group.get("tcp")
-    return _bytes(tcp["mss"]) + _bytes(tcp["header"]) if tcp else 0.0
 
 
 def _bytes(size: str) -> float:

@@ -72,6 +72,41 @@ def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") ->
             raise UserError(f'{where}: expected a table or list for "{last}", got {quoted(node)}')
 
 
+def places(tree: Any, path: str) -> list[tuple[str, ...]]:
+    """The fields of a scenario at `path`: the steps to each, with positions for the names of list entries.
+
+    What the tree does not have yet stays as it is written. Two paths of one field give the same. Raises `UserError` for
+    a text that is no path.
+
+    ```python
+    places(scenario, "links.bottleneck.rate")  # [("links", "0", "rate")], as of links[0].rate
+    ```
+    """
+    found: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+    for step in split(path):
+        found = [((*steps, own), inner) for steps, node in found for own, inner in _inner(node, step)]
+    return [steps for steps, _ in found]
+
+
+def _inner(node: Any, step: str) -> list[tuple[str, Any]]:
+    """Where a step leads: keys or positions, each with what lies there; the step itself where nothing does."""
+    if isinstance(node, list):
+        keys = range(len(node))
+        named = [i for i in keys if name_of(node[i]) == step][:1]
+        chosen = list(keys) if step == "*" else named or [i for i in keys if str(i) == step]
+        return [(str(i), node[i]) for i in chosen] or [(step, None)]
+    if isinstance(node, Mapping):
+        chosen_keys = list(node) if step == "*" and step not in node else [step]
+        return [(key, node.get(key)) for key in chosen_keys]
+    return [(step, None)]
+
+
+def replaces(tree: Any, path: str, other: str) -> bool:
+    """Whether a value at `path` of a scenario is set in place of all that stands at `other`."""
+    setting = places(tree, path)
+    return all(any(steps[: len(each)] == each for each in setting) for steps in places(tree, other))
+
+
 def _enter(items: list[Any], step: str, where: str) -> list[Any]:
     """The tables of a list that a step selects."""
     if step == "*":

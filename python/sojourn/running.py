@@ -17,7 +17,8 @@ from sojourn.chunks import run_in_chunks
 from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.files import written_elsewhere
-from sojourn.laws import Laws, checked_laws, external_controllers, external_laws, of_run
+from sojourn.hosts import on_linux
+from sojourn.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
 from sojourn.linux.guest import Guests, run_captured
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
@@ -75,8 +76,8 @@ def run(
     without it.
 
     Raises `ScenarioError` for a scenario that can't be run, for a link or a host that there is not, and for a law that
-    returns no probability, `UserError` for a file that can't be read, `DiskError` for one that can't be written. What a
-    law raises comes out as it is, with a note of the law and the simulated time.
+    returns no probability, `UserError` for a law that nothing names and for a file that can't be read, `DiskError` for
+    one that can't be written. What a law raises comes out as it is, with a note of the law and the simulated time.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
@@ -88,6 +89,7 @@ def run(
     for option, names in (("pcap_links", pcap_links), ("pcap_hosts", pcap_hosts)):
         if pcap is None and names:
             raise UserError.expected(option, "the file of a capture, pcap, with them", None)
+    check_laws_of(loaded, own)
     job = Job(loaded, first_seed(loaded) if seed is None else seed)
     if pcap is None and on_linux(loaded):
         return run_jobs([job], laws=laws)[0]
@@ -107,19 +109,15 @@ def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
     if isinstance(seeds, int):
         if not 1 <= seeds <= MOST_SEEDS:
             raise UserError.expected("seeds", f"a count of 1 to {MOST_SEEDS}, or a list of seeds", seeds)
-        return list(range(first, checked_seed(first + seeds - 1) + 1))
+        if first + seeds - 1 > LAST_SEED:
+            raise UserError.expected("seeds", f"at most {LAST_SEED - first + 1} from the seed {first} on", seeds)
+        return list(range(first, first + seeds))
     if not isinstance(seeds, Iterable):
         raise UserError.expected("seeds", "a count of 1 or more, or a list of seeds", seeds)
     chosen = [int(checked_seed(seed)) for seed in seeds]
     if not chosen or len(set(chosen)) != len(chosen):
         raise UserError.expected("seeds", "one or more different seeds", chosen)
     return chosen
-
-
-def on_linux(scenario: Scenario) -> bool:
-    """Whether the flows of a scenario have the TCP of a Linux kernel."""
-    # A scenario that the engine made is read only if it may be so.
-    return "host" in scenario.to_toml() and scenario.get("host") == "linux"
 
 
 def first_seed(scenario: Scenario) -> int:
@@ -239,22 +237,24 @@ def run_each(
     law may be anything, and a run that takes all memory ends them all. They are not cached, since the code of a law is
     no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
 
-    Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
-    before the first run, a cache that can't be written to, `UserError` for a worker with another engine and for a shard
-    that another process does, `RunError` where an executor fails. A damaged entry of the cache is named in a `Note`.
+    Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or
+    a cache that can't be written to, `UserError` for a law that no scenario names, a worker with another engine and a
+    shard that another process does, `RunError` where an executor fails. A damaged entry of the cache gives a `Note`.
     """
     own = checked_laws(laws)
     if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
         raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
     cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
-    uncached, linux = set[str](), set[str]()
+    uncached, linux, named = set[str](), set[str](), set[str]()
     for index, (key, on_kernel) in enumerate(_keys(jobs, own)):
         places.setdefault(key, []).append(index)
         if on_kernel:
             linux.add(key)
-        if own and (external_laws(jobs[index].scenario) or external_controllers(jobs[index].scenario)):
+        if own and (names := named_by(jobs[index].scenario)):
             uncached.add(key)
+            named |= names
+    check_named(own, named)
     if uncached and (cluster or part):
         where = "executor" if cluster else "shard"
         raise UserError(f'{where}: expected no laws or controllers in Python, got aqm or cc = "external"')

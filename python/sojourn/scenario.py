@@ -239,6 +239,23 @@ def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
     return list(found)
 
 
+def link_paths(scenario: Scenario) -> dict[str, str]:
+    """Where a scenario has the table of each link, by the link's name; a link that is `duplex` has two directions.
+
+    ```python
+    link_paths(scenario)  # {"bottleneck": "links.bottleneck", "bottleneck:back": "links.bottleneck.back"}
+    ```
+    """
+    found = {}
+    for link in tables_of(scenario, "links"):
+        name = str(paths.name_of(link))
+        found[name] = f"links.{paths.element(name)}"
+        if link.get("duplex") is True:
+            back = f"{name}:back" if "name" in link else f"{printed(link.get('to'))}->{printed(link.get('from'))}"
+            found[back] = f"{found[name]}.back"
+    return found
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of JSON. Raises `UserError` for a key that is there twice, as TOML does."""
     table = dict(pairs)

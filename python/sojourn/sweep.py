@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _sojourn, toml
+from sojourn import _sojourn, paths, toml
 from sojourn.cluster import Cluster, Executor
 from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import RunError, ScenarioError, UserError, note
@@ -210,10 +210,22 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
     except ScenarioError as error:  # its place may be in a text that was made from JSON, or of what is changed
         raise ScenarioError(named[-1].clean_error(str(error)) if named else str(error)) from None
     plan = _plan(grid, text, str(file), file.stem)
+    written = toml.parse(text, str(file))
     for path in changed:
-        if path in plan.axes:
-            raise UserError(f'{file}: expected a change of a field that is no axis, got "{path}"')
+        if axis := _setting(written, named[-1].to_dict(), path):
+            of = "" if axis == path else f", which the axis {axis} sets"
+            raise UserError(f'{file}: expected a change of a field that is no axis, got "{path}"{of}')
     return plan
+
+
+def _setting(written: Mapping[str, Any], base: Mapping[str, Any], path: str) -> str | None:
+    """The axis of a sweep that sets the field at `path` at every point, if one does."""
+    points: dict[str, list[list[str]]] = {axis: [[axis]] for axis in written.get("axes", {})}
+    points |= {axis: list(map(list, variants.values())) for axis, variants in written.get("variants", {}).items()}
+    for axis, every in points.items():
+        if all(any(paths.replaces(base, one, path) for one in sets) for sets in every):
+            return axis
+    return None
 
 
 def make_plan(

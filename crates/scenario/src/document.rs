@@ -108,7 +108,7 @@ impl Document {
     /// Adds the file. If the field was not set since the text was read, it adds line and column too.
     fn locate(&self, error: Error) -> Error {
         let error = error.in_file(&self.file);
-        let known = deepest(&self.table, &error);
+        let (known, _) = place_of(&self.table, &error);
         let changed = self.changed.iter().filter_map(|steps| path::concrete(&self.table, steps)).any(|steps| known.starts_with(&steps));
         match &self.text {
             Some(text) if !changed => placed(error, text, &self.table),
@@ -117,23 +117,25 @@ impl Document {
     }
 }
 
-/// The deepest part of the error's field that the table has.
-fn deepest(table: &Table, error: &Error) -> Vec<Step> {
+/// The deepest part of what is wrong that the table has, and whether that is a key and not its value.
+fn place_of(table: &Table, error: &Error) -> (Vec<Step>, bool) {
     let steps = path::parse(&error.field).unwrap_or_default();
-    (0..=steps.len()).rev().find_map(|n| path::concrete(table, &steps[..n])).unwrap_or_default()
+    let of_key = error.key.iter().find_map(|key| path::concrete(table, &[&steps[..], &[Step::Key(key.clone())]].concat()));
+    let deepest = || (0..=steps.len()).rev().find_map(|n| path::concrete(table, &steps[..n])).unwrap_or_default();
+    of_key.map_or_else(|| (deepest(), false), |found| (found, true))
 }
 
-/// The steps by which the error's field lies below `path`, if it does; `None` if it does not.
-pub(crate) fn below(document: &Document, error: &Error, path: &str) -> Option<Vec<Step>> {
+/// The steps by which what is wrong lies below `path`, if it does, and whether that is a key; `None` if it does not.
+pub(crate) fn below(document: &Document, error: &Error, path: &str) -> Option<(Vec<Step>, bool)> {
     let set = path::concrete(&document.table, &path::parse(path).ok()?)?;
-    let known = deepest(&document.table, error);
-    known.strip_prefix(&set[..]).map(<[Step]>::to_vec)
+    let (known, of_key) = place_of(&document.table, error);
+    known.strip_prefix(&set[..]).map(|rest| (rest.to_vec(), of_key))
 }
 
 /// The same error with line and column of its field in `text`, of which `table` was read, if it has none.
 pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
-    let position = error.position.or_else(|| position_of(text, &deepest(table, &error), error.key.as_deref()));
-    Error { position, ..error }
+    let (steps, of_key) = place_of(table, &error);
+    Error { position: error.position.or_else(|| position_of(text, &steps, of_key)), ..error }
 }
 
 /// Removes keys that are null. An element of a list can't be absent, so null is refused there.
@@ -221,24 +223,25 @@ fn split(message: &str) -> (Vec<Step>, String) {
     (steps, rest.to_string())
 }
 
-/// Line and column where the value at these steps begins, or where `key` stands in the table there.
-pub(crate) fn position_of(text: &str, steps: &[Step], key: Option<&str>) -> Option<(usize, usize)> {
+/// Line and column where the value at these steps begins, or with `of_key` where the last key of them stands.
+pub(crate) fn position_of(text: &str, steps: &[Step], of_key: bool) -> Option<(usize, usize)> {
     let root = DeTable::parse(text).ok()?;
     let root = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
-    let mut here = &root;
+    let (mut here, mut start) = (&root, None);
     for step in steps {
-        here = match (here.get_ref(), step) {
-            (DeValue::Table(inner), Step::Key(name)) => inner.iter().find(|(key, _)| key.get_ref() == name.as_str())?.1,
-            (DeValue::Array(list), Step::Index(i)) => list.get(*i)?,
+        let (at, value) = match (here.get_ref(), step) {
+            (DeValue::Table(inner), Step::Key(name)) => {
+                let (key, value) = inner.iter().find(|(key, _)| key.get_ref() == name.as_str())?;
+                (Some(if of_key { key.span() } else { value.span() }.start), value)
+            }
+            (DeValue::Array(list), Step::Index(i)) => {
+                list.get(*i).map(|value| (if of_key { start } else { Some(value.span().start) }, value))?
+            }
             _ => return None,
         };
+        (start, here) = (at, value);
     }
-    let of_key = here.get_ref().as_table().zip(key).and_then(|(table, key)| table.iter().find(|(found, _)| found.get_ref() == key));
-    match of_key {
-        Some((found, _)) => Some(line_and_column(text, found.span().start)),
-        None if steps.is_empty() => None,
-        None => Some(line_and_column(text, here.span().start)),
-    }
+    start.map(|start| line_and_column(text, start))
 }
 
 /// The kinds of TOML files that a user may take for one another.

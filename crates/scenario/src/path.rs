@@ -66,6 +66,17 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
+/// The steps of a path with positions for the names of list elements, as far as `table` has something there: two paths of one field
+/// give the same.
+///
+/// # Errors
+/// Text that is not a path.
+pub(crate) fn resolved(table: &Table, path: &str) -> Result<Vec<Step>, Error> {
+    let steps = parse(path)?;
+    let known = (0..=steps.len()).rev().find_map(|n| concrete(table, &steps[..n])).unwrap_or_default();
+    Ok(known.iter().chain(&steps[known.len()..]).cloned().collect())
+}
+
 /// Turns names of list elements into positions; `None` if `table` has nothing at that path.
 pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
     let mut found = Vec::with_capacity(steps.len());

@@ -109,7 +109,6 @@ impl Sweep {
         }
         let variants = variants.into_iter().map(|(name, value)| variant_axis(name, value));
         let axes = variants.chain(axes.into_iter().map(|(name, value)| value_axis(name, value))).collect::<Result<Vec<_>, _>>()?;
-        apart(&axes)?;
         let runs = axes.iter().try_fold(replications as usize, |runs, axis| runs.checked_mul(axis.points.len()));
         if runs.is_none_or(|runs| runs > MOST_RUNS) {
             return Err(Error::new("axes", format!("expected a grid of at most {MOST_RUNS} runs, replications included, got more")));
@@ -131,12 +130,20 @@ impl Sweep {
     /// large grid takes no memory.
     ///
     /// # Errors
-    /// A path of nothing, or a scenario that is wrong at this point; the message says which point.
+    /// A path of nothing, a field on two axes, or a scenario that is wrong at this point; the message says which point.
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
-        for (point, (path, value)) in chosen.iter().flat_map(|(_, point)| point.sets.iter().map(move |set| (point, set))) {
-            document.set(path, value.clone()).map_err(|error| at_point(self.at(error, &point.place_of(path)), &values))?;
+        let mut set_before: Vec<(&Axis, &str, Vec<Step>)> = Vec::new();
+        for (axis, point, (path, value)) in chosen.iter().flat_map(|(axis, point)| point.sets.iter().map(move |set| (*axis, point, set))) {
+            let of_path = |error| self.at(error, &point.place_of(path), true);
+            let steps = path::resolved(document.table(), path).map_err(of_path)?;
+            let is_one = |of: &Axis, at: &[Step]| !std::ptr::eq(of, axis) && (at.starts_with(&steps) || steps.starts_with(at));
+            if let Some((_, other, _)) = set_before.iter().find(|(of, _, at)| is_one(of, at)) {
+                return Err(of_path(Error::new("axes", format!("expected each field on one axis only, got {other} and {path}"))));
+            }
+            document.set(path, value.clone()).map_err(|error| at_point(of_path(error), &values))?;
+            set_before.push((axis, path, steps));
         }
         let checked = document.check().map_err(|error| at_point(self.placed(error, &document, &chosen), &values))?;
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
@@ -154,14 +161,14 @@ impl Sweep {
         }
         let sets = chosen.iter().rev().flat_map(|(_, point)| point.sets.iter().map(move |(path, _)| (point, path)));
         let found = sets.filter_map(|(point, path)| Some((point, path, below(document, &error, path)?))).next();
-        let Some((point, path, rest)) = found else { return error };
+        let Some((point, path, (rest, of_key))) = found else { return error };
         let steps: Vec<Step> = point.place_of(path).into_iter().chain(rest).collect();
-        self.at(error, &steps)
+        self.at(error, &steps, of_key)
     }
 
-    /// The error of what is written at these steps of the sweep file.
-    fn at(&self, error: Error, steps: &[Step]) -> Error {
-        let position = self.text.as_ref().and_then(|text| position_of(text, steps, error.key.as_deref()));
+    /// The error of what is written at these steps of the sweep file, or of the last key of them.
+    fn at(&self, error: Error, steps: &[Step], of_key: bool) -> Error {
+        let position = self.text.as_ref().and_then(|text| position_of(text, steps, of_key));
         Error { file: self.file.clone(), position, ..error }
     }
 
@@ -198,24 +205,6 @@ impl Sweep {
             })
         })
     }
-}
-
-/// Checks that no two axes set the same field.
-fn apart(axes: &[Axis]) -> Result<(), Error> {
-    let mut seen: Vec<(&str, Vec<path::Step>, usize)> = Vec::new();
-    for (i, axis) in axes.iter().enumerate() {
-        for (path, _) in axis.points.iter().flat_map(|point| &point.sets) {
-            let steps = path::parse(path).map_err(|error| Error { field: axis.name.clone(), ..error })?;
-            let clash = seen.iter().find(|(_, other, j)| *j != i && (other.starts_with(&steps) || steps.starts_with(other)));
-            if let Some((other, ..)) = clash {
-                return Err(Error::new("axes", format!("expected each field on one axis only, got {other} and {path}")));
-            }
-            if !seen.iter().any(|(other, _, j)| *other == path && *j == i) {
-                seen.push((path, steps, i));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The error of a scenario that is wrong at one point of the grid.

@@ -62,7 +62,7 @@ fn variants_set_several_fields_under_one_name() {
 fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"flows.fpt.count\" = [1]"),
-        "sweep.toml:3:22: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"? (in the run with flows.fpt.count = 1)"
+        "sweep.toml:3:1: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"? (in the run with flows.fpt.count = 1)"
     );
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
@@ -70,13 +70,29 @@ fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
          (in the run with seed = 1, flows.ftp.count = 0)"
     );
     assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: expected a list of at least one value, got 1"));
-    assert_eq!(
-        problem("scenario = \"x\"\n[axes]\n\"links.up\" = [1]\n\"links.up.rate\" = [1]"),
-        "sweep.toml:2:1: axes: expected each field on one axis only, got links.up and links.up.rate"
-    );
     assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: expected a whole number above zero, got 0"));
     assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));
     assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("at most 100000 runs"));
+}
+
+#[test]
+fn a_field_has_one_axis_however_its_path_is_written() {
+    let twice = |axes: &str| problem(&format!("scenario = \"x\"\n{axes}"));
+    let said = |place: &str, got: &str| format!("sweep.toml:{place}: axes: expected each field on one axis only, got {got}");
+    assert_eq!(
+        twice("[axes]\n\"links.up.queue\" = [{}]\n\"links.up.queue.limit\" = [\"9 packets\"]"),
+        said("4:1", "links.up.queue and links.up.queue.limit")
+    );
+    assert_eq!(twice("[axes]\n\"flows[0].count\" = [1, 2]\n\"flows.ftp.count\" = [3]"), said("4:1", "flows[0].count and flows.ftp.count"));
+    assert_eq!(
+        twice("[variants.size]\na = { seed = 3 }\nb = { \"flows.ftp.count\" = 1 }\n[axes]\n\"flows[0].count\" = [1]"),
+        said("6:1", "flows.ftp.count and flows[0].count")
+    );
+    let of_two_groups = "[[flows]]\nname = \"web\"\nfrom = \"A\"\nto = \"B\"\n";
+    let base = Document::from_toml("base.toml", &format!("{BASE}{of_two_groups}")).unwrap();
+    let apart = sweep("scenario = \"x\"\n[axes]\n\"flows[1].count\" = [2]\n\"flows.ftp.count\" = [3]");
+    let groups = &apart.point(&base, 0).unwrap().scenario.groups;
+    assert_eq!((groups[0].count, groups[1].count), (3, 2));
 }
 
 #[test]
@@ -122,4 +138,8 @@ fn a_wrong_value_has_its_place_in_the_sweep_file() {
     assert!(variant.starts_with("sweep.toml:4:53: links.up.delay: expected a time with its unit"), "{variant}");
     let key = file("[axes]\n\"flows.ftp\" = [{ name = \"ftp\", from = \"A\",\n to = \"B\", cuont = 1 }]");
     assert!(key.starts_with("sweep.toml:4:12: flows.ftp"), "{key}");
+    let field = file("[axes]\n\"links.up.queue.limt\" = [1]");
+    assert!(field.starts_with("sweep.toml:3:1: links.up.queue: expected one of"), "{field}");
+    let of_variant = file("[variants.size]\nsmall = { \"flows.ftp.count\" = 1, \"links.up.dealy\" = \"1 s\" }");
+    assert!(of_variant.starts_with("sweep.toml:3:34: links.up: expected one of"), "{of_variant}");
 }

@@ -36,9 +36,10 @@ class OperatingPoint:
     rtt: float
 
     def __post_init__(self) -> None:
-        for name, value, unit in (("flows", self.flows, "flows"), ("rate", self.rate, "packets per second")):
-            if not 0 < value <= 1e12:
-                raise UserError(f"{name}: expected a number of {unit} above 0, up to 1e12, got {value:g}")
+        if not 1 <= self.flows <= 1e12:
+            raise UserError(f"flows: expected a number of flows, 1 to 1e12, got {self.flows:g}")
+        if not 0 < self.rate <= 1e12:
+            raise UserError(f"rate: expected a number of packets per second above 0, up to 1e12, got {self.rate:g}")
         if not 1e-9 <= self.rtt <= 1e6:
             raise UserError(f"rtt: expected a round trip of 1e-9 to 1e6 s, got {self.rtt:g} s")
 
@@ -185,7 +186,8 @@ def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
     phase = math.degrees(math.atan2(here.imag, here.real))
     lead = (margin - 180.0 - phase + 180.0) % 360.0 - 180.0
     if not -90.0 < lead < 90.0:
-        raise UserError(f"crossover {crossover:g} rad/s: a PID would have to turn the phase by {lead:.0f} degrees")
+        what = "a frequency where a PID has to turn the phase by less than 90 degrees"
+        raise UserError(f"crossover: expected {what}, got {crossover:g} rad/s, where it is {abs(lead):.0f}")
     tangent = math.tan(math.radians(lead))
     x = (tangent + math.hypot(tangent, 1.0)) / 2.0  # of 4 x^2 - 4 tan x - 1 = 0, with x = crossover T_d
     gain = float(1.0 / (abs(here) * math.hypot(1.0, tangent)))

@@ -10,6 +10,11 @@ def frequency(omega: float) -> str:
     return f"{omega:.3g} rad/s ({omega / (2 * math.pi):.3g} Hz)"
 
 
+def peak(omega: float, lowest: float) -> str:
+    """The frequency of the peak of a spectrum whose `lowest` frequency is this: there it may as well lie below."""
+    return frequency(omega) + (" or below" if omega < 1.01 * lowest else "")
+
+
 def decibels(factor: float) -> str:
     """A factor in dB: `6.02 dB` for 2."""
     return f"{20 * math.log10(factor):.3g} dB"

@@ -133,7 +133,8 @@ def _plant(chosen: Managed) -> str:
     low, high = min(delays), max(delays)
     spread = f"{low:.3g} ms" if high - low < 0.1 else f"{low:.3g} to {high:.3g} ms"
     mode = "drops" if plant.drops else "marks"
-    return f"{plant.flows:g} flows, {plant.capacity:.4g} packets/s, round trip {spread} without the queue, {mode}"
+    flows = f"{plant.flows:g} flow{'' if plant.flows == 1 else 's'}"
+    return f"{flows}, {plant.capacity:.4g} packets/s, round trip {spread} without the queue, {mode}"
 
 
 def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: Trace | str) -> None:
@@ -225,12 +226,18 @@ def _show_peak(model: Model, runs: PacketRuns) -> None:
     from sojourn.analysis import queue_spectrum
     from sojourn.analysis.spectrum import strongest
     from sojourn.analysis.text import frequency
+    from sojourn.analysis.text import peak as peak_text
 
     series = runs.series()
-    peak = strongest(*queue_spectrum(series["t"], series["packets"], runs.start))
+    hertz, power = queue_spectrum(series["t"], series["packets"], runs.start)
+    peak = strongest(hertz, power)
     if peak is None:
         return
-    said = f"the measured queue oscillates most at {frequency(peak.omega)}"
+    at = peak_text(peak.omega, 2 * math.pi * hertz[0])
+    if at != frequency(peak.omega):
+        out.print(f"the measured queue varies most at {at}: windows of {1 / hertz[0]:.3g} s are too short to tell")
+        return
+    said = f"the measured queue oscillates most at {at}"
     rounds = peak.rounds(runs.path_rtt)
     if rounds:
         often = "once" if rounds == 1 else f"{rounds} times"

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from sojourn import paths
 from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli.values import names_of
 from sojourn.compare import Comparison, queued_link
 from sojourn.errors import UserError, note
 from sojourn.files import together, write_atomic
 from sojourn.record import frame_to_parquet
-from sojourn.scenario import Scenario
+from sojourn.scenario import Scenario, parse_assignment
 
 Vary = Annotated[
     list[str] | None,
@@ -40,13 +41,21 @@ def variations(texts: list[str] | None) -> dict[str, list[Any]]:
     return found
 
 
+def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable[str]) -> None:
+    """Raises `UserError` for a change of `--set` that `--vary` makes without effect."""
+    for change, _ in map(parse_assignment, changes):
+        for path in varied:
+            if paths.replaces(scenario.to_dict(), path, change):
+                raise UserError(f'--set: expected a field that --vary does not set, got "{change}" (--vary {path})')
+
+
 @contextmanager
-def of_vary(paths: Iterable[str]) -> Iterator[None]:
+def of_vary(fields: Iterable[str]) -> Iterator[None]:
     """Says of errors that begin with one of these paths that `--vary` has it."""
     try:
         yield
     except UserError as error:
-        if any(str(error).startswith(f"{path}: ") for path in paths):
+        if any(str(error).startswith(f"{path}: ") for path in fields):
             raise UserError(f"--vary {error}") from None
         raise
 

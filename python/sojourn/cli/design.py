@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from sojourn import _sojourn
-from sojourn.cli.output import out
 from sojourn.errors import UserError
 
 TARGET = 20.0  # packets
@@ -73,10 +72,6 @@ def design(
             f"{point.flows:g} flows: expected windows of {math.sqrt(2):.3g} packets or more, got {point.window:.3g}: "
             "no probability keeps TCP below that"
         )
-    out.print(
-        f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
-        f"window {point.window:.4g} packets, probability {point.probability:.4g}"
-    )
     queue = TARGET if target is None else target
     if controller is not Controller.RED:
         point.check_target(queue)

@@ -15,6 +15,14 @@ from sojourn.cli.output import out, show
 from sojourn.errors import UserError
 
 
+def _show_point(point: OperatingPoint) -> None:
+    """Prints what is designed for, once nothing can be refused any more."""
+    out.print(
+        f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
+        f"window {point.window:.4g} packets, probability {point.probability:.4g}"
+    )
+
+
 def _show_loops(point: OperatingPoint, rows: list[tuple[str, Response]]) -> None:
     """Prints crossover and margins, a row for each loop, or why there are none."""
     why = no_margins(point.window)
@@ -39,6 +47,7 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     """Prints CPC's cascade: gains, margins, and the queue table for a scenario."""
     propagation = point.rtt - target / point.rate
     made = cascade.cpc(point, inner_gain).check()
+    _show_point(point)
     if point.window < cascade.LEAST_WINDOW:
         out.print(f"window below {cascade.LEAST_WINDOW:g} packets: the gains are those of {cascade.LEAST_WINDOW:g}")
     outer = made.outer
@@ -75,8 +84,11 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
         raise UserError.expected("--crossover", "a frequency above 0", at)
     if target <= 0:
         raise UserError.expected("--target", "a number of packets above 0", target)
-    made = cascade.pid_at(response(point.plant(), point.rtt), at, margin)
-    _show(point, made)
+    try:
+        made = cascade.pid_at(response(point.plant(), point.rtt), at, margin)
+    except UserError as error:  # it begins with the name of the option
+        raise UserError(f"--{error}") from None
+    _show(point, made, crossover)
     gains = (made.gain, made.gain / made.integral_time, made.gain * made.derivative_time)
     named = zip(("proportional", "integral", "derivative"), gains, strict=True)
     table = ", ".join(f"{name} = {gain:.6g}" for name, gain in named)
@@ -84,14 +96,18 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
     out.print(f'queue = {{ aqm = "pid", {wait}, gains = {{ {table} }} }}')
 
 
-def _show(point: OperatingPoint, made: Pid) -> None:
-    """Prints a single loop and its margins. Raises `UserError` where it is unstable."""
+def _show(point: OperatingPoint, made: Pid, crossover: float | None = None) -> None:
+    """Prints a single loop and its margins. Raises `UserError` where it is unstable, at a `crossover` asked for too."""
     loop = response(made.transfer() * point.plant(), point.rtt)
     found = margins(loop)
+    if not found.stable and crossover is not None:
+        lower = f"a frequency in rad/s where the loop is stable, such as 1/(3 R) = {1 / (3 * point.rtt):.3g}"
+        raise UserError.expected("--crossover", lower, crossover)
     if not found.stable:
         small = f"; windows of {point.window:.2f} packets are small: with fewer flows or a higher rate they are larger"
         said = f"the loop is unstable: its phase margin is {found.phase:.1f} degrees"
         raise UserError(said + small if no_margins(point.window) else said)
+    _show_point(point)
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
     out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})")
     _show_loops(point, [("without dead time", response(made.transfer() * point.plant())), ("with it", loop)])
@@ -112,6 +128,7 @@ def red(point: OperatingPoint, target: float | None) -> None:
             "--target", f"more than {above:.4g} packets, where this slope rests above `min`", target
         )
     gain = cascade.integral_by_margin(point.plant(), 60.0, point.rtt)
+    _show_point(point)
     out.print(f"slope max_p / (max - min) = {made.slope:.4g} per packet, weight {made.weight(point.rate):.4g}")
     out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
     integrator = rational([gain], [1.0, 0.0]) * point.plant()

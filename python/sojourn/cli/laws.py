@@ -15,11 +15,11 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import paths
-from sojourn.cases import Named, own_controllers, parse_named, queue_axis
+from sojourn.cases import Named, own_controllers, parse_named, queue_axis, table_at
 from sojourn.compare import queued_link
 from sojourn.errors import UserError, note
-from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller
-from sojourn.scenario import Scenario, read_text, tables_of
+from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
+from sojourn.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.sweep import Plan
 
 Law = Annotated[
@@ -110,7 +110,7 @@ class LawFiles:
         """Those that neither the scenario nor a value of a field names: a comparison adds them to its cases."""
         changed = (scenario.copy().set(path, value) for path, values in varied.items() for value in values)
         places = [scenario, *changed]
-        named = {name for each in places for name in (*external_laws(each), *external_controllers(each))}
+        named = {name for each in places for name in named_by(each)}
         return replace(self, laws={name: law for name, law in self.laws.items() if name not in named})
 
     def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
@@ -120,8 +120,8 @@ class LawFiles:
         if queues:
             tables = parse_named(queues, "queues", "aqm")
         else:
-            at = f"links.{paths.element(queued_link(scenario, link))}"
-            own = str(paths.below(scenario.get_path(at), "queue", "aqm") or "droptail")
+            table = table_at(scenario, f"{link_paths(scenario)[queued_link(scenario, link)]}.queue") or {}
+            own = str(table.get("aqm") or "droptail")
             tables = {} if own == "external" else {own: {"aqm": own}}
         named = {table["aqm"] for table in tables.values()}
         return {**tables, **{name: {"aqm": name} for name in self.of_queues if name not in named}}
@@ -139,7 +139,7 @@ class LawFiles:
         """Raises `UserError` for a law that no point of a sweep has."""
         left = set(self.laws)
         for point in plan.points if left else ():
-            left -= {*external_laws(point.scenario), *external_controllers(point.scenario)}
+            left -= named_by(point.scenario)
             if not left:
                 return
         for name in sorted(left):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import values
-from sojourn.cli.compared import Vary, check_curves, of_vary, save_comparison, traced_for, variations
+from sojourn.cli.compared import Vary, check_curves, check_unchanged, of_vary, save_comparison, traced_for, variations
 from sojourn.cli.laws import Controller, Law, LawFiles, read_laws
 from sojourn.cli.output import (
     CACHE,
@@ -290,6 +290,7 @@ def compare(
     laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
     scenario.canonical()  # before its parts are looked at
     varied = variations(vary)
+    check_unchanged(scenario, varied, _changes(change, host))
     added = laws.unnamed(scenario, varied)
     compared, controls = added.among(queues, scenario, link), added.controls(cc, scenario)
     if not (compared or controls or varied):

@@ -9,6 +9,7 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.output import check_file, out
+from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
@@ -37,7 +38,7 @@ def show(
         require("matplotlib")
     width = max(10, min(out.width, 80))
     found, means = summary(file, form, 1000 if folder is not None else width)
-    out.print(f"{file}: {found['format']}, {found['rows']:,} rows, {found['period_s']:g} s, {_rates(found)}")
+    out.print(f"{file}: {found['format']}, {counted(found['rows'], 'row')}, {found['period_s']:g} s, {_rates(found)}")
     if found["most_delay_s"] > 0:
         out.print(f"delay {found['least_delay_s'] * 1e3:g} to {found['most_delay_s'] * 1e3:g} ms on top of the link's")
     if found["most_loss"] > 0:
@@ -65,7 +66,9 @@ def make(
     kind: Annotated[str, typer.Option("--kind", help=f"The process: {', '.join(PROCESSES)}.")] = "markov",
     duration: Annotated[str, typer.Option("--duration", help="How long the trace is.")] = "60 s",
     every: Annotated[str, typer.Option("--every", help="The time from one value to the next.")] = "100 ms",
-    low: Annotated[str, typer.Option("--low", help="The lowest rate.")] = "1 Mbit/s",
+    low: Annotated[
+        str, typer.Option("--low", help="The lowest rate, but for the 100 ms of a handover of leo, which have none.")
+    ] = "1 Mbit/s",
     high: Annotated[str, typer.Option("--high", help="The highest rate.")] = "20 Mbit/s",
     seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
     form: Format = None,

@@ -95,10 +95,10 @@ def places(record: Run, of: str) -> list[str]:
 
 
 def main_places(record: Run, of: str) -> list[str]:
-    """Those of them to show by default: where every sample was traced; if nowhere, those with more than zeros."""
+    """Those of them to show by default: where samples were traced; if nowhere, those with more than zeros."""
     there = {place: found for place in places(record, of) if (found := distribution(record, of, place)) is not None}
-    exact = [place for place, found in there.items() if found.exact]
-    return exact or [place for place, found in there.items() if found.values[-1] > 0] or list(there)
+    traced = [place for place in there if any(name in record.series for name in _series(record, of, place))]
+    return traced or [place for place, found in there.items() if found.values[-1] > 0] or list(there)
 
 
 def distribution(record: Run, of: str, place: str) -> Distribution | None:
@@ -131,14 +131,18 @@ def _quantiles(item: Mapping[str, Any], field: str) -> Distribution | None:
 
 def _samples(record: Run, of: str, place: str) -> Array | None:
     """Every sample in seconds of the window, or None where not all were traced."""
-    if of == "rtt":
-        flows = [flow for flow in record.get("flows") if flow["group"] == place and flow.get("rtt_ms")]
-        names = [f"rtt/{flow['name']}" for flow in flows]
-    else:
-        names = [f"{quantity(of).trace}/{place}"]
+    names = _series(record, of, place)
     if not names or not all(name in record.series for name in names):
         return None
     return np.concatenate([record.samples(name) for name in names])
+
+
+def _series(record: Run, of: str, place: str) -> list[str]:
+    """The series that have every sample together: of the link, or of each flow that has any."""
+    if of != "rtt":
+        return [f"{quantity(of).trace}/{place}"]
+    flows = [flow for flow in record.get("flows") if flow["group"] == place and flow.get("rtt_ms")]
+    return [f"rtt/{flow['name']}" for flow in flows]
 
 
 def of_samples(samples: Array) -> Distribution:
@@ -166,10 +170,10 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
         values, levels = values[kept], levels[kept]
     if found.exact:
         values, levels = np.concatenate([values[:1], values]), np.concatenate([[0.0], levels])
-        # Above the largest sample the share is 0, which a logarithmic axis does not have.
         shown = 1 - levels if complement else levels
-        drawn = slice(0, -1) if complement and len(values) > 2 else slice(None)
-        ax.step(values[drawn], shown[drawn], where="post", color=look.color, linestyle=look.line, label=label)
+        if complement:  # the last step ends at the largest sample: a logarithmic axis does not have the 0 above it
+            shown[-1] = shown[-2]
+        ax.step(values, shown, where="post", color=look.color, linestyle=look.line, label=label)
     else:
         known = levels < 1 if complement else levels <= 1
         shown = 1 - levels if complement else levels

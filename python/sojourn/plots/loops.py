@@ -12,10 +12,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn.analysis import text
 from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.margins import Margins
 from sojourn.analysis.spectrum import bands, strongest
-from sojourn.analysis.text import decibels, frequency
+from sojourn.analysis.text import decibels
 from sojourn.plots.style import BAD, COLUMN, PAGE, figure, style_of
 
 GRAY = "#555555"
@@ -166,7 +167,7 @@ def spectrum(f: Array, power: Array, marks: Mapping[str, float] = MappingProxyTy
         axes.semilogx(*bands(f, power), color=style_of(0).color, linewidth=0.9, label="measured queue")
         peak = strongest(f, power)
         if peak is not None:
-            label = f"strongest at {frequency(peak.omega)}"
+            label = f"strongest at {text.peak(peak.omega, 2 * math.pi * f[0])}"
             axes.plot([peak.omega], [peak.height], "o", color=style_of(0).color, markersize=5, label=label)
         for i, (label, omega) in enumerate(marks.items()):
             axes.axvline(omega, color=style_of(i + 1).color, linestyle=LINES[i % len(LINES)], label=label)

@@ -17,7 +17,19 @@ from sojourn.errors import UserError
 from sojourn.measures import series_columns
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
-from sojourn.plots.style import COLUMN, LINES, PAGE, RC, drawn_on, legend_beside, shown_figure, style_of
+from sojourn.plots.style import (
+    COLUMN,
+    LEGEND_COLUMNS,
+    LINES,
+    PAGE,
+    RC,
+    Look,
+    drawn_on,
+    legend_beside,
+    shown_figure,
+    style_of,
+    title_above_legend,
+)
 from sojourn.traces import missing
 
 MANY = 8  # series that one panel shows
@@ -53,6 +65,11 @@ class Count(Curve):
         t = table["t"] if self.values is None else table["t"][np.isin(table[self.column], self.values)]
         return t, np.arange(1.0, len(t) + 1)
 
+    def until(self, end: float, points: tuple[Array, Array]) -> tuple[Array, Array]:
+        """The same with what holds at both ends of the run: 0 at first, at last the count of all."""
+        t, counts = points
+        return np.concatenate([[0.0], t, [end]]), np.concatenate([[0.0], counts, [float(len(t))]])
+
 
 PACKETS = Curve("queue", "packets", "waiting packets")
 SUBQUEUES = Curve("subqueue", "packets", "packets in each queue")
@@ -62,12 +79,12 @@ OF_SUBQUEUES = {  # what is drawn of the queues that make up a queue in place of
     DELAY: Curve("subqueue", "oldest_s", DELAY.label, DELAY.scale),
     PROBABILITY: Curve("subqueue", "probability", PROBABILITY.label, PROBABILITY.scale),
 }
-CWND = Curve("cwnd", "packets", "congestion window (packets)")
+CWND = Curve("cwnd", "packets", "congestion window (segments)")
 THROUGHPUT = Curve("throughput", "bps", "throughput (Mbit/s)", 1e-6)
 RTT = Curve("rtt", "seconds", "round-trip time (ms)", 1e3)
-DROPS = Count("signals", "cause", "dropped packets", held=True, values=(0, 1, 2, 3, 5))
-MARKS = Count("signals", "cause", "marked packets", held=True, values=(4,))
-RETRANSMISSIONS = Count("retransmissions", "offset", "retransmitted segments", held=True)
+DROPS = Count("signals", "cause", "packets dropped so far", held=True, values=(0, 1, 2, 3, 5))
+MARKS = Count("signals", "cause", "packets marked so far", held=True, values=(4,))
+RETRANSMISSIONS = Count("retransmissions", "offset", "segments retransmitted so far", held=True)
 CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn beside cwnd
 FIGURE_OF = {"subqueue": "queue"}  # kinds of traces that stand in the figure of another
 Draw: TypeAlias = Callable[..., Axes]
@@ -202,7 +219,7 @@ class RecordPlots:
         return self._lines(ax, SUBQUEUES, names)
 
     def cwnd(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """Congestion windows over time, in packets; slow-start thresholds are dashed.
+        """Congestion windows over time, in segments; slow-start thresholds are dashed.
 
         A threshold far above all windows, as before the first loss, is not shown.
         """
@@ -220,7 +237,7 @@ class RecordPlots:
                 t, threshold = self._points(replace(windows, column="ssthresh"), name)
                 near = np.where((threshold > 0) & (threshold <= FAR * most), threshold, np.nan)  # 0 before its start
                 if np.isfinite(near).any():
-                    axes.plot(t, near, color=self._color(windows.kind, name), linestyle=":", linewidth=0.9)
+                    axes.plot(t, near, color=self._look(windows.kind, name).color, linestyle=":", linewidth=0.9)
                     drawn = True
             if drawn:
                 axes.plot([], [], color="#555555", linestyle=":", linewidth=0.9, label="ssthresh")
@@ -387,27 +404,32 @@ class RecordPlots:
         flows = [name for name in self._group_of if f"{kind}/{name}" in self._record.series]
         return [name for name in traced if name not in self._group_of] + flows
 
-    def _color(self, kind: str, name: str) -> str:
-        """The color of a link or flow in all panels: that of its group for a flow that is traced alone."""
+    def _look(self, kind: str, name: str) -> Look:
+        """The look of a link or flow in all panels: that of its group for a flow that is traced alone."""
         flows = [each for each in self._traced(kind) if each in self._group_of]
         groups = [self._group_of[each] for each in flows]
         if name in flows:
             alone = len(set(groups)) == len(groups)
-            return style_of(self._groups.index(self._group_of[name]) if alone else flows.index(name)).color
+            return style_of(self._groups.index(self._group_of[name]) if alone else flows.index(name))
         others = [each for each in self._traced(kind) if each not in flows]
         before = (
             len(self._traced("queue")) if kind == SUBQUEUES.kind else max(len(flows), len(self._groups) * bool(flows))
         )
-        return style_of(before + others.index(name)).color
+        return style_of(before + others.index(name))
 
     def _points(self, curve: Curve, name: str) -> tuple[Array, Array]:
         """The times and values of a link or flow."""
         return curve.points(self._record.series[f"{curve.kind}/{name}"])
 
+    def _line(self, curve: Curve, name: str) -> Line:
+        """The line of a link or flow."""
+        look = self._look(curve.kind, name)
+        return Line(name, look.color, self._points(curve, name), look.line)
+
     def _lines(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
         """One column of several series against time."""
         shown = self._names(curve.kind, names)
-        lines = [Line(name, self._color(curve.kind, name), self._points(curve, name)) for name in shown]
+        lines = [self._line(curve, name) for name in shown]
         return self._draw(ax, curve, lines, names)
 
     def _apart(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
@@ -421,22 +443,25 @@ class RecordPlots:
         for name in shown:
             if name not in known:
                 raise UserError.unknown(f"traces of {curve.kind}", name, known)
-        lines = [Line(n, self._color(known[n].kind, n), self._points(known[n], n)) for n in shown[:MANY]]
+        lines = [self._line(known[name], name) for name in shown[:MANY]]
         of = [link for link in links if any(f"{name}/".startswith(f"{link}/") for name in shown)]
         axes = self._draw(ax, curve, lines, of)
         if len(shown) > MANY and (legend := axes.get_legend()):
             legend.set_title(f"first {MANY} of {len(shown)}")
+            title_above_legend(axes)
         return axes
 
     def _draw(self, ax: Axes | None, curve: Curve, lines: Sequence[Line], names: Sequence[str] | None) -> Axes:
         """Lines against time, of the links or flows that were asked for."""
+        duration = self._record.get("duration_s")
         with drawn_on(ax) as axes:
             for each in lines:
-                (line,) = axes.plot(*each.points, color=each.color, linestyle=each.dashes, label=each.label)
+                points = curve.until(duration, each.points) if isinstance(curve, Count) else each.points
+                (line,) = axes.plot(*points, color=each.color, linestyle=each.dashes, label=each.label)
                 if curve.held:
                     line.set(drawstyle="steps-post", rasterized=True)
             axes.set(xlabel="time (s)", ylabel=curve.label)
-            axes.set_xlim(0, self._record.get("duration_s"))
+            axes.set_xlim(0, duration)
             if not any((np.asarray(line.get_ydata()) < 0).any() for line in axes.lines):
                 axes.set_ylim(bottom=0)
             if warmup := self._record.get("warmup_s"):
@@ -453,9 +478,10 @@ class RecordPlots:
         more = f"first {MANY} of {len(traced)}" if names is None and len(traced) > MANY else None
         axes.legend(
             markerscale=4 if kind == "rtt" else 1,
-            ncols=5,
+            ncols=LEGEND_COLUMNS,
             loc="lower right",
             bbox_to_anchor=(1, 1),
             borderaxespad=0.2,
             title=more,
         )
+        title_above_legend(axes)

@@ -131,6 +131,23 @@ def fits_inside(labels: Sequence[str]) -> bool:
     return sum(1 + wrapped(label).count("\n") for label in labels) <= FITS
 
 
+LEGEND_COLUMNS = 5  # of a legend above axes, on the right of their title
+
+
+def title_above_legend(axes: Axes) -> None:
+    """Raises the title of axes above their legend, where the two do not fit beside each other."""
+    legend, title, made = axes.get_legend(), axes.get_title(loc="left"), axes.get_figure(root=True)
+    if legend is None or made is None or not title:
+        return
+    labels = [each.get_text() for each in legend.get_texts()]
+    rows = math.ceil(len(labels) / LEGEND_COLUMNS)
+    columns = [labels[at : at + rows] for at in range(0, len(labels), rows)]
+    letters = sum(6 + max(map(len, column)) for column in columns)  # 6 for a handle and the space around it
+    named = bool(legend.get_title().get_text())
+    if letters / 14.5 + len(title) / 14 > made.get_figwidth() - 0.7:  # letters an inch, and the scale
+        axes.set_title(title, loc="left", pad=8 + 11 * (rows + named))
+
+
 def legend_below(made: Figure) -> None:
     """Adds one legend below all panels, with the series of the first one, and makes the figure higher by it."""
     handles, labels = made.axes[0].get_legend_handles_labels()

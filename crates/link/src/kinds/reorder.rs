@@ -16,7 +16,7 @@ pub struct Params {
     /// The probability that a packet is chosen, 0 to 1; default 1.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub probability: f64,
-    /// Only each so-manieth packet may be chosen, 1 or more; default 1, every packet.
+    /// Each n-th packet may be chosen, with this n, 1 or more; default 1, each packet.
     #[cfg_attr(feature = "serde", serde(default = "every"))]
     pub gap: u64,
 }
