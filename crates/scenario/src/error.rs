@@ -163,12 +163,6 @@ fn unknown_name(message: &str) -> Option<(&str, &str)> {
     message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", "))
 }
 
-/// What a serde message about an unknown name says is known, as a noun phrase.
-pub(crate) fn known_names(message: &str) -> Option<String> {
-    let names = backticked(unknown_name(message)?.1);
-    Some(one_of(&names.iter().map(String::as_str).collect::<Vec<_>>()))
-}
-
 /// The words between backticks.
 fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
@@ -201,10 +195,17 @@ fn kind_in_words(expected: &str) -> String {
         "any valid TOML value" => format!("a whole number of at most {}", i64::MAX),
         "a sequence" => "a list".to_string(),
         "a map" => "a table".to_string(),
-        "a string" | "string or map" => "text in quotes".to_string(),
+        "a string" => "text in quotes".to_string(),
         other if other.starts_with("struct ") => "a table".to_string(),
-        other => other.to_string(),
+        other => names_in_words(other).unwrap_or_else(|| other.replace("an array of length ", "a list of ")),
     }
+}
+
+/// A type of a serde message that ends in a list of names, in words.
+fn names_in_words(expected: &str) -> Option<String> {
+    let (before, names) = expected.split_once("one of `")?;
+    let names = backticked(&format!("`{names}"));
+    Some(format!("{before}{}", one_of(&names.iter().map(String::as_str).collect::<Vec<_>>())))
 }
 
 /// The name most similar to `got`, if they differ by at most one edit for every three letters.
