@@ -128,7 +128,7 @@ pub(crate) fn humanize(message: &str) -> String {
     }
     for kind in ["invalid type: ", "invalid value: "] {
         if let Some((got, expected)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
-            return format!("expected {}, got {}", kind_in_words(expected), short(&value_in_words(got)));
+            return format!("expected {}, got {}", kind_in_words(expected, got), short(&value_in_words(got)));
         }
     }
     message.replace('\n', " ")
@@ -182,13 +182,18 @@ fn value_in_words(got: &str) -> String {
     }
 }
 
-/// A type of a serde message, in words.
-fn kind_in_words(expected: &str) -> String {
+/// A type of a serde message in words: of its range what the value shows to be outside it, because that of the field may be narrower.
+fn kind_in_words(expected: &str, got: &str) -> String {
+    let whole = |largest: u64| match got.strip_prefix("integer `") {
+        Some(negative) if negative.starts_with('-') => "a whole number, zero or more".to_string(),
+        Some(_) => format!("a whole number of at most {largest}"),
+        None => "a whole number".to_string(),
+    };
     match expected {
         "u64" | "usize" => "a whole number, zero or more".to_string(),
-        "u32" => format!("a whole number, 0 to {}", u32::MAX),
-        "u16" => format!("a whole number, 0 to {}", u16::MAX),
-        "u8" => format!("a whole number, 0 to {}", u8::MAX),
+        "u32" => whole(u32::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u8" => whole(u8::MAX.into()),
         "i64" | "i32" => "a whole number".to_string(),
         "f64" | "f32" => "a number".to_string(),
         "a boolean" => "true or false".to_string(),
@@ -254,7 +259,9 @@ mod tests {
     #[test]
     fn messages_of_serde_become_expected_and_got() {
         assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "expected a rate, got 10");
-        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, 0 to 4294967295, got -1");
+        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, zero or more, got -1");
+        assert_eq!(humanize("invalid value: integer `70000`, expected u16"), "expected a whole number of at most 65535, got 70000");
+        assert_eq!(humanize("invalid type: floating point `1.5`, expected u32"), "expected a whole number, got 1.5");
         assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "expected a number, got \"x, expected y\"");
         assert_eq!(humanize("invalid length 1, expected an array of length 2"), "expected a list of 2, got a list of 1");
         assert_eq!(

@@ -480,3 +480,20 @@ fn a_table_chosen_by_its_key_has_one_key() {
         assert!(said.starts_with(&format!("x.toml: {expected}")) && said.ends_with(&format!(", got {got}")), "{said}");
     }
 }
+
+#[test]
+fn what_is_expected_of_an_option_is_no_wider_than_its_rule() {
+    for (field, written, expected) in [
+        ("tcp.initial_window", "1.5", "a whole number, got 1.5"),
+        ("tcp.initial_window", "\"10 packets\"", "a whole number, got \"10 packets\""),
+        ("tcp.initial_window", "0", "a whole number, 1 to 65535, got 0"),
+        ("tcp.mss", "1448", "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), got 1448"),
+        ("tcp.delayed_ack", "\"maybe\"", "true, false or a time with its unit such as \"100 ms\", at most 1000000 s, got \"maybe\""),
+        ("tcp.rtt_hint", "\"5\"", "true, false or a time with its unit such as \"100 ms\", at most 1000000 s, got \"5\""),
+    ] {
+        let mut document = Document::from_toml("x.toml", BASE).unwrap();
+        document.set(field, sojourn_scenario::value(written)).unwrap();
+        let said = document.check().map(|_| ()).expect_err(written).to_string();
+        assert_eq!(said, format!("x.toml: {field}: expected {expected}"));
+    }
+}
