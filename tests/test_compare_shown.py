@@ -353,3 +353,42 @@ def test_a_case_is_better_by_more_than_a_histogram_may_be_off(path, error, best)
 
     records = {case: [record(value)] * 3 for case, value in {"a": 100.0, "b": 103.0, "c": 110.0}.items()}
     assert sj.Comparison("x", "up", [1, 2, 3], records, [one]).best(one) == best
+
+
+def test_drops_of_one_group_of_several_have_its_color_and_its_name(both):
+    trace = {"signals": {"links": ["bottleneck"]}}
+    marking = {"aqm": "dualpi2", "ecn": True}
+    two_queues = sj.run(both.set("links.bottleneck.queue", marking).set("trace", trace), seed=1)
+    signals = two_queues.series["signals/bottleneck"]
+    group = two_queues["flows"][int(signals["flow"][signals["cause"] == 4][0])]["group"]
+    kept = (signals["cause"] != 4) | (signals["flow"] == [flow["group"] for flow in two_queues["flows"]].index(group))
+    series = {"signals/bottleneck": {name: column[kept] for name, column in signals.items()}}
+    alone = sj.Record(two_queues, series)
+    axes = alone.plot.marks()
+    (line,) = axes.lines
+    colors = {line.get_label(): line.get_color() for line in two_queues.plot.marks().lines}
+    assert (line.get_label(), line.get_color()) == (group, colors[group])
+    assert group in {text.get_text() for text in axes.get_legend().get_texts()}
+
+
+RANDOM = "nothing in these runs is random: every seed gives the same, and an interval of ± 0 says no more than one run"
+
+
+def test_cases_in_which_nothing_is_random_are_named(capsys, dumbbell, here):
+    one = sj.load(dumbbell).set("flows.ftp.start", "0 s").set("flows.ftp.count", 1)
+    (here / "one.toml").write_text(one.to_toml())
+    fixed = "--set=flows.ftp.access.delay=1 ms"
+    for names, said in (("droptail,red", [f"droptail: {RANDOM}"]), ("droptail,codel", [RANDOM])):
+        assert main(["compare", "one.toml", "--queues", names, "--seeds", "2", fixed]) == 0
+        assert [line for line in capsys.readouterr().out.splitlines() if RANDOM in line] == said
+    axis = '"links.bottleneck.queue.aqm" = ["droptail", "red"]'
+    (here / "grid.toml").write_text(f'scenario = "one.toml"\nreplications = 2\n[axes]\n{axis}\n')
+    assert main(["sweep", "grid.toml", fixed]) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if RANDOM in line]
+    assert said == [f"bottleneck queue aqm=droptail: {RANDOM}"]
+
+
+def test_one_file_is_not_written_by_two_options(capsys, dumbbell, here):
+    assert main(["run", str(dumbbell), "--pcap", "a.qlog", "--qlog", str(here / "a.qlog")]) == 2
+    assert "expected another file than that of --pcap" in capsys.readouterr().err
+    assert not (here / "a.qlog").exists()

@@ -71,6 +71,12 @@ def test_queues_do_not_replace_classes_and_the_refusal_names_a_variation_that_ca
         assert scenario.copy().set(path, name).resolved()["links"][0]["queue"]["classes"][0]["aqm"] == name
 
 
+@pytest.mark.parametrize(("text", "key"), [("red(min=5,min=6)", "aqm"), ("cubic(beta=0.5,beta=0.9)", "cc")])
+def test_a_parameter_is_given_once(text, key):
+    with pytest.raises(sj.UserError, match=r"expected each parameter once, got \"(min|beta)\" twice$"):
+        parse_named(text, "queues", key)
+
+
 def test_a_note_on_defaults_names_each_discipline_once(dumbbell):
     axis = queue_axis(sj.load(dumbbell), "bottleneck", "codel,codel(ecn=true),pd")
     assert axis.notes == ["parameters of codel, pd: the defaults, since the scenario has none"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import re
 import threading
 import warnings
 from contextlib import suppress
@@ -126,6 +126,32 @@ def test_a_controller_sets_the_pace() -> None:
     assert link["queue"]["max"] <= 2
 
 
+def test_a_function_is_called_once_for_each_connection_and_once_to_see_what_it_makes() -> None:
+    made: list[Reno] = []
+
+    def mine() -> Reno:
+        made.append(Reno())
+        return made[-1]
+
+    sj.run(path().set("duration", "6 s"), seed=1, laws={"mine": mine})
+    assert len(made) == 2
+
+
+def test_a_pace_of_none_ends_the_pace_which_a_window_alone_keeps() -> None:
+    class Paced(Fixed):
+        answers = 0
+
+        def on_ack(self, sample: Any) -> Any:
+            self.answers += 1
+            return super().on_ack(sample) if self.answers == 1 else self.then(sample.window)
+
+    kept = type("Alone", (Paced,), {"then": lambda self, window: window})
+    ended = type("Ended", (Paced,), {"then": lambda self, window: (window, None)})
+    most = [sj.run(path(), seed=1, laws={"mine": each})["links"][0]["departed"] for each in (kept, ended)]
+    assert most[0] == pytest.approx(100 * 15, rel=0.02)
+    assert most[1] > 2 * most[0]
+
+
 def test_runs_with_a_controller_are_the_same_again_and_in_parallel() -> None:
     first = sj.run(path(), seed=1, laws={"mine": Reno})["fingerprint"]
     many = sj.run_many([path(), path()], seeds=1, laws={"mine": Reno}, threads=2)
@@ -134,7 +160,19 @@ def test_runs_with_a_controller_are_the_same_again_and_in_parallel() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [float("nan"), -3.0, 0.5, 1e18, "ten", True, (10, 0.0), (10, float("inf")), (10, 1, 1), [float("inf"), 1.0]],
+    [
+        float("nan"),
+        -3.0,
+        0.5,
+        1e18,
+        "ten",
+        True,
+        (10, 0.0),
+        (None, 100.0),
+        (10, float("inf")),
+        (10, 1, 1),
+        [float("inf"), 1.0],
+    ],
 )
 def test_an_answer_that_is_no_window_is_refused_with_controller_case_seed_and_time(answer: Any) -> None:
     class Wrong(Answers):
@@ -146,7 +184,8 @@ def test_an_answer_that_is_no_window_is_refused_with_controller_case_seed_and_ti
     said = str(caught.value)
     assert "a path: controllers.mine: on_ack at 1." in said
     assert (
-        " s: expected a window of 1 to 1e9 segments, (window, segments per second), or None to keep both, got" in said
+        " s: expected a window of 1 to 1e9 segments, (window, pace) with a pace above 0 in segments a second "
+        "or None for no pace, or None to keep both, got" in said
     )
     assert said.endswith("(seed 7)")
 
@@ -255,13 +294,14 @@ def test_a_method_without_an_object_is_one_too() -> None:
     sj.run(path().set("duration", "6 s"), seed=1, laws={"mine": mine})
 
 
-def test_a_controller_that_calls_sys_exit_ends_its_run_and_not_the_program() -> None:
+@pytest.mark.parametrize(("raised", "said"), [(SystemExit(0), "SystemExit(0)"), (GeneratorExit(), "GeneratorExit()")])
+def test_a_controller_that_calls_sys_exit_ends_its_run_and_not_the_program(raised: BaseException, said: str) -> None:
     class Ends(Answers):
         def answer(self, sample: Any) -> Any:
-            sys.exit(0)
+            raise raised
 
     for way in (sj.run, sj.run_many):
-        with pytest.raises(RuntimeError, match=r"SystemExit\(0\)") as caught:
+        with pytest.raises(RuntimeError, match=re.escape(said)) as caught:
             way(path(), laws={"mine": Ends})
         assert "controllers.mine: raised at 1." in caught.value.__notes__[-1]
 

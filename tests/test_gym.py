@@ -1,5 +1,7 @@
 """Environments of gymnasium: a flow whose congestion window an agent sets, step by step."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -61,6 +63,13 @@ def test_a_window_that_stays_carries_itself_in_a_round_trip():
     handshake = 0.05
     expected = 10 * 1500 * 8 / (flow["rtt_ms.mean"] / 1e3) * (1 - handshake / 3)
     assert flow["throughput_bps"] == pytest.approx(expected, rel=0.01)
+
+
+def test_a_delay_is_never_below_0_though_a_mean_is_rounded():
+    rtt = np.full(1, 0.052416)
+    seen = Step(**dict.fromkeys([each.name for each in fields(Step)], rtt))
+    assert replace(seen, rtt=rtt * (1 - 2**-52)).delay == [0.0]
+    assert np.isnan(replace(seen, rtt=np.full(1, np.nan)).delay).all()
 
 
 def test_a_window_of_more_than_the_path_fills_the_queue():
@@ -148,6 +157,20 @@ def test_a_reward_gets_the_step():
         ({"scenario": LINK.replace("12 Mbit/s", "12 Mbits")}, "12 Mbits"),
         ({"scenario": LINK.replace('"3 s"', '"10 ms"')}, "that is acknowledged, got none by the end"),
         ({"scenario": LINK, "step": 0}, "step: expected a time in seconds"),
+        ({"scenario": LINK, "step": True}, "step: expected a time in seconds"),
+        ({"scenario": LINK, "pacing": "yes"}, 'pacing: expected True or False, got "yes"'),
+        (
+            {"scenario": f'host = "linux"{LINK}'},
+            "since a Linux host takes no agent, got linux",
+        ),
+        (
+            {"scenario": LINK.replace('"bulk"', '"cbr", rate = "1 Mbit/s"')},
+            "flows.mine.traffic: expected traffic over TCP, whose window is the agent's, got cbr over UDP",
+        ),
+        (
+            {"scenario": LINK.replace('"droptail"', '"external", law = "mine"')},
+            "expected queues without a law in Python, got mine",
+        ),
         (
             {"scenario": LINK, "reward": lambda step: np.full(1, np.nan)},
             "reward: expected finite numbers in an array of the shape (1,), got [nan]",
@@ -164,7 +187,7 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], [1.5], [-5.0], "up", None])
+@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], [1.5], [-5.0], [True], "up", None])
 def test_an_action_that_is_none_is_refused(action):
     env = CongestionEnv(LINK)
     env.reset(seed=1)

@@ -90,6 +90,18 @@ def test_a_flow_of_prague_stays_one_and_what_a_capture_leaves_open_is_said(
     assert capsys.readouterr().err == ""
 
 
+def test_segments_stay_as_long_as_they_are_from_import_to_import(tmp_path: Path) -> None:
+    scenario = sj.Scenario.from_toml(RUN).set("tcp", {"profile": "linux", "ecn": True, "control": {"cc": "prague"}})
+    for option, payload in (("full", 1460 - 12 - 12), ("minimum", 1460 - 12)):
+        made = scenario.set("tcp.accecn_option", option).set("tcp.mss", "1448 B").set("tcp.header", "52 B")
+        for time in range(3):
+            sj.run(made, seed=1, pcap=tmp_path / "x.pcapng")
+            longest = {max(way["largest"] for way in flow["ways"]) for flow in flows_in(tmp_path / "x.pcapng")}
+            assert longest == {payload}, (option, time)
+            made = sj.import_file(tmp_path / "x.pcapng")
+            assert {group["tcp"]["mss"] for group in made["flows"]} == {"1448 B"}
+
+
 def test_a_capture_of_one_direction_gives_sizes_and_starts(tmp_path: Path) -> None:
     sj.run(sj.Scenario.from_toml(RUN), seed=1, pcap=tmp_path / "x.pcapng", pcap_links=["wire"])
     made = sj.import_file(tmp_path / "x.pcapng", rate="20 Mbit/s")
@@ -289,6 +301,7 @@ def test_a_scenario_that_is_there_is_not_written_over(
     assert main(["import", "https.pcap", "--out", "https.toml", "--cc", "reno"]) == 0
     assert main(["check", "https.toml"]) == 0
     assert main(["import", "https.pcap", "--out", "x.toml", "--cc", "rno"]) == 2
+    assert capsys.readouterr().err.startswith("error: --cc: expected one of ")
     assert main(["import", "none.pcap"]) == 2
     assert "none.pcap: cannot be read: No such file" in capsys.readouterr().err
 

@@ -132,7 +132,7 @@ WRONG = [
     ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes with `step`: (none is there)"),
     (LAWS, "", f"--law bad.py: {FORM}, with one of the classes with `step`: Tenth, Broken"),
     (LAWS, ":Tent", '--law bad.py: expected one of the classes with `step`: Tenth, Broken, got "Tent"'),
-    ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got expected ':'"),
+    ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got a syntax error: expected ':'"),
     ("import missing_it\n", ":A", "bad.py:1: raised ModuleNotFoundError: No module named 'missing_it'"),
     ("class A:\n  def step(self): 0\n", ":A", f"{STEP}, got step(), which takes 0 arguments"),
     ("class A:\n  async def step(self, a): 0\n", ":A", f"{STEP}, got step that is a coroutine function (async def)"),

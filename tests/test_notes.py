@@ -8,6 +8,8 @@ from sojourn.notes import (
     held_acks,
     idle_accecn_options,
     idle_ecn,
+    idle_marks,
+    idle_sack_algorithms,
     misplaced_ect1,
     too_small_buckets,
     too_small_queues,
@@ -138,7 +140,32 @@ def test_a_discipline_of_a_kernel_decides_by_itself_what_it_marks(dumbbell):
 def test_a_classic_sender_of_ect1_is_named(dumbbell, cc, named):
     sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": cc})
     assert [line.split(" ")[0] for line in misplaced_ect1(sent)] == ["flows.ftp.tcp.ecn:"] * named
-    assert misplaced_ect1(sent.set("tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True)) == []
+    assert misplaced_ect1(sent.copy().set("tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True)) == []
+
+
+@pytest.mark.parametrize(("peer", "named"), [(False, 0), (True, 0), ("dctcp", 0), ("accurate", 1), ("l4s", 1)])
+def test_a_sender_whose_receiver_has_no_accecn_sends_no_ect1(dumbbell, peer, named):
+    sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": "reno"}).set("tcp.peer_ecn", peer)
+    assert len(misplaced_ect1(sent)) == named
+
+
+def test_a_queue_that_marks_nothing_is_named_where_it_is_run_alone(dumbbell, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dumbbell.set("links.bottleneck.queue", {"aqm": "droptail", "ecn": True}).set("duration", "1 s").set("warmup", "0 s")
+    (tmp_path / "one.toml").write_text(dumbbell.to_toml())
+    said = "links.bottleneck.queue.ecn: true marks nothing, because droptail drops only what does not fit"
+    assert main(["run", "one.toml"]) == 0
+    assert f"note: {said}" in capsys.readouterr().err
+    assert main(["compare", "one.toml", "--queues", "droptail,codel", "--seeds", "2"]) == 0
+    assert said not in capsys.readouterr().err
+    assert idle_marks(dumbbell.set("links.bottleneck.queue.ecn", False)) == []
+
+
+def test_an_algorithm_of_sack_that_no_flow_has_is_named(dumbbell):
+    asked = dumbbell.set("tcp.sack_algorithm", "rfc6675")
+    said = 'tcp.sack_algorithm: "rfc6675" has no effect, because no flow has recovery = "sack" for it'
+    assert idle_sack_algorithms(asked.copy().set("tcp.recovery", "reno")) == [said]
+    assert idle_sack_algorithms(asked.set("tcp.recovery", "sack")) == []
 
 
 def test_a_comparison_names_the_cases_that_a_note_is_about(dumbbell, capsys, tmp_path, monkeypatch):

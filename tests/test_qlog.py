@@ -149,3 +149,15 @@ def test_a_paced_sender_has_its_pace(tmp_path: Path) -> None:
     log = json.loads(write_qlog(paced, tmp_path / "x.qlog").read_text())
     # Two flows of BBR share 10 Mbit/s.
     assert sum(values(trace, "pacing_rate")[-1] for trace in senders(log)) == pytest.approx(10e6, rel=0.4)
+
+
+@pytest.mark.parametrize("cc", ["bbr", "bbr3"])
+def test_a_controller_without_a_threshold_says_itself_that_it_starts(tmp_path: Path, cc: str) -> None:
+    started = sj.load(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 1, "trace": {}})
+    started.set("flows.ftp.tcp.control", {"cc": cc})
+    (trace,) = senders(json.loads(write_qlog(started, tmp_path / "x.qlog").read_text()))
+    first, second, *_ = named(trace, "recovery:congestion_state_updated")
+    assert first["data"] == {"new": "slow_start"}
+    # Startup doubles the rate in a round trip until three have brought no quarter more (draft-ietf-ccwg-bbr#5.3.1.2).
+    assert second["time"] > 3 * min(values(trace, "min_rtt"))
+    assert all(event["data"]["new"] != "slow_start" for event in named(trace, first["name"])[1:])

@@ -322,6 +322,8 @@ def parse_named(text: str, what: str, key: str) -> dict[str, dict[str, Any]]:
             name, sign, value = pair.partition("=")
             if not sign:
                 raise UserError.expected(f'{what} "{text}"', "parameters of the form name=value", pair)
+            if name.strip() in table:
+                raise UserError(f'{what} "{text}": expected each parameter once, got "{name.strip()}" twice')
             table[name.strip()] = parse_value(value.strip())
         if label in found:
             raise UserError(f'{what} "{text}": expected each once, got "{label}" twice')

@@ -42,11 +42,25 @@ NOTHING_RANDOM = (
     "nothing in these runs is random: every seed gives the same, and an interval of ± 0 says no more than one run"
 )
 
+MOST_NAMED = 12
+"""Cases that a note names."""
+
 
 def same(records: Sequence[Record]) -> bool:
     """Whether several runs are the same, as those of a scenario that draws no random number."""
     prints = {record.get("fingerprint") for record in records}
     return len(records) > 1 and len(prints) == 1 and None not in prints
+
+
+def nothing_random(cases: Mapping[str, Sequence[Record]]) -> list[str]:
+    """A note on the cases in which every seed gives the same run, named where there are others; none without any."""
+    return said_of([case for case, records in cases.items() if same(records)], len(cases))
+
+
+def said_of(alike: Sequence[str], cases: int) -> list[str]:
+    """The note that nothing is random in these of so many cases."""
+    where = f"{listed(alike, MOST_NAMED)}: " if len(alike) < cases else ""
+    return [where + NOTHING_RANDOM] if alike else []
 
 
 def inexact(measures: Sequence[Measure]) -> list[str]:
@@ -327,9 +341,7 @@ def compare(
     for each in failed:
         note(f"a run failed: {each}")
     everything = [record for each in found.values() for record in each]
-    notes = [each for axis in axes for each in axis.notes] + (
-        [NOTHING_RANDOM] if all(map(same, found.values())) else []
-    )
+    notes = [each for axis in axes for each in axis.notes] + nothing_random(found)
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
         list(measures or default_measures(name, everything)),

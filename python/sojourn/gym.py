@@ -21,10 +21,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import _sojourn
+from sojourn import _sojourn, paths
 from sojourn.errors import UserError, quoted
 from sojourn.extras import require
-from sojourn.laws import misfit
+from sojourn.laws import external_laws, misfit
 from sojourn.record import Record
 from sojourn.scenario import Scenario, Source, load
 
@@ -89,7 +89,7 @@ class Step:
     @property
     def delay(self) -> Array:
         """Mean round-trip time over the least, less 1: 0 where no packet waited; NaN without a sample."""
-        return self.rtt / self.least_rtt - 1.0
+        return np.maximum(self.rtt / self.least_rtt - 1.0, 0.0)  # a mean is rounded, and so may be below the least
 
     @property
     def loss(self) -> Array:
@@ -112,7 +112,8 @@ class _Networks:
     """Runs that are stepped together. Each draws its episodes from its own stream: it does what it would do alone."""
 
     def __init__(self, scenario: Networks, group: str | None, step: float | None, reward: Reward) -> None:
-        if step is not None and not (isinstance(step, (int, float)) and _SHORTEST_S <= step <= 1e6):
+        is_time = isinstance(step, (int, float)) and not isinstance(step, bool)
+        if step is not None and not (is_time and _SHORTEST_S <= step <= 1e6):
             raise UserError.expected("step", "a time in seconds, 0.001 or more, or None for a round trip", step)
         if wrong := misfit(reward, None):
             got = f"{getattr(reward, '__name__', type(reward).__name__)}{wrong}" if callable(reward) else quoted(reward)
@@ -232,8 +233,24 @@ def _with_agent(scenario: Scenario, group: str | None) -> Scenario:
         raise UserError.unknown("group", group, names)
     if (count := groups[group].get("count", 1)) != 1:
         raise UserError.expected(f"{scenario.label}: flows.{group}.count", "1, the flow of the agent", count)
+    _check_host_and_traffic(scenario, group)
     agent = {"cc": "external", "controller": _AGENT}
-    return scenario.copy().set(f"flows.{group}.tcp.control", agent)
+    return scenario.copy().set(f"flows.{paths.element(group)}.tcp.control", agent)
+
+
+def _check_host_and_traffic(scenario: Scenario, group: str) -> None:
+    """Raises `UserError` for a group whose sender no agent can steer, and for a law that nobody supplies."""
+    if scenario.to_dict().get("host") == "linux":
+        raise UserError(f"{scenario.label}: host: expected simulator, since a Linux host takes no agent, got linux")
+    if laws := external_laws(scenario):
+        raise UserError(f"{scenario.label}: expected queues without a law in Python, got {', '.join(laws)}")
+    tree = scenario.resolved()["groups"]
+    traffic, tcp = next((each["traffic"], each["tcp"]) for each in tree if each["name"] == group)
+    if not tcp:
+        where = f"{scenario.label}: flows.{group}.traffic"
+        raise UserError(
+            f"{where}: expected traffic over TCP, whose window is the agent's, got {traffic['kind']} over UDP"
+        )
 
 
 def _action_space(pacing: bool) -> Any:
@@ -273,6 +290,8 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         pacing: bool = False,
         reward: Reward = power,
     ) -> None:
+        if not isinstance(pacing, bool):
+            raise UserError.expected("pacing", "True or False", pacing)
         self.action_space, self.observation_space = _action_space(pacing), _observation_space()
         self._networks = _Networks(scenario, group, step, reward)
 
@@ -355,9 +374,10 @@ def _actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Array:
     """Actions as numbers. Raises `UserError` for others than those of the action space."""
     try:
         actions = np.asarray(given, dtype=float)
+        is_truth = np.asarray(given).dtype == bool
     except (TypeError, ValueError):
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given) from None
-    if actions.shape != shape or not (np.abs(actions) <= 1.0).all():
+    if is_truth or actions.shape != shape or not (np.abs(actions) <= 1.0).all():
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given)
     return actions
 

@@ -22,6 +22,7 @@ from sojourn.scenario import Scenario
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
 LEAST_QUEUE = 20  # packets
 PACKET = 1500  # bytes
+ACCECN_OPTION = 12  # bytes that it takes of the payload with the profile "linux"
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
@@ -43,6 +44,9 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     base = None if rtt is None else _quantity("rtt", "time", rtt)
     if rate is not None:
         _quantity("rate", "rate", rate)
+    known = [entry["name"] for entry in json.loads(_sojourn.registry())["cc"]]
+    if cc not in known:
+        raise UserError.unknown("--cc", cc, known)
     try:
         if file.name.endswith((".flent.gz", ".flent")):
             made = flent_scenario(file, rate, cc)
@@ -153,8 +157,13 @@ def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
     if not flow["opened"]:
         return scalable
     stamps = 12 if flow["timestamps"] else 0
-    payload = max(way["largest"] for way in flow["ways"])
-    mss = min(payload, (flow["mss"] or 536) - stamps) if payload else flow["mss"]
+    payload, most = max(way["largest"] for way in flow["ways"]), (flow["mss"] or 536) - stamps
+    if scalable and payload:
+        # The profile takes the option of AccECN off the MSS where data has it. Longer payload shows that it has not.
+        has_option = payload + ACCECN_OPTION <= most
+        payload += ACCECN_OPTION if has_option else 0
+        scalable |= {} if has_option else {"accecn_option": "minimum"}
+    mss = min(payload, most) if payload else flow["mss"]
     options = {"mss": f"{mss} B", "header": f"{40 + stamps} B", "timestamps": flow["timestamps"], "ecn": flow["ecn"]}
     return options | ({} if flow["sack"] else {"recovery": "newreno"}) | scalable
 

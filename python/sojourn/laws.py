@@ -10,7 +10,7 @@ from sojourn.display import counted
 from sojourn.errors import ScenarioError, UserError, note
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
-from sojourn.watched import Alarm, Watched, left
+from sojourn.watched import EXITS, Alarm, Watched, left
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law or a congestion controller"
@@ -51,9 +51,9 @@ class _Controllers:
 
     is_controller = True
 
-    def __init__(self, where: str, factory: Callable[[], Any]) -> None:
+    def __init__(self, where: str, factory: Callable[[], Any], made: Any) -> None:
+        """`made` is the class, or what the function made."""
         self.factory = factory
-        made = factory if inspect.isclass(factory) else _made(factory)
         for name in ANSWERS:
             method = getattr(made, name, None)
             if method is None and name != ANSWERS[0]:
@@ -74,7 +74,7 @@ def _made(factory: Callable[[], Any]) -> Any:
     """What a factory makes."""
     try:
         return factory()
-    except SystemExit as error:
+    except EXITS as error:
         raise left(error) from error
 
 
@@ -83,15 +83,20 @@ def is_controller(factory: Any, where: str = "laws") -> bool:
 
     Raises `UserError` for a function that makes neither a controller nor a law; `where` is its place in the message.
     """
+    return hasattr(_seen(factory, where), ANSWERS[0])
+
+
+def _seen(factory: Any, where: str) -> Any:
+    """What has the methods of what it makes: a class itself, else what one call makes; None where that fails."""
     if inspect.isclass(factory):
-        return hasattr(factory, ANSWERS[0])
+        return factory
     try:
         made = factory()
-    except (Exception, SystemExit):
-        return False  # said where a run makes it
+    except (Exception, *EXITS):
+        return None  # said where a run makes it
     if not hasattr(made, ANSWERS[0]) and not hasattr(made, STEP):
         raise UserError(f"{where}: expected {LAW}, or {CONTROLLER}, got {type(made).__name__} without one")
-    return hasattr(made, ANSWERS[0])
+    return made
 
 
 def _name(factory: Any) -> str:
@@ -104,8 +109,9 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
         raise UserError(f"{where}: expected {FACTORY}, got an object of {type(factory).__name__}")
     if wrong := misfit(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_name(factory)}{wrong}")
-    if is_controller(factory, where):
-        return _Controllers(where.replace("laws.", "controllers.", 1), factory)
+    seen = _seen(factory, where)
+    if hasattr(seen, ANSWERS[0]):
+        return _Controllers(where.replace("laws.", "controllers.", 1), factory, seen)
 
     def made() -> Any:
         law = _made(factory)

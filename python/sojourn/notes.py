@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sojourn import _sojourn
 from sojourn.cases import Case
 from sojourn.errors import note
 from sojourn.queue_notes import full_packet, link_field, unreached
-from sojourn.scenario import Scenario
+from sojourn.scenario import Scenario, tables_of
 
 ACCURATE = ("accurate", "l4s")
 """Values of `ecn` with AccECN's feedback."""
@@ -18,7 +18,7 @@ ACCURATE = ("accurate", "l4s")
 
 def note_unmet(scenario: Scenario) -> None:
     """Notes all that this module finds in a scenario, which must be one that can be run."""
-    for each in _unmet(scenario):
+    for each in [*_unmet(scenario), *idle_marks(scenario)]:
         note(each)
 
 
@@ -37,6 +37,7 @@ def _unmet(scenario: Scenario) -> list[str]:
         too_small_buckets,
         too_small_queues,
         idle_accecn_options,
+        idle_sack_algorithms,
         idle_ecn,
         misplaced_ect1,
         held_acks,
@@ -100,6 +101,27 @@ def _marks(queue: dict[str, Any]) -> bool:
     return bool(queue.get("ecn", True) or _sojourn.quantity("time", queue.get("ce_threshold", "0 s")))
 
 
+def idle_marks(scenario: Scenario) -> list[str]:
+    """A sentence for each DropTail queue whose `ecn` is true: it marks nothing.
+
+    Of a comparison this is not said: there `ecn` may be meant for the other queues. The scenario must be one that can
+    be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "droptail", "ecn": True})
+    idle_marks(scenario)  # ['links.bottleneck.queue.ecn: true marks nothing, because droptail drops ...']
+    ```
+    """
+    asked = [queue for link in tables_of(scenario, "links") for queue in _queues(link) if queue.get("ecn") is True]
+    if not asked:  # most scenarios: what `ecn` is by default asks for nothing
+        return []
+    return [
+        f"{link_field(link)}.queue.ecn: true marks nothing, because droptail drops only what does not fit"
+        for link in scenario.resolved()["links"]
+        if any(queue.get("aqm") == "droptail" and queue.get("ecn") for queue in _queues(link))
+    ]
+
+
 def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The queue of a link, or those of its classes."""
     queue = link.get("queue")
@@ -111,7 +133,8 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
     """A sentence for each flow whose packets are ECT(1) though its controller does not react to the count of marks.
 
     ECT(1) is for senders that do (rfc9331#4.3). It takes each window with a mark for one with a loss, and so fills the
-    queue for scalable senders. The scenario must be one that can be run.
+    queue for scalable senders. Nothing is sent as ECT(1) where the receiver has no AccECN. The scenario must be one
+    that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", "l4s").set("tcp.control", {"cc": "bbr3"})
@@ -121,7 +144,11 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
     if "l4s" not in scenario.to_toml():
         return []
     counting = {entry["name"] for entry in json.loads(_sojourn.registry())["cc"] if entry["counts_marks"]}
-    groups = [group for group in scenario.resolved()["groups"] if (group.get("tcp") or {}).get("ecn") == "l4s"]
+    groups = [
+        group
+        for group in scenario.resolved()["groups"]
+        if (tcp := group.get("tcp")) and tcp["ecn"] == "l4s" and tcp.get("peer_ecn", "l4s") in ACCURATE
+    ]
     return [
         f'flows.{group["name"]}.tcp.ecn: "l4s" puts packets of {cc} among those of scalable senders, '
         "but it reacts to a mark as to a loss; true keeps it among the classic ones"
@@ -141,22 +168,48 @@ def idle_accecn_options(scenario: Scenario) -> list[str]:
     idle_accecn_options(scenario)  # ['tcp.accecn_option: "full" has no effect, because ...']
     ```
     """
-    if "accecn_option" not in scenario.to_toml():
-        return []
-    asked, used = {"tcp": scenario.get("tcp", {}).get("accecn_option")}, set()
-    for flow, group in zip(scenario["flows"], scenario.resolved()["groups"], strict=True):
-        own = flow.get("tcp", {}).get("accecn_option")
-        field = "tcp" if own is None else f"flows.{group['name']}.tcp"
-        asked[field] = own or asked["tcp"]
-        tcp = group.get("tcp")
-        if tcp and tcp["ecn"] in ACCURATE and tcp.get("peer_ecn", tcp["ecn"]) in ACCURATE:
-            used.add(field)
     need = 'no flow has AccECN for it (ecn = "accurate" or "l4s" at both hosts)'
+    unused = _unused(
+        scenario,
+        "accecn_option",
+        lambda tcp: tcp["ecn"] in ACCURATE and tcp.get("peer_ecn", tcp["ecn"]) in ACCURATE,
+    )
     return [
         f'{field}.accecn_option: "{option}" has no effect, because {need}'
-        for field, option in asked.items()
-        if option not in (None, "off") and field not in used
+        for field, option in unused.items()
+        if option != "off"
     ]
+
+
+def idle_sack_algorithms(scenario: Scenario) -> list[str]:
+    """A sentence for each `sack_algorithm` that no flow uses, because its `recovery` has no selective acknowledgments.
+
+    The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("tcp.sack_algorithm", "rfc6675").set("tcp.recovery", "reno")
+    idle_sack_algorithms(scenario)  # ['tcp.sack_algorithm: "rfc6675" has no effect, because ...']
+    ```
+    """
+    unused = _unused(scenario, "sack_algorithm", lambda tcp: tcp["recovery"] == "sack")
+    return [
+        f'{field}.sack_algorithm: "{name}" has no effect, because no flow has recovery = "sack" for it'
+        for field, name in unused.items()
+    ]
+
+
+def _unused(scenario: Scenario, option: str, uses: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The values of an option by the table that has it, where no flow that it is for uses it."""
+    if option not in scenario.to_toml():
+        return {}
+    asked, used = {"tcp": scenario.get("tcp", {}).get(option)}, set()
+    for flow, group in zip(scenario["flows"], scenario.resolved()["groups"], strict=True):
+        own = flow.get("tcp", {}).get(option)
+        field = "tcp" if own is None else f"flows.{group['name']}.tcp"
+        asked[field] = own or asked["tcp"]
+        if (tcp := group.get("tcp")) and uses(tcp):
+            used.add(field)
+    return {field: value for field, value in asked.items() if value is not None and field not in used}
 
 
 def too_small_buckets(scenario: Scenario) -> list[str]:

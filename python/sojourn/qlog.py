@@ -113,7 +113,7 @@ def _events(record: Record, flow: str, tcp: Mapping[str, Any]) -> list[Iterator[
     again = record.series.get(f"retransmissions/{flow}")
     found: list[Iterator[Event]] = []
     if sender is not None:
-        found += [_metrics(sender, _bytes(tcp)), _states(sender)]
+        found += [_metrics(sender, _bytes(tcp)), _states(sender, _starting(sender, tcp))]
     if sender is not None and again is not None:
         found.append(_losses(again, sender, tcp))
     if rtt is not None:
@@ -142,14 +142,24 @@ def _metrics(sender: Mapping[str, Any], mss: int) -> Iterator[Event]:
             yield float(at), "recovery:metrics_updated", changed
 
 
-def _states(sender: Mapping[str, Any]) -> Iterator[Event]:
-    """The state that window and threshold show; a recovery while losses are repaired, and where the threshold falls."""
+STARTUP = {"bbr": "mode", "bbr3": "state"}
+"""Controllers without a threshold, and the variable that is 0 while they start up."""
+
+
+def _starting(sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Any:
+    """Whether a controller is in its slow start, at each change: what it says itself, else what the threshold shows."""
+    own = STARTUP.get(str(tcp["control"]["cc"]))
+    return sender[own] == 0 if own else sender["cwnd"] < sender["ssthresh"]
+
+
+def _states(sender: Mapping[str, Any], starting: Any) -> Iterator[Event]:
+    """The states of a sender; a recovery while losses are repaired, and where the threshold falls."""
     old, last = "", 0.0
     columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "repair"))
-    for at, cwnd, ssthresh, repair in zip(*columns, strict=True):
+    for at, cwnd, ssthresh, repair, starts in zip(*columns, starting, strict=True):
         if cwnd <= 0:
             continue
-        new = "slow_start" if cwnd < ssthresh else "congestion_avoidance"
+        new = "slow_start" if starts else "congestion_avoidance"
         if ssthresh < last or repair == 1:
             new = "recovery"
         if new != old:

@@ -47,9 +47,14 @@ def _start() -> None:
         threading.Thread(target=_watch, name="sojourn-watch", daemon=True).start()
 
 
-def left(error: SystemExit) -> RuntimeError:
-    """The error of code of a user's that called `sys.exit`: it would end the program, and nothing would say why."""
-    return RuntimeError(f"SystemExit({error.code!r})").with_traceback(error.__traceback__)
+EXITS = (SystemExit, GeneratorExit)
+"""What is no mistake for Python, and would end the program if code of a user's raises it."""
+
+
+def left(error: SystemExit | GeneratorExit) -> RuntimeError:
+    """The error of code of a user's that called `sys.exit` or its like, after which nothing would say why."""
+    shown = f"SystemExit({error.code!r})" if isinstance(error, SystemExit) else repr(error)
+    return RuntimeError(shown).with_traceback(error.__traceback__)
 
 
 class Watched:
@@ -70,7 +75,7 @@ class Watched:
         _calls[thread] = (time.monotonic(), name, argument, self.alarm)
         try:
             return method(argument)
-        except SystemExit as error:
+        except EXITS as error:
             raise left(error) from error
         finally:
             _calls.pop(thread, None)

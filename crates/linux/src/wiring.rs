@@ -206,7 +206,10 @@ impl Wiring {
         for flow in &self.flows {
             let control = flow.tcp.as_ref().and_then(|tcp| tcp.control.as_ref());
             if matches!(control, Some(Control(CcConfig::External(_)))) {
-                return Err(format!("flows.{}.tcp.control.cc: expected a registered controller, got external", flow.name));
+                return Err(format!(
+                    "flows.{}.tcp.control.cc: expected a registered controller, since a Linux host takes none in Python, got external",
+                    flow.name
+                ));
             }
             let known = |links: &[u32]| links.iter().all(|&link| (link as usize) < self.links.len());
             if !known(&flow.forward) || !known(&flow.back) || flow.source.max(flow.destination) >= self.hosts {

@@ -278,7 +278,9 @@ fn a_plan_with_any_controller_comes_back_as_it_was_written() {
         let read = Wiring::from_toml(&plan.to_toml().unwrap());
         // One in Python is not in the kernel.
         let expected = if entry.name == "external" {
-            Err(String::from("flows.f/0.tcp.control.cc: expected a registered controller, got external"))
+            Err(String::from(
+                "flows.f/0.tcp.control.cc: expected a registered controller, since a Linux host takes none in Python, got external",
+            ))
         } else {
             Ok(plan)
         };

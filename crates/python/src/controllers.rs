@@ -65,7 +65,8 @@ impl fmt::Debug for PyController {
     }
 }
 
-const EXPECTED: &str = "a window of 1 to 1e9 segments, (window, segments per second), or None to keep both";
+const EXPECTED: &str =
+    "a window of 1 to 1e9 segments, (window, pace) with a pace above 0 in segments a second or None for no pace, or None to keep both";
 
 /// What is called where a controller or a law does not return from a call in time: its run ends with this message.
 #[pyclass(frozen, module = "sojourn")]

@@ -1,11 +1,12 @@
 //! A scenario file: its text, its table, and the scenario that is read from it.
 
 use crate::check::{self, Checked};
-use crate::error::{Error, humanize, known_names};
+use crate::error::{Error, humanize};
 use crate::path::{self, Step};
 use crate::syntax::{self, line_and_column};
 use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
+use sojourn_spec::written::{OF_NAME, Written};
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -156,43 +157,20 @@ fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
 
 /// Reads a value of type `T` from a table. The field of an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
-    read_once(table).map_err(|(mut steps, message)| {
+    serde_path_to_error::deserialize(Written(Value::Table(table.clone()))).map_err(|error| {
+        let (inner, message) = split(error.inner().message());
+        let mut steps: Vec<Step> = error.path().iter().filter_map(step).collect();
+        if message.starts_with(OF_NAME) {
+            steps.pop();
+        }
+        steps.extend(inner);
+
         // The message has the unknown key already. The field is the table that has the key.
         if message.starts_with("unknown field") && path::concrete(table, &steps).is_some_and(|_| ends_with_key(&steps, &message)) {
             steps.pop();
         }
-        let field = path::by_name(table, &steps);
-        no_name::<T>(table, &steps, &field, &message).unwrap_or_else(|| Error::from_serde(field, &message))
+        Error::from_serde(path::by_name(table, &steps), message.trim_start_matches(OF_NAME))
     })
-}
-
-/// Reads a table, or says where it is wrong, in the words of serde.
-fn read_once<T: DeserializeOwned>(table: &Table) -> Result<T, (Vec<Step>, String)> {
-    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-        let (inner, message) = split(error.inner().message());
-        let mut steps: Vec<Step> = error.path().iter().filter_map(step).collect();
-        steps.extend(inner);
-        (steps, message)
-    })
-}
-
-/// The error of a value that is no text where one of several names is expected. The message says neither the names nor the
-/// value, so the table is read again with a text there that is no name.
-fn no_name<T: DeserializeOwned>(table: &Table, steps: &[Step], field: &str, message: &str) -> Option<Error> {
-    let is_other = |end| message.ends_with(end);
-    if !is_other("expected string only") && !is_other("expected a string") && !message.starts_with("wanted exactly 1 element") {
-        return None;
-    }
-    let mut changed = table.clone();
-    let got = std::mem::replace(path::at(&mut changed, steps)?, Value::String(String::new()));
-    let (again, message) = read_once::<T>(&changed).err()?;
-    let expected = known_names(&message).filter(|_| again == steps)?;
-    let got = match got {
-        Value::Table(_) => "a table".to_string(),
-        Value::Array(_) => "a list".to_string(),
-        other => other.to_string(),
-    };
-    Some(Error::got(field, got, expected))
 }
 
 /// Whether the last step is the unknown key of the message.
@@ -204,8 +182,8 @@ fn ends_with_key(steps: &[Step], message: &str) -> bool {
 fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     match segment {
         serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
-        serde_path_to_error::Segment::Map { key } => Some(Step::Key(key.clone())),
-        _ => None,
+        serde_path_to_error::Segment::Map { key } | serde_path_to_error::Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
+        serde_path_to_error::Segment::Unknown => None,
     }
 }
 

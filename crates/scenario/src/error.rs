@@ -128,7 +128,7 @@ pub(crate) fn humanize(message: &str) -> String {
     }
     for kind in ["invalid type: ", "invalid value: "] {
         if let Some((got, expected)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
-            return format!("expected {}, got {}", kind_in_words(expected), short(&value_in_words(got)));
+            return format!("expected {}, got {}", kind_in_words(expected, got), short(&value_in_words(got)));
         }
     }
     message.replace('\n', " ")
@@ -163,12 +163,6 @@ fn unknown_name(message: &str) -> Option<(&str, &str)> {
     message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", "))
 }
 
-/// What a serde message about an unknown name says is known, as a noun phrase.
-pub(crate) fn known_names(message: &str) -> Option<String> {
-    let names = backticked(unknown_name(message)?.1);
-    Some(one_of(&names.iter().map(String::as_str).collect::<Vec<_>>()))
-}
-
 /// The words between backticks.
 fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
@@ -188,23 +182,35 @@ fn value_in_words(got: &str) -> String {
     }
 }
 
-/// A type of a serde message, in words.
-fn kind_in_words(expected: &str) -> String {
+/// A type of a serde message in words: of its range what the value shows to be outside it, because that of the field may be narrower.
+fn kind_in_words(expected: &str, got: &str) -> String {
+    let whole = |largest: u64| match got.strip_prefix("integer `") {
+        Some(negative) if negative.starts_with('-') => "a whole number, zero or more".to_string(),
+        Some(_) => format!("a whole number of at most {largest}"),
+        None => "a whole number".to_string(),
+    };
     match expected {
         "u64" | "usize" => "a whole number, zero or more".to_string(),
-        "u32" => format!("a whole number, 0 to {}", u32::MAX),
-        "u16" => format!("a whole number, 0 to {}", u16::MAX),
-        "u8" => format!("a whole number, 0 to {}", u8::MAX),
+        "u32" => whole(u32::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u8" => whole(u8::MAX.into()),
         "i64" | "i32" => "a whole number".to_string(),
         "f64" | "f32" => "a number".to_string(),
         "a boolean" => "true or false".to_string(),
         "any valid TOML value" => format!("a whole number of at most {}", i64::MAX),
         "a sequence" => "a list".to_string(),
         "a map" => "a table".to_string(),
-        "a string" | "string or map" => "text in quotes".to_string(),
+        "a string" => "text in quotes".to_string(),
         other if other.starts_with("struct ") => "a table".to_string(),
-        other => other.to_string(),
+        other => names_in_words(other).unwrap_or_else(|| other.replace("an array of length ", "a list of ")),
     }
+}
+
+/// A type of a serde message that ends in a list of names, in words.
+fn names_in_words(expected: &str) -> Option<String> {
+    let (before, names) = expected.split_once("one of `")?;
+    let names = backticked(&format!("`{names}"));
+    Some(format!("{before}{}", one_of(&names.iter().map(String::as_str).collect::<Vec<_>>())))
 }
 
 /// The name most similar to `got`, if they differ by at most one edit for every three letters.
@@ -253,7 +259,9 @@ mod tests {
     #[test]
     fn messages_of_serde_become_expected_and_got() {
         assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "expected a rate, got 10");
-        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, 0 to 4294967295, got -1");
+        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, zero or more, got -1");
+        assert_eq!(humanize("invalid value: integer `70000`, expected u16"), "expected a whole number of at most 65535, got 70000");
+        assert_eq!(humanize("invalid type: floating point `1.5`, expected u32"), "expected a whole number, got 1.5");
         assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "expected a number, got \"x, expected y\"");
         assert_eq!(humanize("invalid length 1, expected an array of length 2"), "expected a list of 2, got a list of 1");
         assert_eq!(

@@ -98,16 +98,6 @@ pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
     Some(found)
 }
 
-/// The value at these steps, which name no element of a list.
-pub(crate) fn at<'a>(table: &'a mut Table, steps: &[Step]) -> Option<&'a mut Value> {
-    let (first, rest) = steps.split_first()?;
-    let Step::Key(key) = first else { return None };
-    rest.iter().try_fold(table.get_mut(key)?, |here, step| match step {
-        Step::Key(key) => here.get_mut(key.as_str()),
-        Step::Index(i) => here.get_mut(*i),
-    })
-}
-
 /// The position of the element called `name`.
 fn find(list: &[Value], name: &str) -> Option<usize> {
     list.iter().position(|value| name_of(value).as_deref() == Some(name))

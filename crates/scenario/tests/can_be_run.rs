@@ -75,6 +75,12 @@ fn a_law_is_one_that_the_caller_supplies() {
 #[test]
 fn options_of_tcp_fit_together() {
     says(refused("", "tcp = { max_rto = \"500 ms\" }", BULK), "flows.f.tcp.max_rto: expected at least min_rto (1 s), got 500 ms");
+    says(refused("", "tcp = { min_rto = \"200 s\" }", BULK), "flows.f.tcp.min_rto: expected at most max_rto (60 s), got 200 s");
+    let both = "tcp = { min_rto = \"3 s\", max_rto = \"2 s\" }";
+    says(refused("", both, BULK), "flows.f.tcp.min_rto: expected at most max_rto (2 s), got 3 s");
+    let first = "tcp = { initial_rto = \"61 s\" }";
+    says(refused("", first, BULK), "flows.f.tcp.initial_rto: expected at most max_rto (60 s), got 61 s");
+    assert_eq!(refused("", "tcp = { min_rto = \"100 ms\", max_rto = \"500 ms\" }", BULK), None, "a profile's first timeout is cut");
     says(refused("", "tcp = { header = \"65000 B\" }", BULK), "flows.f.tcp.header: expected at most 65535 B");
-    says(refused("", "tcp = { window = \"10 B\" }", BULK), "flows.f.tcp.window: expected at least one full segment");
+    says(refused("", "tcp = { window = \"10 B\" }", BULK), "flows.f.tcp.window: expected at least one full segment (1460 B), got less");
 }

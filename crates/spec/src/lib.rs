@@ -14,3 +14,5 @@ pub mod supply;
 #[cfg(feature = "serde")]
 pub mod tagged;
 pub mod tcp;
+#[cfg(feature = "serde")]
+pub mod written;

@@ -4,6 +4,7 @@
 //! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the wrong value. The
 //! scenario reader takes that off and adds it to the path of the table.
 
+use crate::written::{OF_NAME, Written, listed, none_of};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -32,7 +33,7 @@ pub struct Tagged<E> {
 }
 
 /// What reads the keys that are left; it tracks the path to the value at hand.
-pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Value>;
+pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Written>;
 
 impl<E: Error> Tagged<E> {
     /// Reads a table and takes out `tag`, the key that chooses one of `names`; `default` is chosen if the key is absent.
@@ -61,7 +62,8 @@ impl<E: Error> Tagged<E> {
         let names: Vec<&'static str> = names.collect();
         let own = names.iter().find(|&&name| name == HOST && rest.contains_key(name));
         let name = match (rest.remove(tag), own.copied().or(default)) {
-            (Some(name), _) => String::deserialize(name).map_err(|error| E::custom(format!("in `{tag}`: {}", error.message())))?,
+            (Some(Value::String(name)), _) => name,
+            (Some(other), _) => return Err(E::custom(format!("in `{tag}`: {}", none_of(&names, &other).message()))),
             (None, Some(name)) => name.to_string(),
             (None, None) => return Err(E::custom(format!("missing key `{tag}`, expected one of {}", listed(&names)))),
         };
@@ -115,8 +117,12 @@ impl<E: Error> Tagged<E> {
 /// The message, which starts with "in `path`: " where the error is not one of the table itself.
 pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, String> {
     let mut track = serde_path_to_error::Track::new();
-    read(Input::new(Value::Table(table), &mut track)).map_err(|error| {
+    read(Input::new(Written(Value::Table(table)), &mut track)).map_err(|error| {
         let (mut path, mut message) = (track.path().to_string(), error.message().to_string());
+        if let Some(said) = message.strip_prefix(OF_NAME) {
+            path = path.rsplit_once('.').map_or(".", |(before, _)| before).to_string();
+            message = said.to_string();
+        }
         // An unknown key is said of its table.
         if let Some((key, _)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
             let table = path.strip_suffix(key).map(|table| table.trim_end_matches('.').to_string());
@@ -128,12 +134,6 @@ pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, to
         }
         if path == "." { message } else { format!("in `{path}`: {message}") }
     })
-}
-
-/// Names as serde's messages list them.
-fn listed(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }
 
 /// JSON Schema of such tables.

@@ -1,7 +1,7 @@
 //! Quantities as text in files, as people write them.
 
 use crate::amount::AMOUNT;
-use crate::parse::{BYTES, DURATION, RATE};
+use crate::parse::{BYTES_AS_TEXT, DURATION, RATE};
 use crate::{Amount, Bytes, Duration, ParseError, Rate, Time, parse_bytes, parse_duration, parse_rate};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -43,7 +43,7 @@ macro_rules! text {
 }
 text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
 text!(Rate, parse_rate, RATE, |r| format!("{r}"));
-text!(Bytes, parse_bytes, BYTES, |b| format!("{b}"));
+text!(Bytes, parse_bytes, BYTES_AS_TEXT, |b| format!("{b}"));
 text!(Amount, amount, AMOUNT, |a| format!("{a}"));
 
 fn amount(text: &str) -> Result<Amount, ParseError> {

@@ -21,6 +21,7 @@ from sojourn.errors import UserError, note
 from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.sweep import Plan
+from sojourn.watched import EXITS
 
 Law = Annotated[
     list[str] | None,
@@ -159,7 +160,7 @@ class LawFiles:
         """Makes a `UserError` of what a law raises."""
         try:
             yield
-        except (Exception, SystemExit) as error:
+        except (Exception, *EXITS) as error:
             said = None if isinstance(error, UserError) else self._line(error)
             if said is None:
                 raise
@@ -170,7 +171,7 @@ class LawFiles:
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-        if isinstance(error, SystemExit):  # from where the engine calls a law, as when it is copied
+        if isinstance(error, EXITS):  # from where the engine calls a law, as when it is copied
             return f"{place}raised {_shown(error)}"
         if not notes:
             return None
@@ -242,8 +243,10 @@ def _loaded(file: Path, kind: str) -> ModuleType:
     try:
         exec(compile(text, str(file), "exec"), module.__dict__)
     except SyntaxError as error:
-        raise UserError(f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got {error.msg}") from None
-    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got a syntax error: {error.msg}"
+        ) from None
+    except (Exception, *EXITS) as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
         raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
     return module
@@ -267,6 +270,6 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 
 def _shown(error: BaseException) -> str:
-    """An error as Python shows it, without its notes; that of `sys.exit` as it was raised."""
-    error = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
+    """An error as Python shows it, without its notes; that of `sys.exit` and its like as it was raised."""
+    error = error.__cause__ if isinstance(error.__cause__, EXITS) else error
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

@@ -75,6 +75,8 @@ Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.
 
 # So many runs of a sweep are read and written at once.
 PART = 5000
+# So many points of a sweep are shown.
+FIRST_POINTS = 500
 
 
 def register(app: typer.Typer) -> None:
@@ -197,9 +199,12 @@ def _main_link(scenario: Scenario) -> str:
 
 
 def _check_files(scenario: Path, **options: Path | None) -> None:
-    """Refuses files that can't be written."""
+    """Refuses files that can't be written, and one for two outputs."""
+    taken: dict[Path, str] = {}
     for option, asked in options.items():
         check_file(asked, option, scenario)
+        if asked is not None and (other := taken.setdefault(asked.resolve(), option)) != option:
+            raise UserError(f'{option} "{asked}": expected another file than that of {other}')
 
 
 def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> None:
@@ -379,7 +384,8 @@ def sweep(
     for name in wanted:
         if name not in there:
             err.print(f"{name}: null in every run")
-    show_sweep(found.axes, next(found.summaries(shown)), shown, len(plan.points))
+    first = next(found.rows.tables(FIRST_POINTS * plan.replications))
+    show_sweep(found.axes, next(found.summaries(shown, FIRST_POINTS)), shown, first, len(plan.points))
     say_written(written)
     _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sojourn import measures, paths
 from sojourn.cli.output import cases_table, err, estimates_table, out, show
-from sojourn.compare import NOTHING_RANDOM, Comparison, inexact, same
+from sojourn.compare import Comparison, inexact, nothing_random, said_of
 from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
@@ -97,7 +97,7 @@ def show_measures(records: list[Record], chosen: Sequence[Measure]) -> None:
 
 def _say_of_seeds(records: Sequence[Record], shown: Sequence[Measure]) -> None:
     """Says what a reader should know of means over seeds, if there are several."""
-    for note in [*inexact(shown), *([NOTHING_RANDOM] if same(records) else [])] if len(records) > 1 else []:
+    for note in [*inexact(shown), *nothing_random({"": records})] if len(records) > 1 else []:
         out.print(note)
 
 
@@ -179,12 +179,25 @@ def _field(column: object) -> str:
     return ".".join(paths.split(str(column))[2:])
 
 
-def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], points: int) -> None:
-    """Prints these measures, a row for each point of the summary, and says where it has not all `points`."""
+def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> None:
+    """Prints these measures, a row for each point of the summary, and says where it has not all `points`.
+
+    `runs` are those of these points: where every seed gives the same, this is said.
+    """
     there = len(summary) // len(shown) if shown else 0
     show(_sweep_table(axes, summary, shown))
     if there < points:
         out.print(f"{there:,} of {points:,} points; summary.csv has all")
+    seeds = runs.groupby(axes, sort=False, dropna=False)["fingerprint"].agg(["nunique", "size"])
+    alike = seeds[(seeds["nunique"] == 1) & (seeds["size"] > 1)].index
+    for note in said_of([_point(axes, where) for where in alike], len(seeds)):
+        out.print(note)
+
+
+def _point(axes: Sequence[str], where: Any) -> str:
+    """A point as a note names it: `count=5 with rate=10 Mbit/s`."""
+    values = where if isinstance(where, tuple) else (where,)
+    return " with ".join(f"{field_label(axis)}={value_label(at)}" for axis, at in zip(axes, values, strict=True))
 
 
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:

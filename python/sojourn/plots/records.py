@@ -258,7 +258,7 @@ class RecordPlots:
     def drops(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, by: str | None = None) -> Axes:
         """How many packets links have dropped, over time (`trace.signals`).
 
-        `by` is what has a line: `"link"`, `"group"` or `"flow"`; by default groups where several lost packets.
+        `by` is what has a line: `"link"`, `"group"` or `"flow"`; by default groups where there are several.
         """
         return self._signals(ax, DROPS, names, by)
 
@@ -287,9 +287,12 @@ class RecordPlots:
                 points = curve.points({key: column[own] for key, column in table.items()})
                 label = owner if len(shown) == 1 else f"{owner}, {link}"
                 lines.setdefault(owner, []).append(Line(label, color, points, dashes))
-        if by is None and len(lines) < 2:
+        if by is None and (not lines or len(self._groups) < 2):
             return self._lines(ax, curve, names)
-        return self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
+        axes = self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
+        if len(lines) == 1:  # whose they are is said where it could be others'
+            self._legend(axes, 2, curve.kind, names)
+        return axes
 
     def retransmissions(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """How many segments flows have sent again, over time."""

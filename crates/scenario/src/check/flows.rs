@@ -91,7 +91,8 @@ fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result
     let own = own.cloned().unwrap_or_default();
     own.check().map_err(|error| Error::parameter(&table, error))?;
     let options = own.over(common).resolve();
-    options.check().map_err(|error| {
+    let is_given = |name: &str| own.gives(name) || common.gives(name);
+    options.check_timeouts(is_given).and_then(|()| options.check()).map_err(|error| {
         let of_scenario = common.gives(&error.field) && !own.gives(&error.field);
         Error::parameter(if of_scenario { "tcp" } else { &table }, error)
     })?;

@@ -142,7 +142,7 @@ mod reading {
     use super::{Control, Switch};
     use crate::tagged::Tagged;
     use core::fmt;
-    use serde::de::{Error, Visitor};
+    use serde::de::{Error, Unexpected, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use sojourn_cc::{CcConfig, REGISTRY};
     use sojourn_units::parse_duration;
@@ -171,13 +171,13 @@ mod reading {
             impl Visitor<'_> for FlagOrTime {
                 type Value = Switch;
                 fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str("true, false or a time such as \"100 ms\"")
+                    f.write_str("true, false or a time with its unit such as \"100 ms\", at most 1000000 s")
                 }
                 fn visit_bool<E: Error>(self, on: bool) -> Result<Switch, E> {
                     Ok(if on { Switch::On } else { Switch::Off })
                 }
                 fn visit_str<E: Error>(self, text: &str) -> Result<Switch, E> {
-                    parse_duration(text).map(Switch::Time).map_err(E::custom)
+                    parse_duration(text).map(Switch::Time).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
                 }
             }
             deserializer.deserialize_any(FlagOrTime)

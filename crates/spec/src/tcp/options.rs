@@ -247,15 +247,34 @@ impl TcpOptions {
         let packet = alloc::format!("a packet of {full} B with its header");
         let field = if self.header > self.mss { "header" } else { "mss" };
         ParamError::unless(full <= 65_535, field, &packet, "at most 65535 B")?;
-        ParamError::unless(self.window > 0, "window", &self.window, "at least one full segment")?;
-        let least = alloc::format!("at least min_rto ({})", self.min_rto);
-        ParamError::unless(self.max_rto >= self.min_rto, "max_rto", &self.max_rto, least)?;
+        let least = alloc::format!("at least one full segment ({} B)", self.mss);
+        ParamError::unless(self.window > 0, "window", &"less", least)?;
         let stamps = self.timestamps || !matches!(self.control, CcConfig::RLedbat(_));
         ParamError::unless(stamps, "timestamps", &false, "true, because rledbat's receiver measures by timestamps")?;
         let room = self.accecn_room();
         let least = alloc::format!("more than the {room} B of its AccECN option");
         ParamError::unless(self.mss > room, "mss", &Bytes(self.mss.into()), least)?;
         self.check_ecn()
+    }
+
+    /// Whether no timeout is given that is longer than the longest. `is_given` says whether an option has a value of its own: of two
+    /// that contradict each other, the error is of one that has.
+    ///
+    /// # Errors
+    /// The first option that contradicts another.
+    pub fn check_timeouts(&self, is_given: impl Fn(&str) -> bool) -> Result<(), ParamError> {
+        let longest = self.max_rto;
+        // The least time of a profile is kept to, while its initial one just gets shorter.
+        if self.initial_rto > longest && is_given("initial_rto") {
+            return Err(ParamError::new("initial_rto", &self.initial_rto, alloc::format!("at most max_rto ({longest})")));
+        }
+        if self.min_rto <= longest {
+            return Ok(());
+        }
+        Err(match is_given("max_rto") && !is_given("min_rto") {
+            true => ParamError::new("max_rto", &longest, alloc::format!("at least min_rto ({})", self.min_rto)),
+            false => ParamError::new("min_rto", &self.min_rto, alloc::format!("at most max_rto ({longest})")),
+        })
     }
 
     /// Whether the controller gets the ECN feedback that it asks for, if its receiver knows it.

@@ -70,13 +70,13 @@ impl crate::Params for Params {
 
     fn check(&self) -> Result<(), ParamError> {
         range::packet_size("size", self.size)?;
-        let first = self.rates.first().is_some_and(|part| part.at == Duration::ZERO && !part.silent);
-        ParamError::unless(
-            first,
-            "rates",
-            &format!("{} parts", self.rates.len()),
-            "parts of which the first is not silent and is at \"0 s\"",
-        )?;
+        let wrong = match self.rates.first() {
+            None => Some("no part".into()),
+            Some(first) if first.at > Duration::ZERO => Some(format!("the first at {}", first.at)),
+            Some(first) => first.silent.then(|| "a silent first".into()),
+        };
+        let expected = "parts of which the first is not silent and is at \"0 s\"";
+        wrong.map_or(Ok(()), |got| Err(ParamError::new("rates", &got, expected)))?;
         for (part, i) in self.rates.iter().zip(0..) {
             let got = |what: &str| format!("{what} in rates[{i}]");
             range::time("rates", part.at)?;
@@ -187,10 +187,12 @@ mod tests {
     fn a_schedule_that_says_two_things_is_refused() {
         let part = |at, rate, silent| Part { at: seconds(at), rate, silent };
         let rate = Some(super::super::example_rate());
-        let refused = |rates: &[Part], transport| Params { rates: rates.into(), transport, ..Params::example() }.check().is_err();
-        assert!(refused(&[], Transport::Tcp));
-        assert!(refused(&[part(1, rate, false)], Transport::Tcp));
-        assert!(refused(&[part(0, None, true)], Transport::Tcp));
+        let said = |rates: &[Part], transport| Params { rates: rates.into(), transport, ..Params::example() }.check().err();
+        let refused = |rates: &[Part], transport| said(rates, transport).is_some();
+        let got = |rates: &[Part]| said(rates, Transport::Tcp).map(|error| error.got).unwrap_or_default();
+        assert_eq!(got(&[]), "no part");
+        assert_eq!(got(&[part(5, rate, false), part(0, rate, false)]), "the first at 5 s");
+        assert_eq!(got(&[part(0, None, true)]), "a silent first");
         assert!(refused(&[part(0, rate, true)], Transport::Tcp));
         assert!(refused(&[part(0, rate, false), part(0, rate, false)], Transport::Tcp));
         assert!(refused(&[part(0, rate, false), part(1, None, false)], Transport::Udp));
