@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from sojourn import _sojourn, paths
 from sojourn.errors import UserError
-from sojourn.labels import WITHIN_A_LINK
+from sojourn.labels import WITHIN_A_LINK, with_unit
 from sojourn.ranges import Range
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
@@ -63,7 +63,7 @@ class Measure:
     @property
     def title(self) -> str:
         """Label and unit, as on an axis."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return with_unit(self.label, self.unit)
 
     @property
     def range(self) -> Range:

@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
+# Simulated runs have no date: each file of another program's format that needs one has this.
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Record(Mapping[str, Any]):

@@ -40,11 +40,3 @@ def design_pi(flows: float, capacity: float, rtt: float, interval: float, beta: 
     zero = 2 * flows / (rtt**2 * capacity)
     gain = beta / rtt * math.hypot(1, beta) * 4 * flows**2 / (rtt * capacity) ** 3
     return gain * (1 / zero + interval / 2), gain * (1 / zero - interval / 2)
-
-
-def lag_margin(gain: float, pole: float, rtt: float) -> float:
-    """Delay margin in seconds of `gain / (1 + s/pole)` with dead time `rtt`; infinite without a crossover."""
-    if gain <= 1:
-        return math.inf
-    crossover = pole * math.sqrt(gain**2 - 1)
-    return (math.pi - math.atan(crossover / pole)) / crossover - rtt

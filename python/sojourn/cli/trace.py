@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn import _sojourn
 from sojourn.cli.output import check_file, out
+from sojourn.cli.values import quantity
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
@@ -75,7 +75,7 @@ def make(
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
     total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
-    rates = [_quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
+    rates = [quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
     if not 1 <= rates[0] <= rates[1] <= 1e13:
         raise UserError.expected("--low", f"a rate of at most --high {high}, itself at most 10000 Gbit/s", low)
     if total // each > 10_000_000:
@@ -86,14 +86,7 @@ def make(
 
 def _milliseconds(option: str, text: str) -> int:
     """A time in whole ms. Raises `UserError` for any other."""
-    ms = _quantity(option, "time", text) * 1e3
+    ms = quantity(option, "time", text) * 1e3
     if not (1 <= round(ms) <= 10**9 and abs(ms - round(ms)) < 1e-6):
         raise UserError.expected(option, "a time in whole ms, 1 ms to 1000000 s", text)
     return round(ms)
-
-
-def _quantity(option: str, kind: str, text: str) -> float:
-    try:
-        return _sojourn.quantity(kind, text)
-    except ValueError as error:
-        raise UserError(f"{option}: {error}") from None
