@@ -49,13 +49,14 @@ def analyze(
     check: Annotated[bool, typer.Option("--check/--no-check", help="Compare with short packet runs.")] = True,
     seeds: Annotated[int, typer.Option("--seeds", help="How many packet runs.", min=1)] = 3,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the first packet run.", min=0, max=LAST_SEED)
+        int | None,
+        typer.Option("--seed", help="Seed of the first packet run (default: the scenario's).", min=0, max=LAST_SEED),
     ] = None,
     length: Annotated[
         float | None, typer.Option("--seconds", help="Longest packet run (default: 60 s, less on fast links).")
     ] = None,
     change: Set = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures (default: none are drawn).")] = None,
 ) -> None:
     """Prints a queue law's working point and margins.
 

@@ -59,7 +59,7 @@ def design(
         ("--inner-gain", inner_gain, Controller.CPC),
     ):  # fmt: skip
         if value is not None and controller is not of:
-            raise UserError.expected(option, f"it only with {of}", str(controller))
+            raise UserError.expected(option, f"the controller {of}, which alone has this option", str(controller))
     if target is not None and not (math.isfinite(target) and target >= 0):
         raise UserError.expected("--target", "a number of packets, 0 or more", target)
     if margin is not None and not 0 < margin < 180:

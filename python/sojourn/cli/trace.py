@@ -70,7 +70,10 @@ def make(
     seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
     form: Format = None,
 ) -> None:
-    """Writes a trace of random rates: a Markov chain, a random walk, or satellites in low orbit."""
+    """Writes a trace of random rates.
+
+    They are those of a Markov chain, of a random walk, or of satellites in low orbit.
+    """
     check_file(file, "file")
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
