@@ -253,7 +253,7 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "expected one of aqm" in refused(capsys, "list", "queues")
-    assert "names in all" in refused(capsys, "list", "aqm", "purple")
+    assert " names, such as " in refused(capsys, "list", "aqm", "purple")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
     assert "purple" in refused(capsys, "compare", str(dumbbell), "--queues", "red,purple")

@@ -105,8 +105,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
     names = [f"links.{link}.{path}" for link in ("up", "down") for path in ("utilization", "queue.mean", "queue.sd")]
     names += [f"groups.{n}.goodput_bps" for n in range(20)]
     said = str(sj.UserError.unknown("--plot", "links.up.queue.men", names))
-    assert said.startswith("--plot: expected one of links.up.queue.mean, ")
-    assert '(26 names in all), got "links.up.queue.men"; did you mean "links.up.queue.mean"?' in said
+    assert said.startswith("--plot: expected one of 26 names, such as links.up.queue.mean, ")
+    assert said.endswith(', got "links.up.queue.men"; did you mean "links.up.queue.mean"?')
     assert "links.up.queue.mean, links.down.queue.mean" in str(sj.UserError.unknown("--plot", "Queue.mean", names))
     assert str(sj.UserError.unknown("x", "b", ["a", "c"])) == 'x: expected one of a, c, got "b"'
 

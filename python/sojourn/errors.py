@@ -27,7 +27,7 @@ class UserError(ValueError):
 
     @classmethod
     def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
-        """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
+        """The error for a name that is none of `names`: it lists them if they are few, else three of the nearest.
 
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
         '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
@@ -35,9 +35,11 @@ class UserError(ValueError):
         known = list(names)
         if not isinstance(got, str):
             return cls.expected(where, "a name", got)
-        near = known if len(known) <= FEW else nearest(got, known)
-        more = "" if len(near) == len(known) else f" ({len(known)} names in all)"
-        wrong = cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
+        if len(known) <= FEW:
+            wanted = f"one of {', '.join(known) or 'none'}"
+        else:
+            wanted = f"one of {len(known)} names, such as {', '.join(nearest(got, known))}"
+        wrong = cls.expected(where, wanted, got)
         return cls(f"{wrong}{meant(got, known)}")
 
 
