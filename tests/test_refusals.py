@@ -92,7 +92,7 @@ def test_an_axis_without_a_list_is_refused(dumbbell):
 
 
 def test_plants_of_what_is_no_number_are_refused():
-    with pytest.raises(sj.UserError, match="expected finite numbers"):
+    with pytest.raises(sj.UserError, match=r"^plant: capacity: expected a number of packets per second, .*, got nan$"):
         Loop({"aqm": "red"}, Plant.of(3, float("nan"), 0.1)).point()
 
 

@@ -71,6 +71,17 @@ Only = Annotated[
     ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results (default: nothing is written).")]
+ComparedLink = Annotated[
+    str | None,
+    typer.Option(
+        "--link",
+        help="The link that is compared and gets the queues (default: the only one with a queue, else bottleneck).",
+    ),
+]
+Controlled = Annotated[
+    str | None,
+    typer.Option("--group", help="The flows that get the controllers (default: all that have none of their own)."),
+]
 
 
 # So many runs of a sweep are read and written at once.
@@ -259,17 +270,8 @@ def compare(
     ] = None,
     vary: Vary = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Replications; all cases get the same seeds.", min=1)] = 5,
-    link: Annotated[
-        str | None,
-        typer.Option(
-            "--link",
-            help="The link that is compared and gets the queues (default: the only one with a queue, else bottleneck).",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option("--group", help="The flows that get the controllers (default: all that have none of their own)."),
-    ] = None,
+    link: ComparedLink = None,
+    group: Controlled = None,
     cdf: Annotated[
         str | None,
         typer.Option(
