@@ -77,7 +77,7 @@ class RayExecutor:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Does a call on the cluster, and returns its future at once."""
+        """Calls the function `fn` with arguments on the cluster, and returns its future at once."""
         return self._ray.remote(fn).remote(*args).future()
 
 

@@ -25,7 +25,7 @@ PACKET = 1500  # bytes
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
-    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) gives.
+    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) at `path` gives.
 
     `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
     the largest that was seen over a second. Where the flows of a capture used less than half of its interface, a `Note`

@@ -77,7 +77,7 @@ class Measure:
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a record, in its unit; NaN where the record has null, or may and does lack it."""
+        """Its value in a `record`, in its unit; NaN where the record has null, or may and does lack it."""
         try:
             return self._shown(record.value(self.path))
         except UserError:
@@ -86,7 +86,7 @@ class Measure:
             return math.nan
 
     def all_of(self, record: HasPaths) -> list[float]:
-        """Its values in a record, in its unit, where its path has a `*`."""
+        """Its values in a `record`, in its unit, where its path has a `*`."""
         return [self._shown(value) for value in record.value(self.path)]
 
     def _shown(self, value: float | None) -> float:

@@ -31,7 +31,7 @@ def _range(fit: object) -> tuple[float, float]:
 
 
 def hurst(counts: npt.ArrayLike, bin_s: float, fit: tuple[float, float] = (0.1, 10.0), points: int = 20) -> Hurst:
-    """The Hurst exponent of counts in bins of `bin_s` seconds.
+    """The Hurst exponent of `counts`, such as of packets, in bins of `bin_s` seconds.
 
     The slope b of log variance against log aggregation time, fitted at `points` times in the range `fit` (seconds),
     gives H = 1 + b/2. Traffic without long-range dependence has 0.5 over long times; over a limited range the estimate

@@ -36,8 +36,8 @@ def red(capacity: float, weight: float, max_p: float, low: float, high: float) -
     probability grows from 0 at an average of `low` packets to `max_p`, above 0 and at most 1, at `high` (hollot-2001).
     Raises `UserError` for values out of range.
 
-    >>> red(1250.0, 0.002, 0.1, 15, 45).dcgain()  # probability per packet
-    0.0033333333333333335
+    >>> round(float(red(1250.0, 0.002, 0.1, 15, 45).dcgain()), 5)  # probability per packet
+    0.00333
     """
     capacity = checks.positive("laws.red: capacity", capacity, "packets per second")
     weight = _weight("laws.red", weight)

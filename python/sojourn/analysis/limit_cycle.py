@@ -43,7 +43,7 @@ class LimitCycle:
 
 
 def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
-    """The limit cycle that the law's describing function predicts, or None.
+    """The limit cycle that the describing function of the law of `loop` predicts, or None.
 
     The law's part is its dual-input describing function N (Gelb and Vander Velde 1968, chapter 6), measured on its
     code. The flows' part G is linear around the oscillation's own mean, with exact dead time. Three things are
@@ -103,7 +103,7 @@ def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
 
 
 def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCycle | None:
-    """The oscillation in which the nonlinear equations end from an empty queue; None if they come to rest.
+    """The oscillation in which the nonlinear equations of `loop` end from an empty queue; None if they come to rest.
 
     `duration` is in seconds (default: 120 s, or 400 of the longest round trips if that is more). The second half is
     measured. An empty or full queue, a probability limited to 0..1 and the shift of the mean all count. A loop with

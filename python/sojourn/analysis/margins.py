@@ -65,7 +65,7 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     poles of the open loop must lie in the left half plane. Raises `UserError` for frequencies that do not increase from
     above 0, and for a loop whose response there is not finite.
 
-    >>> round(margins(response(control.tf([2], [1, 0]), dead_time=0.3)).phase, 1)  # degrees
+    >>> round(margins(lambda w: 2 / (1j * w) * np.exp(-0.3j * w)).phase, 1)  # degrees: an integrator with a dead time
     55.6
     """
     value = _values(loop, omega)

@@ -30,7 +30,10 @@ class Flows:
     """A class of equal flows: how many, their round-trip time in seconds without the queue, and their window changes.
 
     A window grows by `increase` packets per round trip, and shrinks by the fraction `decrease` for each drop or mark:
-    1 and 1/2 for Reno with an ACK for every packet.
+    1 and 1/2 for Reno with an ACK for every packet. `flows` is their number and `delay` the round trip.
+
+    >>> Plant((Flows(10, 0.05), Flows(10, 0.2)), capacity=1250.0).flows
+    20
     """
 
     flows: float
@@ -57,9 +60,10 @@ class Plant:
     `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` say what the model
     leaves out.
 
-    ```python
-    Plant.of(20, 1250.0, 0.1)  # 20 flows, 1250 packets/s, 100 ms
-    ```
+    `classes` are the classes of flows.
+
+    >>> round(Plant.of(20, 1250.0, 0.1).point_at(60).window, 2)  # packets: R C / N, with 60 packets in R
+    9.25
     """
 
     classes: tuple[Flows, ...]
@@ -73,7 +77,11 @@ class Plant:
 
     @classmethod
     def of(cls, flows: float, capacity: float, delay: float, **more: Any) -> Plant:
-        """A plant with one class of flows and `delay` seconds of round trip; `more` are fields of `Plant`."""
+        """A plant with one class of flows.
+
+        `flows` is their number, `capacity` in packets per second, `delay` the round trip in seconds without the queue;
+        `more` are fields of `Plant`.
+        """
         return cls((Flows(flows, delay),), capacity, **more)
 
     @property
@@ -120,7 +128,7 @@ class Point:
 
     @classmethod
     def from_json(cls, text: str) -> Point:
-        """The operating point that the engine wrote."""
+        """The operating point that the engine wrote as the JSON `text`."""
         tree = json.loads(text)
         return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
 
@@ -142,7 +150,11 @@ def bits(text: str) -> float:
 
 @dataclass(frozen=True)
 class Managed:
-    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it."""
+    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it.
+
+    `scenario` is the scenario, `link` the name of the link, `queue` its queue table without `limit` and what is not of
+    the law, `plant` the model, and `groups` are the names of the groups.
+    """
 
     scenario: Scenario
     link: str
@@ -158,10 +170,14 @@ class Managed:
 
 
 def managed(source: Source, link: str | None = None) -> Managed:
-    """The plant of a link of a scenario (default: the slowest that is used).
+    """The plant of a link of a scenario.
 
-    It has the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
+    `source` is what `sojourn.load` takes, `link` the name of a link (default: the slowest that is used). The plant has
+    the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
     `UserError` for an unknown link, a link without endless TCP flows, and one that other traffic fills.
+
+    >>> managed("examples/dumbbell.toml").plant.flows
+    20.0
     """
     scenario = load(source)
     tree = scenario.resolved()

@@ -30,8 +30,8 @@ def response(loop: control.TransferFunction, dead_time: float = 0.0) -> Response
     `loop` is a transfer function of python-control, `dead_time` 0 to 1e6 s. The function takes an array and gives a
     complex one of its shape. Raises `UserError` for a dead time out of range.
 
-    >>> abs(response(control.tf([1], [1, 0]), dead_time=0.1)(np.array([2.0]))[0])
-    0.5
+    >>> abs(response(control.tf([1], [1, 0]), dead_time=0.1)(np.array([2.0])))
+    array([0.5])
     """
     dead_time = checks.within("response: dead_time", dead_time, "a time of 0 to 1e6 s", 0.0, checks.LONGEST)
     return lambda w: np.asarray(loop(1j * w, warn_infinite=False), dtype=np.complex128) * np.exp(-1j * w * dead_time)
