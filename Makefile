@@ -36,7 +36,7 @@ help:
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
 	@echo 'make lint        formatting, types and lints alone'
-	@echo 'make lowest      tests of what calls Python libraries, with the lowest versions that pyproject.toml allows'
+	@echo 'make lowest      tests in Python with the lowest versions of libraries that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
@@ -120,10 +120,7 @@ slow-test: setup
 	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
 	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
 
-# Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.
-LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent gym infer notebook paper_designs \
-    paper_figures paper_index papers plots stats store study
-
+# Modules of tests that take long and call none of the libraries say so by a mark; all others are run with the lowest versions.
 # The package is used from python/, with the extension module that `setup` built: it works with all these versions.
 lowest: setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
@@ -132,7 +129,7 @@ lowest: setup
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
 	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -c "from sojourn_program import entry; entry()" "$$@"\n' \
 	    > $(LOWEST)/bin/sojourn && chmod +x $(LOWEST)/bin/sojourn
-	PYTHONPATH=python $(LOWEST)/bin/python -m pytest $(PARALLEL) -m 'not slow' $(LIBRARIES:%=tests/test_%.py)
+	PYTHONPATH=python $(LOWEST)/bin/python -m pytest $(PARALLEL) -m 'not slow and not no_libraries'
 
 deny:
 	@sh scripts/deny.sh

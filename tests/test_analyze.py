@@ -1,4 +1,4 @@
-"""The command `analyze`: what the working point rests on, packets next to the model, and its figures."""
+"""The command `analyze`: what the operating point rests on, packets next to the model, and its figures."""
 
 from __future__ import annotations
 

@@ -27,8 +27,14 @@ def test_hosts_share_alike_and_telephony_does_not_wait(isolation, share):
     phone = next(each for each in record["flows"] if each["group"] == "telephony")
     assert phone["dropped"] == 0
     assert phone["goodput_bps"] == pytest.approx(100e3, rel=0.01)
-    back = record["links"][1]
-    assert back["dropped"]["ack_filter"] >= 0
+
+
+@pytest.mark.parametrize("acts", [True, False])
+def test_acks_that_newer_ones_make_useless_leave_a_slow_reverse_link(acts):
+    # The ACKs of 20 Mbit/s take about 420 kbit/s: a fifth of the 2 Mbit/s that the example has.
+    back = {"links__access__back__rate": "300 kbit/s"} if acts else {}
+    dropped = sj.run(example(duration="10 s", **back))["links"][1]["dropped"]
+    assert (dropped["ack_filter"] > 0) == acts
 
 
 def test_a_shaper_keeps_its_rate_with_what_the_link_layer_adds():

@@ -245,7 +245,7 @@ def test_an_option_that_a_design_does_not_use_is_refused(
 ) -> None:
     command = ["design", controller, "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", option, "40"]
     assert main(command) == 2
-    assert f"{option}: expected it only with" in capsys.readouterr().err
+    assert f"{option}: expected the controller " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

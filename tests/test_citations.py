@@ -12,6 +12,8 @@ from source_tree import ROOT
 sys.path.insert(0, str(ROOT / "scripts"))
 import citations
 
+pytestmark = pytest.mark.no_libraries
+
 
 def test_every_cited_work_is_known() -> None:
     invented = re.findall(

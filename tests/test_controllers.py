@@ -311,9 +311,7 @@ def test_a_controller_is_compared_with_others() -> None:
     assert list(found.records) == ["cubic", "mine"]
 
 
-def test_the_commands_take_a_controller_from_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_take_a_controller_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "path.toml"
     file.write_text(path().set("tcp.control", {"cc": "cubic"}).to_toml())
     assert main(["run", str(file), "--controller", f"{EXAMPLE}:ShortQueue", "--seed", "1"]) == 0

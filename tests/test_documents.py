@@ -15,6 +15,8 @@ from sojourn.cli import app, main
 from sojourn.cli.output import err, out
 from source_tree import ROOT, files, sources, text
 
+pytestmark = pytest.mark.no_libraries
+
 PAGES = [path for path in files() if path.suffix == ".md"]
 FOLDERS = "crates|python|papers|conformance|tests|docs|examples|scripts|fuzz"
 # Named as an example of something that a reader writes.

@@ -14,6 +14,8 @@ import pytest
 
 from sojourn import _sojourn
 
+pytestmark = pytest.mark.no_libraries
+
 RESOLUTION = 1000
 ROUNDING = 1e-10
 TNORMS = {"min": fl.Minimum(), "product": fl.AlgebraicProduct(), "lukasiewicz": fl.BoundedDifference()}

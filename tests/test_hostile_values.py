@@ -1,14 +1,18 @@
 """Whatever a caller in Python gives, it is used or refused in one line: no number is too large, no text too long."""
 
+import dataclasses
 import datetime
 import decimal
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sojourn as sj
-from sojourn.analysis import Plant
+from sojourn import analysis
+from sojourn.analysis import Flows, Loop, Plant, laws
 from sojourn.errors import LONGEST_MESSAGE, UserError
 
 ONE = {
@@ -130,16 +134,122 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 @pytest.mark.parametrize("call", CALLS)
 def test_a_value_is_used_or_refused_in_one_line(call):
-    for name, value in VALUES.items():
+    check(call, CALLS[call], VALUES)
+
+
+def check(name: str, call: Callable[[Any], Any], values: dict[str, Any]) -> None:
+    """Each value is used, or refused in a line that is not too long."""
+    for what, value in values.items():
         try:
-            CALLS[call](value)
+            call(value)
         except (sj.UserError, sj.ScenarioError) as error:
             said = str(error)
-            assert said, name
-            assert "\n" not in said, name
-            assert len(said) <= LONGEST_MESSAGE + 1000, name
+            assert said, what
+            assert "\n" not in said, what
+            assert len(said) <= LONGEST_MESSAGE + 1000, what
         except Exception as error:
-            raise AssertionError(f"{call} with {name}") from error
+            raise AssertionError(f"{name} with {what}") from error
+
+
+NUMBERS: dict[str, Any] = VALUES | {
+    "zero": 0,
+    "below zero": -1.0,
+    "least": 5e-324,
+    "largest": 1.7e308,
+    "minus infinite": float("-inf"),
+    "no numbers": [],
+    "another length": np.ones(3),
+    "equal numbers": np.ones(2),
+    "falling numbers": [2.0, 1.0],
+    "nan among numbers": [1.0, float("nan")],
+    "a number of no dimension": np.array(1.0),
+    "numbers of two dimensions": np.ones((2, 2)),
+    "texts": ["a", "b"],
+}
+PLANT = Plant.of(20, 1250.0, 0.1)
+LOOP = Loop({"aqm": "pi", "target": 60}, PLANT)
+POINT = PLANT.point_at(60)
+TIMES = np.arange(0, 30, 0.05)
+OMEGA = np.array([0.1, 1.0])
+
+
+def _flat(omega: Any) -> Any:
+    return np.ones(len(omega)), np.zeros(len(omega))
+
+
+# Each function with arguments that it accepts. Numbers are replaced in turn, those within tables too.
+FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {
+    analysis.hurst: {"counts": np.arange(2000) % 997, "bin_s": 0.01, "fit": (0.1, 1.0), "points": 5},
+    analysis.linear_plant: {"plant": PLANT, "point": POINT, "omega": OMEGA},
+    analysis.managed: {"source": small(), "link": "up"},
+    analysis.margins: {"loop": lambda omega: 1 / (1 + 1j * omega), "omega": np.geomspace(0.01, 100, 50)},
+    analysis.predicted_limit_cycle: {"loop": LOOP},
+    analysis.queue_spectrum: {"t": TIMES, "packets": np.sin(TIMES), "warmup": 1.0},
+    analysis.response: {"loop": laws.led(0.1), "dead_time": 0.1},
+    analysis.simulated_limit_cycle: {"loop": LOOP, "duration": 1.0},
+    analysis.stability_map: {
+        "law": _flat, "flows": [10.0, 20.0], "rtt": 0.1, "capacity": 1000.0, "integrators": 1, "points": 20,
+    },
+    analysis.textbook: {"flows": 20, "capacity": 1000, "rtt": 0.1},
+    laws.led: {"interval": 0.1, "weight": 0.05, "low": 0.8, "high": 1.2},
+    laws.red: {"capacity": 1000, "weight": 0.002, "max_p": 0.1, "low": 5, "high": 15},
+    laws.pi: {"a": 2e-5, "b": 1e-5, "interval": 0.01},
+    laws.design_pi: {"flows": 20, "capacity": 1000, "rtt": 0.1, "interval": 0.01, "beta": 0.5},
+    Plant.point_at: {"self": PLANT, "packets": 1.0},
+    Loop.point: {"self": LOOP},
+    Loop.law: {"self": LOOP, "omega": OMEGA},
+    Loop.response: {"self": LOOP, "omega": OMEGA},
+    Loop.margins: {"self": LOOP},
+    Loop.describing: {"self": LOOP, "amplitude": OMEGA, "omega": OMEGA, "mean": OMEGA},
+    Loop.simulate: {
+        "self": LOOP, "duration": 1.0, "step": 1e-3, "every": 10, "window": 1.0, "queue": 0.0, "probability": 0.0,
+    },
+}  # fmt: skip
+LEFT = ("loop", "law", "source")  # what is no number, of those that are no tables
+
+
+def replaced(name: str, given: Any) -> dict[str, Callable[[Any], Any]]:
+    """How to put a value in the place of an argument, or of a number within it."""
+    if isinstance(given, Loop):
+        inner = replaced(f"{name}.plant", given.plant)
+        made = {path: (lambda v, put=put: Loop(given.queue, put(v))) for path, put in inner.items()}
+        return made | {f"{name}.queue": lambda v: Loop({"aqm": "pi", "target": v}, given.plant)}
+    if isinstance(given, Plant):
+        classes = {
+            f"{name}.classes.{each.name}": (
+                lambda v, key=each.name: dataclasses.replace(
+                    given, classes=(Flows(**{"flows": 9, "delay": 0.1, key: v}),)
+                )
+            )
+            for each in dataclasses.fields(Flows)
+        }
+        numbers = ("capacity", "limit", "packet", "mean_packet", "link_delay")
+        return classes | {
+            f"{name}.{key}": (lambda v, key=key: dataclasses.replace(given, **{key: v})) for key in numbers
+        }
+    if isinstance(given, analysis.Point):
+        made = {
+            f"{name}.{key}": (lambda v, key=key: dataclasses.replace(given, **{key: v}))
+            for key in ("queue", "load", "probability")
+        }
+        return made | {f"{name}.rtts": lambda v: dataclasses.replace(given, rtts=(v,))}
+    return {} if name in LEFT else {name: lambda v: v}
+
+
+@pytest.mark.parametrize("call", FUNCTIONS, ids=lambda call: call.__qualname__)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_analysis_uses_a_number_or_refuses_it_in_one_line(call):
+    arguments = FUNCTIONS[call]
+    call(**arguments)
+    for name, given in arguments.items():
+        for path, put in replaced(name, given).items():
+            check(f"{call.__qualname__}: {path}", lambda v, n=name, put=put: call(**{**arguments, n: put(v)}), NUMBERS)
+
+
+def test_every_function_of_the_analysis_is_given_such_numbers():
+    public = [getattr(analysis, name) for name in analysis.__all__] + [each for _, each in inspect.getmembers(laws)]
+    functions = {each for each in public if inspect.isfunction(each) and each.__module__.startswith("sojourn.analysis")}
+    assert {each for each in functions if not each.__name__.startswith("_")} <= set(FUNCTIONS)
 
 
 def test_a_number_of_many_digits_is_refused_where_it_is_written():

@@ -14,6 +14,8 @@ import sojourn as sj
 from sojourn import _sojourn, imports
 from sojourn.cli import main
 
+pytestmark = pytest.mark.no_libraries
+
 ROOT = Path(__file__).parent.parent
 RUN = """
 name = "original"

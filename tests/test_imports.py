@@ -14,6 +14,8 @@ import pytest
 
 from source_tree import ROOT, sources, text
 
+pytestmark = pytest.mark.no_libraries
+
 Graph = dict[str, set[str]]
 Name = tuple[str, ...]  # a module of a crate: `a::b` is ('a', 'b'), the root is ()
 

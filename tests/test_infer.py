@@ -81,7 +81,7 @@ def test_the_set_point_of_a_controller_is_found_from_its_queue(folder, tmp_path)
     assert found.best.verdicts == (Verdict.REPRODUCED,)
 
 
-def test_a_longer_search_continues_the_shorter_one(folder, tmp_path, monkeypatch):
+def test_a_longer_search_continues_the_shorter_one(folder, tmp_path):
     search = search_of(load_paper(folder), "table2", ["mean"], quick=True, seeds=1)
     options = RunOptions(cache=Store(tmp_path / "cache"))
     few = infer(search, 3, options)

@@ -26,6 +26,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 from conformance.oracles.linux import controllers, gaps, ours, papers, validate  # noqa: E402
 
+pytestmark = pytest.mark.no_libraries
+
 SCENARIO = """
 name = "five"
 host = "linux"

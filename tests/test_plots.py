@@ -431,7 +431,7 @@ def figures(folder):
     return {file.name for file in folder.iterdir() if file.suffix == ".png"}
 
 
-def test_old_plots_of_a_folder_go_when_it_is_written_again(capsys, dumbbell, here):
+def test_old_plots_of_a_folder_go_when_it_is_written_again(dumbbell, here):
     queue = 'trace={queue={links=["bottleneck"],every="100 ms"}}'
     window = 'trace={cwnd={flows=["ftp/0"],every="100 ms"}}'
     assert main(["run", str(dumbbell), "--out", "r", "--set", queue]) == 0
@@ -446,7 +446,7 @@ def test_old_plots_of_a_folder_go_when_it_is_written_again(capsys, dumbbell, her
     assert sj.Record.read("r").series.keys() == {"cwnd/ftp/0"}
 
 
-def test_a_comparison_is_one_page_and_single_measures_can_be_added(capsys, dumbbell, here):
+def test_a_comparison_is_one_page_and_single_measures_can_be_added(dumbbell, here):
     arguments = ["compare", str(dumbbell), "--cc", "reno,cubic", "--seeds", "2", "--out", "c", "--cdf", "rtt"]
     assert main(arguments) == 0
     assert figures(here / "c") == {"overview.png", "cdf-rtt.png"}

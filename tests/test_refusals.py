@@ -92,7 +92,7 @@ def test_an_axis_without_a_list_is_refused(dumbbell):
 
 
 def test_plants_of_what_is_no_number_are_refused():
-    with pytest.raises(sj.UserError, match="expected finite numbers"):
+    with pytest.raises(sj.UserError, match=r"^plant: capacity: expected a number of packets per second, .*, got nan$"):
         Loop({"aqm": "red"}, Plant.of(3, float("nan"), 0.1)).point()
 
 
@@ -105,8 +105,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
     names = [f"links.{link}.{path}" for link in ("up", "down") for path in ("utilization", "queue.mean", "queue.sd")]
     names += [f"groups.{n}.goodput_bps" for n in range(20)]
     said = str(sj.UserError.unknown("--plot", "links.up.queue.men", names))
-    assert said.startswith("--plot: expected one of links.up.queue.mean, ")
-    assert '(26 names in all), got "links.up.queue.men"; did you mean "links.up.queue.mean"?' in said
+    assert said.startswith("--plot: expected one of 26 names, such as links.up.queue.mean, ")
+    assert said.endswith(', got "links.up.queue.men"; did you mean "links.up.queue.mean"?')
     assert "links.up.queue.mean, links.down.queue.mean" in str(sj.UserError.unknown("--plot", "Queue.mean", names))
     assert str(sj.UserError.unknown("x", "b", ["a", "c"])) == 'x: expected one of a, c, got "b"'
 

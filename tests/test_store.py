@@ -196,7 +196,7 @@ def test_a_result_written_again_leaves_nothing_of_the_one_before(result, dumbbel
     assert not sj.Record.read(result).series
 
 
-def test_one_run_and_several_leave_nothing_of_each_other(dumbbell, here, capsys):
+def test_one_run_and_several_leave_nothing_of_each_other(dumbbell, here):
     def run(*options):
         assert main(["run", str(dumbbell), "--out", "out", *options]) == 0
         return {path.name for path in (here / "out").iterdir()}

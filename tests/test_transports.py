@@ -8,6 +8,8 @@ import pytest
 
 import sojourn as sj
 
+pytestmark = pytest.mark.no_libraries
+
 STEP = {"aqm": "step", "limit": "700 packets", "ecn": True, "packets": 30}
 
 

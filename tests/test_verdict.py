@@ -29,7 +29,6 @@ TARGETS = st.builds(
 )
 NUMBERS = [Judged(R), Judged(U), Judged(N)]
 WITH_DIRECTION = [Judged(R, R), Judged(D, R), Judged(U, R), Judged(U, U), Judged(N, N)]
-DIRECTIONS = [Judged(R, R), Judged(U, U), Judged(N, N)]
 PARTS = st.lists(st.sampled_from(list(dict.fromkeys(NUMBERS + WITH_DIRECTION))), min_size=1, max_size=8)
 
 

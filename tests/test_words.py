@@ -35,6 +35,7 @@ PHRASES = {
     "what is told": "receives",
     "kept queues?|keeps its packets|kept packets": "buffered",
     "whoever": "say who",
+    "working points?": "operating point",
 }
 
 # Names in code: case matters.

@@ -21,6 +21,8 @@ from sojourn.errors import Note, RunError
 from sojourn.running import Job, _Runs, run_each, run_jobs
 from sojourn.store import Store
 
+pytestmark = pytest.mark.no_libraries
+
 AXES = {"flows.ftp.count": [1, 2, 3]}
 PACKAGE = Path(workers.__file__).parent.parent
 

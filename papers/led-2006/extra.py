@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.analysis import hurst
-from sojourn.analysis.laws import lag_margin
 
 Array = npt.NDArray[np.float64]
 SOURCES = 50
@@ -45,12 +44,17 @@ def led_delay_margin(flows: float, capacity: float, rtt: float, weight: float, s
 
     Infinite without a crossover.
     """
-    return lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval=rtt), rtt)
+    return _lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval=rtt), rtt)
 
 
 def red_delay_margin(flows: float, capacity: float, rtt: float, slope: float, weight: float) -> float:
     """Delay margin of RED where its average is the slowest part of the loop, in seconds."""
-    return lag_margin(red_gain(flows, capacity, rtt, slope), red_pole(capacity, weight), rtt)
+    return _lag_margin(red_gain(flows, capacity, rtt, slope), red_pole(capacity, weight), rtt)
+
+
+def _lag_margin(gain: float, pole: float, rtt: float) -> float:
+    """Delay margin in seconds of `gain / (1 + s/pole)` with dead time `rtt`; infinite without a crossover."""
+    return lag_delay_margin(pole * math.sqrt(gain**2 - 1), pole, rtt) if gain > 1 else math.inf
 
 
 def lag_delay_margin(crossover: float, pole: float, rtt: float) -> float:

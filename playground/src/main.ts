@@ -322,7 +322,7 @@ class Page {
     this.point();
   }
 
-  /** Moves the working point to a part of the run, from 0 to 1. */
+  /** Moves the operating point to a part of the run, from 0 to 1. */
   private move(part: number): void {
     this.time = Math.min(1, Math.max(0, part));
     const results = this.both();
@@ -334,7 +334,7 @@ class Page {
     this.point();
   }
 
-  /** Draws the laws with the working points of the time. */
+  /** Draws the laws with the operating points of the time. */
   private point(): void {
     this.both()?.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
   }

@@ -1,4 +1,4 @@
-// A law as a picture: what it gives over two inputs, with the working point of a run moving over it.
+// A law as a picture: what it gives over two inputs, with the operating point of a run moving over it.
 
 import type { Result, Surface } from "./protocol";
 import { color, css, watch } from "./charts";
@@ -95,7 +95,7 @@ export class Picture {
     const name = this.side === 0 ? "A" : "B", words = WORDS[surface.of];
     const caption = this.canvas.closest("figure")?.querySelector("figcaption");
     if (caption) caption.textContent = `Law ${name}${surface.flow ? ` of ${surface.flow}` : ""}: ${words.values}`;
-    const label = `${words.values}, from ${this.said(least)} to ${this.said(most)}, over ${words.rows} and ${words.columns}, with the working point.`;
+    const label = `${words.values}, from ${this.said(least)} to ${this.said(most)}, over ${words.rows} and ${words.columns}, with the operating point.`;
     this.canvas.setAttribute("aria-label", `${name}: ${label}`);
   }
 
@@ -103,7 +103,7 @@ export class Picture {
     return String(Number(value.toPrecision(2)));
   }
 
-  /** Draws it, where it is in view, with the working point of a run at a time, and where it has been. */
+  /** Draws it, where it is in view, with the operating point of a run at a time, and where it has been. */
   draw(result: Result, time: number): void {
     this.last = [result, time];
     if (this.visible()) this.paint(result, time);

@@ -30,7 +30,7 @@ for (const preset of presets) {
   });
 }
 
-test("the surfaces of laws, also of one with a probability for each flow and of a controller, have a working point that moves", async () => {
+test("the surfaces of laws, also of one with a probability for each flow and of a controller, have an operating point that moves", async () => {
   const words = { lehto: /^Law B: probability$/, fuzzyrtt: /^Law B: what the rules add/, flower: /^Law B of lbe\/0: change of the window/ };
   for (const [preset, caption] of Object.entries(words)) {
     const { page, problems } = await open(chromium, `#${preset}`);

@@ -23,7 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
-from sojourn.bench_lbe import CHANGE, INDEX, JITTER, LOST, PACKET, PART, Row, group, path_scenario, throughput_between
+from sojourn.bench_lbe import (
+    AT_START,
+    CHANGE,
+    CUBIC,
+    INDEX,
+    JITTER,
+    LOST,
+    PACKET,
+    PART,
+    Row,
+    group,
+    path_scenario,
+    throughput_between,
+)  # fmt: skip
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
@@ -46,8 +59,6 @@ CHANCE = 0.05
 _TRACE = {
     "throughput": {"flows": ["*"], "every": "500 ms"}, "queue": {"links": ["bottleneck"], "every": "100 ms"},
 }  # fmt: skip
-_CUBIC = {"cc": "cubic"}
-_JITTER = {"uniform": ["0 ms", "100 ms"]}
 _JOINS = {"uniform": ["40 s", "40.1 s"]}
 
 
@@ -68,7 +79,7 @@ class Path:
     def transfers(self) -> dict[str, Any]:
         """CUBIC transfers that offer three tenths of the rate."""
         traffic = {"kind": "transfers", "every": "400 ms", "size_mean": f"{self.rate * 15:g} kB"}
-        return group("tcp", _CUBIC, "0 s", traffic=traffic, access=self._access())
+        return group("tcp", CUBIC, "0 s", traffic=traffic, access=self._access())
 
     def flow(self, name: str, control: Mapping[str, Any], start: Any) -> dict[str, Any]:
         """A flow that never ends."""
@@ -106,8 +117,8 @@ def cells() -> list[Cell]:
 def _with(cell: Cell, name: str) -> dict[str, Scenario]:
     """The scenarios of a controller in a cell."""
     path, control = cell.path, {"cc": name, "target": f"{cell.target:g} ms"}
-    one, cubic = path.flow("lbe", control, _JITTER), path.flow("tcp", _CUBIC, _JOINS)
-    two = [path.flow("one", control, _JITTER), path.flow("two", control, {"uniform": ["20 s", "20.1 s"]})]
+    one, cubic = path.flow("lbe", control, AT_START), path.flow("tcp", CUBIC, _JOINS)
+    two = [path.flow("one", control, AT_START), path.flow("two", control, {"uniform": ["20 s", "20.1 s"]})]
     return {
         "bulk": path_scenario("bulk", [one, cubic], 80, link=path.link(), trace=_TRACE),
         "short": path_scenario("short", [one, path.transfers()], 40, warmup="10 s", link=path.link(), trace=_TRACE),
@@ -117,7 +128,7 @@ def _with(cell: Cell, name: str) -> dict[str, Scenario]:
 
 def _without(path: Path) -> dict[str, Scenario]:
     """The same without a background."""
-    cubic = path.flow("tcp", _CUBIC, _JOINS)
+    cubic = path.flow("tcp", CUBIC, _JOINS)
     return {
         "bulk": path_scenario("bulk", [cubic], 80, link=path.link(), trace=_TRACE),
         "short": path_scenario("short", [path.transfers()], 40, warmup="10 s", link=path.link(), trace=_TRACE),

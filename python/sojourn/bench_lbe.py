@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
+from sojourn.labels import with_unit
 from sojourn.ranges import Range
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
@@ -91,8 +92,9 @@ def path_scenario(name: str, flows: list[Table], duration: int, **more: Any) -> 
     return Scenario(tree, name)
 
 
-_CUBIC = {"cc": "cubic"}
-_JITTER = {"uniform": ["0 ms", "100 ms"]}
+CUBIC = {"cc": "cubic"}
+AT_START = {"uniform": ["0 ms", "100 ms"]}
+"""When flows start that are there from the beginning: not all at once."""
 
 
 def _shift(at: int) -> Table:
@@ -108,21 +110,21 @@ _ROUTE = {
 
 
 def _bulk() -> Table:
-    return group("tcp", _CUBIC, _shift(60), stop="120 s")
+    return group("tcp", CUBIC, _shift(60), stop="120 s")
 
 
 def _transfers() -> Table:
-    return group("tcp", _CUBIC, "0 s", traffic={"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"})
+    return group("tcp", CUBIC, "0 s", traffic={"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"})
 
 
 def scenarios(control: Control) -> dict[str, Scenario]:
     """The scenarios of one controller, by name."""
-    lbe = group("lbe", control, _JITTER)
-    two = [group("one", control, _JITTER), group("two", control, _shift(30))]
+    lbe = group("lbe", control, AT_START)
+    two = [group("one", control, AT_START), group("two", control, _shift(30))]
     onoff = {"kind": "onoff", "transport": "tcp", "rate": "2 Mbit/s", "on": "1 s", "off": "1 s"}
-    many = [lbe, {**group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
-    skewed = group("lbe", control, _JITTER, tcp={"clock_skew_ppm": 200.0})
-    thinned = group("lbe", control, _JITTER, tcp={"delayed_ack": "40 ms", "ack_every": 8})
+    many = [lbe, {**group("tcp", CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
+    skewed = group("lbe", control, AT_START, tcp={"clock_skew_ppm": 200.0})
+    thinned = group("lbe", control, AT_START, tcp={"delayed_ack": "40 ms", "ack_every": 8})
     made = {
         "bulk": path_scenario("bulk", [lbe, _bulk()], 180),
         "short": path_scenario("short", [lbe, _transfers()], 120, warmup="20 s"),
@@ -135,13 +137,13 @@ def scenarios(control: Control) -> dict[str, Scenario]:
         "many": path_scenario("many", many, 80, warmup="20 s"),
     }
     for name, queue in QUEUES.items():
-        made[name] = path_scenario(name, [lbe, group("tcp", _CUBIC, _JITTER)], 100, warmup="40 s", queue=queue)
+        made[name] = path_scenario(name, [lbe, group("tcp", CUBIC, AT_START)], 100, warmup="40 s", queue=queue)
     return made
 
 
 def references() -> dict[str, Scenario]:
     """The reference scenarios: no background, or CUBIC in place of the background."""
-    standard = scenarios(_CUBIC)
+    standard = scenarios(CUBIC)
     return {
         "bulk": path_scenario("bulk", [_bulk()], 180),
         "short": path_scenario("short", [_transfers()], 120, warmup="20 s"),
@@ -223,7 +225,7 @@ class Row:
     @property
     def title(self) -> str:
         """Label and unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return with_unit(self.label, self.unit)
 
     def text(self, values: Array) -> str:
         """The mean over seeds with its 95 % interval; in how many seeds it never happened."""

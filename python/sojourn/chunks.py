@@ -47,9 +47,9 @@ class _Chunks:
     """What is to be done, in chunks."""
 
     LEAST = 0.02
-    """At the end a chunk has at least this part of the time that it shall take."""
+    """Chunks become smaller towards the end; this is the smallest, as a part of the time that one should take."""
     MOST_RUNS, MOST_TEXT = 500, 1 << 20
-    """So many runs, and about so many characters of scenarios, are in a chunk at most."""
+    """The most runs in a chunk, and about the most characters of their scenarios."""
 
     def __init__(self, tasks: Iterator[Task], total: int, seconds: float) -> None:
         self._tasks, self._left, self._seconds = tasks, total, seconds

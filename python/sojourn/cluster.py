@@ -33,7 +33,7 @@ class Cluster:
     workers: int = 0
     """How many calls it does at the same time, 0 or more; 0: what it says itself, or 1."""
     chunk_s: float = 5.0
-    """So long a chunk of runs shall take, in s, above 0. More where a call begins late, as in the queue of Slurm."""
+    """Time that a chunk of runs should take, in s, above 0: long where a call waits before it begins, as with Slurm."""
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.executor, "submit", None)):
@@ -77,7 +77,7 @@ class RayExecutor:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Does a call on the cluster, and returns its future at once."""
+        """Calls the function `fn` with arguments on the cluster, and returns its future at once."""
         return self._ray.remote(fn).remote(*args).future()
 
 

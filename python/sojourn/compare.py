@@ -146,7 +146,7 @@ class Comparison:
         return ComparisonPlots(self)
 
     def values(self, case: str, measure: Measure) -> list[float]:
-        """A measure's values in a case, one for each seed."""
+        """The values of a `measure` in a `case`, by its label, in the measure's unit: one for each seed."""
         return [measure.of(record) for record in self.records[case]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
@@ -171,7 +171,7 @@ class Comparison:
         return paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
 
     def best(self, measure: Measure) -> list[str]:
-        """The cases that no other is better than, as far as the seeds tell.
+        """The cases that no other is better than by `measure`, as far as the seeds tell.
 
         These are the case with the best mean, and those whose difference from it, paired by seed, may be 0: the
         intervals of a measure hold together with 95 % (Bonferroni), and reach as much farther as both quantiles of a
@@ -291,7 +291,7 @@ def compare(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs one scenario in several cases with the same seeds: queues, congestion controllers, values of any field.
+    """Runs one `scenario` in several cases with the same seeds: queues, congestion controllers, values of any field.
 
     `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
     the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`, and all

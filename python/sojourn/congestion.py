@@ -28,7 +28,7 @@ def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float
 
 
 def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck", group: str = "ftp") -> Scenario:
-    """Sets the number of flows for a level of congestion, and the queue limit to what the path holds.
+    """Sets the number of flows of a `scenario` for a level of congestion, and the queue limit to what the path holds.
 
     `load` is "light", "medium" or "heavy" (rfc7928#8.2); `rtt` is the round-trip time of the path, such as "160 ms".
     Rate and packet size are the scenario's. Changes the limit of `link` and the count of `group`, and returns the same

@@ -11,14 +11,16 @@ from sojourn._sojourn import ScenarioError
 
 
 class UserError(ValueError):
-    """An input that can't be used. The message is one line, ready to be shown to the user."""
+    """An input that can't be used. The `message` is one line, ready to be shown to the user."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shortened(one_line(message), LONGEST_MESSAGE))
 
     @classmethod
     def expected(cls, where: str, what: str, got: object) -> UserError:
-        """The error `WHERE: expected WHAT, got GOT`; a text that was found stands in quotation marks.
+        """The error `WHERE: expected WHAT, got GOT`.
+
+        `where` is the field or argument, `what` what it takes, `got` what was found; a text stands in quotation marks.
 
         >>> str(sj.UserError.expected("seed", "a whole number, 0 or more", -1))
         'seed: expected a whole number, 0 or more, got -1'
@@ -27,7 +29,9 @@ class UserError(ValueError):
 
     @classmethod
     def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
-        """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
+        """The error for a name `got` that is none of `names`: it lists them if they are few, else three of the nearest.
+
+        `where` is the field or argument.
 
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
         '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
@@ -35,9 +39,11 @@ class UserError(ValueError):
         known = list(names)
         if not isinstance(got, str):
             return cls.expected(where, "a name", got)
-        near = known if len(known) <= FEW else nearest(got, known)
-        more = "" if len(near) == len(known) else f" ({len(known)} names in all)"
-        wrong = cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
+        if len(known) <= FEW:
+            wanted = f"one of {', '.join(known) or 'none'}"
+        else:
+            wanted = f"one of {len(known)} names, such as {', '.join(nearest(got, known))}"
+        wrong = cls.expected(where, wanted, got)
         return cls(f"{wrong}{meant(got, known)}")
 
 

@@ -22,7 +22,7 @@ EXTRAS = {
 
 
 class MissingExtraError(UserError, ImportError):
-    """An optional dependency is not installed; the message is one line that says how to install it."""
+    """The optional dependency `module` is not installed; the message is one line that says how to install it."""
 
     def __init__(self, module: str) -> None:
         extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "all")

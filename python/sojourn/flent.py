@@ -9,7 +9,7 @@ import gzip
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,12 @@ import numpy.typing as npt
 
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
-from sojourn.record import Record
+from sojourn.record import EPOCH, Record
 from sojourn.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 FORMAT = 4
 STEP = 0.2  # seconds, Flent's default
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # simulated runs have no date: every file has this one
 CLASSES = ("BE", "BK", "CS5", "EF")
 PROBES = {"ping-udp-ef": "UDP EF", "ping-udp-bk": "UDP BK", "ping-udp-be": "UDP BE", "ping-icmp": "ICMP"}
 RRUL: dict[str, str] = {

@@ -101,9 +101,12 @@ Reward: TypeAlias = Callable[[Step], Array]
 
 
 def power(step: Step) -> Array:
-    """The usual reward: the used part of the path's rate, less a quarter of the delay in least round trips, less loss.
+    """The usual reward of a `step`: the used part of the rate, less a quarter of the delay in round trips, less loss.
 
     A full link without a queue gives 1, and with a queue of one bandwidth-delay product 0.75.
+
+    >>> power(Step(*np.ones((12, 1))))  # all used, no delay, half of what was sent is lost
+    array([0.5])
     """
     return step.used - 0.25 * np.nan_to_num(step.delay) - step.loss
 
@@ -277,6 +280,10 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
 
     Raises `UserError` for an argument or an action that is not as above, and `ScenarioError` for a scenario that can't
     be run. `gymnasium.make("sojourn/Congestion-v0", scenario=...)` makes one, once this module is imported.
+
+    >>> observation, info = CongestionEnv("examples/learn.toml").reset(seed=1)
+    >>> len(observation) == len(FEATURES)
+    True
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as in the class above
@@ -296,14 +303,17 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         self._networks = _Networks(scenario, group, step, reward)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begins the next episode; with a seed, the first of that seed. Gives the first observation, and `info`."""
+        """Begins the next episode; with a `seed`, the first of that seed. Gives the first observation, and `info`.
+
+        `options` are gymnasium's; they are not used.
+        """
         super().reset(seed=seed, options=options)
         if seed is not None or not self._networks.streams:
             self._networks.seed([seed])
         return self._networks.begin(0), {"now": float(self._networks.now[0])}
 
     def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Runs for a step: observation, reward, False, whether the run has ended, and `info`."""
+        """Runs for a step with `action`: observation, reward, False, whether the run has ended, and `info`."""
         actions = _actions(action, self.action_space.shape)
         observation, reward, ended = self._networks.advance([0], actions.reshape(1, -1))
         return observation[0], float(reward[0]), False, bool(ended[0]), {"now": float(self._networks.now[0])}
@@ -314,10 +324,17 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
 
 
 class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
-    """Many networks that are stepped together on all cores. Its arguments are those of `CongestionEnv`.
+    """Many networks that are stepped together on all cores.
 
     Network i with the seed s is `CongestionEnv` with the seed s + i: it does the same, however many there are. One
     whose run has ended begins its next episode with the next step, without an action (`AutoresetMode.NEXT_STEP`).
+
+    - `count`: how many, 1 to 100,000.
+    - `scenario` and `group`: as of `CongestionEnv`, and so are the other arguments.
+
+    >>> observations, info = VectorCongestionEnv("examples/learn.toml", count=3).reset(seed=1)
+    >>> observations.shape
+    (3, 6)
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as above
@@ -336,7 +353,10 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begins the next episode of every network; with a seed, the first of that seed. A list has one for each."""
+        """Begins the next episode of every network; with a `seed`, the first of that seed. A list has one for each.
+
+        `options` are gymnasium's; they are not used.
+        """
         del options  # there are none
         if seed is not None or not self._networks.streams:
             self._networks.seed(self._seeds(seed))
@@ -353,7 +373,10 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         return list(seed)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
-        """Runs all for a step: observations, rewards, all False, which have ended, and `info`."""
+        """Runs all for a step: observations, rewards, all False, which have ended, and `info`.
+
+        `actions` has a row for each network.
+        """
         actions = _actions(actions, self.action_space.shape)
         observations, rewards = np.empty((self.num_envs, len(FEATURES))), np.zeros(self.num_envs)
         ended = np.zeros(self.num_envs, dtype=np.bool_)
@@ -366,7 +389,10 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         return observations, rewards, np.zeros_like(ended), ended.copy(), {"now": self._networks.now.copy()}
 
     def record(self, position: int) -> Record:
-        """The record of the present episode of a network. The run goes to its end; then `reset` all."""
+        """The record of the present episode of the network at `position`, 0 or more.
+
+        The run goes to its end; then `reset` all.
+        """
         return self._networks.record(position)
 
 

@@ -26,7 +26,7 @@ ACCECN_OPTION = 12  # bytes that it takes of the payload with the profile "linux
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
-    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) gives.
+    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) at `path` gives.
 
     `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
     the largest that was seen over a second. Where the flows of a capture used less than half of its interface, a `Note`

@@ -67,6 +67,11 @@ def setting_label(path: str, value: Any) -> str:
     return text if named else f"{paths.split(path)[-1]}={text}"
 
 
+def with_unit(label: str, unit: str) -> str:
+    """A label with its unit, as on an axis: `wait (ms)`; of a ratio, which has none, the label alone."""
+    return f"{label} ({unit})" if unit else label
+
+
 _QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\d\s].*?)?\s*")
 
 

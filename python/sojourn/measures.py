@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from sojourn import _sojourn, paths
 from sojourn.errors import UserError
-from sojourn.labels import WITHIN_A_LINK
+from sojourn.labels import WITHIN_A_LINK, with_unit
 from sojourn.ranges import Range
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
@@ -63,7 +63,7 @@ class Measure:
     @property
     def title(self) -> str:
         """Label and unit, as on an axis."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return with_unit(self.label, self.unit)
 
     @property
     def range(self) -> Range:
@@ -77,7 +77,7 @@ class Measure:
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a record, in its unit; NaN where the record has null, or may and does lack it."""
+        """Its value in a `record`, in its unit; NaN where the record has null, or may and does lack it."""
         try:
             return self._shown(record.value(self.path))
         except UserError:
@@ -86,7 +86,7 @@ class Measure:
             return math.nan
 
     def all_of(self, record: HasPaths) -> list[float]:
-        """Its values in a record, in its unit, where its path has a `*`."""
+        """Its values in a `record`, in its unit, where its path has a `*`."""
         return [self._shown(value) for value in record.value(self.path)]
 
     def _shown(self, value: float | None) -> float:

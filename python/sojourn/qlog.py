@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from heapq import merge
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,10 @@ import numpy as np
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.laws import Laws
-from sojourn.record import Record
+from sojourn.record import EPOCH, Record
 from sojourn.running import run
 from sojourn.scenario import Scenario, Source, load
 
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # simulated runs have no date: every file has this one
 # What a link says of a drop, by the cause of the signal; other causes are no drops.
 DROPS = ("a signal of the queue", "a forced signal of the queue", "the queue was full", "an impairment")
 Event = tuple[float, str, dict[str, Any]]

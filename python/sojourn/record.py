@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
+# Simulated runs have no date: each file of another program's format that needs one has this.
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Record(Mapping[str, Any]):
@@ -41,7 +44,7 @@ class Record(Mapping[str, Any]):
     field that a run has no value for is None.
 
     `links`, `flows` and `groups` are also attributes: pandas tables with a row for each, indexed by name, and dotted
-    columns (`queue.mean`). `series` has the traces.
+    columns (`queue.mean`). `series` has the traces. A record is made of `data`, the dictionary, and `series`.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> print(f'{record.links.loc["bottleneck", "utilization"]:.1f}')
@@ -57,7 +60,7 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def from_json(cls, text: str, series: Series | None = None) -> Record:
-        """The record that the engine gave as JSON."""
+        """The record that the engine gave as the JSON `text`, with `series`, its traces (default: none)."""
         data = json.loads(text)
         _check_shape(data)
         return cls(data, series)
@@ -125,10 +128,11 @@ class Record(Mapping[str, Any]):
         return frame.set_index("name") if "name" in frame else frame
 
     def trace(self, name: str) -> pd.DataFrame:
-        """A series as a table, such as `record.trace("wait/bottleneck")`: one row a sample, packet or connection.
+        """The series `name`, such as `record.trace("wait/bottleneck")`, as a table: a row for each entry.
 
-        `t` is the time in seconds. Units are those of `sojourn.measures.column`. Where the series has flows, `flow` has
-        their names and `group` their groups. Raises `UserError` where the record has no such series.
+        An entry is a sample, a packet or a connection. `t` is the time in seconds. Units are those of
+        `sojourn.measures.column`. Where the series has flows, `flow` has their names and `group` their groups. Raises
+        `UserError` where the record has no such series.
         """
         require("pandas")
         import pandas as pd
@@ -156,11 +160,11 @@ class Record(Mapping[str, Any]):
         return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
 
     def samples(self, name: str, column: str = "seconds") -> Array:
-        """The values of a series from the end of the warm-up on, in order of time: those that the measures count.
+        """The values in `column` of the series `name` from the end of the warm-up on: those that the measures count.
 
         `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and `record.samples("rtt/ftp/0")` give
-        waits, completion times and round-trip times in seconds. Raises `UserError` where the record has no such series
-        or the series no such column.
+        waits, completion times and round-trip times in seconds, in order of time. Raises `UserError` where the record
+        has no such series or the series no such column.
         """
         columns = self._traced(name)
         if not isinstance(column, str) or column not in columns:
@@ -173,7 +177,7 @@ class Record(Mapping[str, Any]):
         return self.series[name]
 
     def value(self, path: str) -> Any:
-        """What lies at a dotted path, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
+        """What lies at a `path`, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
 
         >>> sj.run("examples/dumbbell.toml").value("links.*.name")
         ['bottleneck', 'bottleneck:back']
@@ -219,7 +223,7 @@ class Record(Mapping[str, Any]):
         return self.series.to_xarray({key: each for key, each in self._data.items() if np.isscalar(each)})
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
-        """Writes links, flows, groups and each series as Parquet files; says which."""
+        """Writes links, flows, groups and each series as Parquet files into `folder`; says which."""
         require("pandas", "pyarrow")
         import pandas as pd
 
@@ -231,7 +235,7 @@ class Record(Mapping[str, Any]):
         return written
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes the record (`record.json`), its tables, its series and `SHA256SUMS`; says which files."""
+        """Writes the record (`record.json`), its tables, series and `SHA256SUMS` into `folder`; says which files."""
         root = Path(folder)
         with together(root):
             written = self.to_parquet(root)
@@ -242,7 +246,7 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def read(cls, folder: str | Path) -> Record:
-        """The record that `save` wrote. Raises `UserError` for a file that was changed or damaged since."""
+        """The record that `save` wrote into `folder`. Raises `UserError` for a file changed or damaged since."""
         file = Path(folder)
         file = file if file.is_file() else file / "record.json"
         root = file.parent

@@ -24,7 +24,8 @@ Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 class Scenario(MutableMapping[str, Any]):
     """What is simulated: a dictionary with the fields of the TOML file, and a label for error messages.
 
-    Changes are made in place; `copy` gives another scenario. docs/scenario.md describes the fields.
+    `tree` is the dictionary (default: empty), `label` the text (default: "scenario"). Changes are made in place; `copy`
+    gives another scenario. docs/scenario.md describes the fields.
 
     >>> scenario = sj.load("examples/dumbbell.toml")
     >>> scenario.copy().set("links.bottleneck.rate", "5 Mbit/s").get_path("links.bottleneck.rate")
@@ -44,14 +45,17 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
-        """The scenario that a TOML text describes. Raises `UserError` for a text that is not TOML."""
+        """The scenario of a TOML `text`; `label` names it in messages. Raises `UserError` for another text."""
         scenario = cls(toml.parse(text, label), label)
         scenario._text = scenario._source = text
         return scenario
 
     @classmethod
     def from_json(cls, text: str, label: str = "scenario") -> Scenario:
-        """The scenario that a JSON text describes, where null is no value. Raises `UserError` for another text."""
+        """The scenario of a JSON `text`, where null is no value; `label` names it in messages.
+
+        Raises `UserError` for another text.
+        """
         try:
             tree = json.loads(text, object_pairs_hook=_once)
         except RecursionError:
@@ -69,7 +73,10 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_engine(cls, text: str, file: str, label: str) -> Scenario:
-        """The scenario of a TOML text that the engine made of a file; it is read when somebody looks at it."""
+        """The scenario of a TOML `text` that the engine made of a `file`; it is read when somebody looks at it.
+
+        `label` names it in messages.
+        """
         scenario = cls(label=file)
         scenario._read, scenario._text, scenario.label = None, text, label
         return scenario
@@ -120,11 +127,11 @@ class Scenario(MutableMapping[str, Any]):
         return other
 
     def get_path(self, path: str) -> Any:
-        """A copy of the value at a dotted path. Raises `UserError` where there is none."""
+        """A copy of the value at a dotted `path`, as in `set`. Raises `UserError` where there is none."""
         return copy.deepcopy(paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
-        """Sets the field at a dotted path (`links.bottleneck.rate`) in this scenario and returns it: nothing is copied.
+        """Sets the field at a `path` (`links.bottleneck.rate`) to `value` and returns the scenario: nothing is copied.
 
         For another scenario write `scenario.copy().set(...)`. Missing tables are made. Raises `ScenarioError` for a
         field or a list entry that does not exist, with the nearest one; the scenario is then unchanged. The value, and
@@ -167,7 +174,7 @@ class Scenario(MutableMapping[str, Any]):
             raise ScenarioError(said) from None
 
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
-        """Sets several fields, in order, and returns the same scenario."""
+        """Sets several fields, in order, and returns the same scenario: `changes` maps paths to values, as in `set`."""
         for path, value in changes.items():
             self.set(path, value)
         return self
@@ -202,7 +209,7 @@ class Scenario(MutableMapping[str, Any]):
             raise ScenarioError(self.clean_error(str(error))) from None
 
     def clean_error(self, message: str) -> str:
-        """An error of the engine with the label, and with line and column where the text that was read has it too."""
+        """The `message` of the engine with the label, and with line and column if the text that was read has it too."""
         found = self._place(message)
         if found is None:
             return message
@@ -301,7 +308,7 @@ def nearest_path(path: Path) -> Path | None:
 
 
 def load(source: Source) -> Scenario:
-    """A scenario from a file, a TOML text (a string with a line break or a `=`), or a dictionary.
+    """The scenario of a `source`: a file, a TOML text (a string with a line break or a `=`), or a dictionary.
 
     A file whose name ends in `.json` has the same structure in JSON. A `Scenario` is returned itself, not a copy.
     Raises `UserError` for a file that can't be read and for a text that is neither. The fields are checked later, by

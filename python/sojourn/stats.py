@@ -69,13 +69,13 @@ class Estimate:
         return self.mean - self.low, self.high - self.mean
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit: all times a factor above 0."""
+        """The same in another unit: all times `factor`, a number above 0."""
         return replace(
             self, mean=self.mean * factor, sd=self.sd * factor, half=self.half * factor, within=self.within * factor
         )
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """`32.4 ± 0.5 packets`: two digits of the interval, at most `places` decimal places, a dash for NaN.
+        """`32.4 ± 0.5 packets`, with `unit`: two digits of the interval, at most `places` decimals, a dash for NaN.
 
         What has no digit there is written as `2.5e-07 ± 1e-08`.
         """
@@ -89,7 +89,7 @@ class Estimate:
         return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
-        """`32.4 ± 0.5` with this many decimal places, or `0.5 (0.0 to 1.1)` where the interval ends with its range.
+        """`32.4 ± 0.5` with `places` decimal places, or `0.5 (0.0 to 1.1)` where the interval ends with its range.
 
         Without the interval where there is none, a dash for NaN.
         """
@@ -169,7 +169,8 @@ def _numbers(where: str, values: Any) -> Array:
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
     """The mean of independent replications with Student's confidence interval, cut to the range `within`.
 
-    `values` is one number for each replication; none gives NaN throughout. `within` are the values that are possible at
+    `values` is one number for each replication; none gives NaN throughout. `confidence` is how often the interval holds
+    the mean, above 0 and below 1. `within` are the values that are possible at
     all: what it cuts off has no possible mean, so the interval covers the mean as often as before. Raises
     `MissingExtraError` for two or more values where SciPy is missing.
 
@@ -243,8 +244,10 @@ def paired(
 ) -> Estimate:
     """The mean of `values - baseline`, where both used the same seeds in the same order.
 
-    `within` is the range of both: their difference is at most as large as it is wide. Values that differ by no more
-    than rounding count as equal. Raises `UserError` where there are not as many values as baselines.
+    `values` and `baseline` have a number for each seed. `confidence` is how often the interval holds the mean, above 0
+    and below 1. `within` is the range of both: their difference is at most as large as it is wide. Values
+    that differ by no more than rounding count as equal. Raises `UserError` where there are not as many values as
+    baselines.
 
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
@@ -257,7 +260,7 @@ def paired(
 
 
 def jain(rates: Sequence[float] | Array) -> float:
-    """Jain's fairness index of rates: 1 if all are equal, 1/n if one has everything, NaN if all are 0.
+    """Jain's fairness index of `rates` in one unit: 1 if all are equal, 1/n if one has everything, NaN if all are 0.
 
     >>> sj.jain([1.0, 1.0, 2.0, 0.0])
     0.6666666666666666

@@ -55,7 +55,7 @@ def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
 
 
 class Store:
-    """A folder of finished runs, a file `KEY.run` for each.
+    """A folder `root` of finished runs (default: results/cache), a file `KEY.run` for each.
 
     An entry that is damaged is never returned: it is set aside as `KEY.run.damaged`. `notes` collects a line on each
     that was set aside or can't be read.
@@ -75,7 +75,7 @@ class Store:
         return Path(f"{self.root}/{key[:2]}/{key}.run")
 
     def get(self, key: str) -> Record | None:
-        """The record with this key, or None where it is absent, damaged or unreadable."""
+        """The record with this `key`, a text of `key_of`, or None where it is absent, damaged or unreadable."""
         path = self._file(key)
         try:
             return Record.from_json(*unpack_entry(files.disk.read(path), key, engine_identity()))
@@ -97,11 +97,14 @@ class Store:
         return "set aside as .damaged, "
 
     def put(self, key: str, record_json: str, series: Series) -> None:
-        """Writes a finished run to the cache. Raises `DiskError` where it can't."""
+        """Writes a finished run to the cache, as `record_json` and its `series`, under `key`, a text of `key_of`.
+
+        Raises `DiskError` where it can't.
+        """
         self.put_packed(key, record_json, pack_series(series) if series else b"")
 
     def put_packed(self, key: str, record_json: str, arrays: bytes) -> None:
-        """The same with series that `pack_series` has packed."""
+        """The same: writes `record_json` under `key` with `arrays`, the series as `pack_series` has packed them."""
         if not self._tidy:
             remove_unfinished(self.root)
             self._tidy = True

@@ -146,9 +146,9 @@ class SweepResult:
         return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
 
     def summaries(self, measures: Sequence[str] | None = None, points: int = 500) -> Iterator[pd.DataFrame]:
-        """The same in tables of so many points each. Neither they nor `runs` need be in memory together.
+        """The summary of `measures` (default: all) in tables of at most `points` points each.
 
-        What was changed in `runs` is not in them.
+        Neither they nor `runs` need be in memory together. What was changed in `runs` is not in them.
         """
         ranges = {name: range_of(name) for name in (self.rows.names if measures is None else measures)}
         for part in self.rows.tables(points * self.plan.replications):
@@ -159,7 +159,7 @@ class SweepResult:
         return list(dict.fromkeys(each for traces in self.series for each in traces))
 
     def series_table(self, name: str) -> pd.DataFrame:
-        """One series of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
+        """The series `name` of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
 
         Raises `UserError` where no run has such a series: `sweep` keeps them with `series=True`.
         """
@@ -238,8 +238,9 @@ def make_plan(
 ) -> Plan:
     """A sweep made in Python.
 
-    `axes` maps paths of fields to lists of values. `variants` maps the name of an axis to named sets of fields. `seeds`
-    is how many or which. Raises `UserError` and `ScenarioError` for what can't be used.
+    `scenario` is what `load` takes. `axes` maps paths of fields to lists of values. `variants` maps the name of an axis
+    to named sets of fields. `seeds` is how many or which, `name` that of the sweep in messages and files.
+    Raises `UserError` and `ScenarioError` for what can't be used.
 
     >>> sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
     <Plan sweep: 2 points × 5 seeds over flows.ftp.count>
@@ -301,7 +302,7 @@ def sweep(
     laws: Laws | None = None,
     series: bool = False,
 ) -> SweepResult:
-    """Runs a sweep in parallel: a plan, a sweep file, or a scenario with axes.
+    """Runs a sweep in parallel: `plan` is a plan, a sweep file, or a scenario with axes.
 
     `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
     call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are

@@ -1,4 +1,4 @@
-"""What the working point of the fluid model rests on, and whether packets keep to it.
+"""What the operating point of the fluid model rests on, and whether packets keep to it.
 
 The model has one probability for all packets, drawn independently; windows that follow the square-root law; and a queue
 that neither runs empty nor fills. Where a law or a load breaks one of these, it rests elsewhere.

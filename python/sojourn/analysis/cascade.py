@@ -15,6 +15,7 @@ import control
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from sojourn.analysis import checks
 from sojourn.analysis.margins import margins
 from sojourn.analysis.transfer import Response, rational, response
 from sojourn.errors import UserError
@@ -28,7 +29,7 @@ unstable."""
 class OperatingPoint:
     """N flows through C packets per second, with a round trip of R seconds that includes the queue.
 
-    Raises `UserError` for values that are not positive or not finite.
+    Raises `UserError` for values out of range: `flows` and `rate` of 1e-9 to 1e12, `rtt` of 1e-9 to 1e6 s.
     """
 
     flows: float
@@ -36,12 +37,9 @@ class OperatingPoint:
     rtt: float
 
     def __post_init__(self) -> None:
-        if not 1 <= self.flows <= 1e12:
-            raise UserError(f"flows: expected a number of flows, 1 to 1e12, got {self.flows:g}")
-        if not 0 < self.rate <= 1e12:
-            raise UserError(f"rate: expected a number of packets per second above 0, up to 1e12, got {self.rate:g}")
-        if not 1e-9 <= self.rtt <= 1e6:
-            raise UserError(f"rtt: expected a round trip of 1e-9 to 1e6 s, got {self.rtt:g} s")
+        checks.within("flows", self.flows, f"a number of flows, 1 to {checks.MOST:g}", 1, checks.MOST)
+        checks.positive("rate", self.rate, "packets per second")
+        checks.seconds("rtt", self.rtt, "a round trip")
 
     @property
     def window(self) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
+from sojourn.analysis import checks
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Plant, Point, linear_plant
 from sojourn.errors import UserError
@@ -41,6 +42,14 @@ def no_margins(window: float, unlike_reno: Sequence[str] = ()) -> str | None:
     return f"no margins: they mean little at windows of {window:.2f} packets, less than {LEAST_WINDOW:g}"
 
 
+def _json(where: str, expected: str, value: object) -> str:
+    """A value as JSON. Raises `UserError` for one that JSON does not have."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        raise UserError.expected(where, expected, value) from None
+
+
 @dataclass(frozen=True)
 class Loop:
     """A queue law and the flows that it controls.
@@ -60,7 +69,7 @@ class Loop:
     laws: Laws | None = field(default=None, compare=False)
 
     def _as_json(self) -> tuple[str, str]:
-        return json.dumps(self.queue), self.plant.to_json()
+        return _json("loop: queue", "the queue table of a scenario", self.queue), self.plant.to_json()
 
     @functools.cached_property
     def _equilibrium(self) -> _sojourn.Resting:
@@ -77,14 +86,21 @@ class Loop:
         (s), `class` (its index) and `flows`.
 
         Returns arrays of one length by name: `t` (s), `queue` (packets), `probability`, `load`, `window0` and so on
-        (packets, one for each class). Raises `ScenarioError` for a queue that has no fluid form.
+        (packets, one for each class). Raises `UserError` for what is no number, and `ScenarioError` for numbers out of
+        range, too many steps, and a queue that has no fluid form.
+
+        >>> trace = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1)).simulate(60.0)
+        >>> sorted(trace)
+        ['load', 'probability', 'queue', 't', 'window0']
         """
-        shortest = min(each.delay for each in self.plant.classes)
-        run = {
-            "duration": duration, "step": min(step, shortest / 3), "every": every, "window": window, "queue": queue,
-            "probability": probability, "changes": changes or [],
-        }  # fmt: skip
-        return _sojourn.fluid(*self._as_json(), json.dumps(run), checked_laws(self.laws))
+        start = {"duration": duration, "step": step, "window": window, "queue": queue, "probability": probability}
+        run: dict[str, Any] = {name: checks.finite(f"simulate: {name}", value) for name, value in start.items()}
+        run["every"] = checks.whole("simulate: every", every, 1, 1_000_000_000)
+        run["changes"] = changes or []
+        ours = self._as_json()
+        shortest = min((each.delay for each in self.plant.classes), default=math.inf)
+        run["step"] = min(run["step"], shortest / 3)
+        return _sojourn.fluid(*ours, _json("simulate: changes", "tables of numbers", run), checked_laws(self.laws))
 
     def point(self) -> Point:
         """The operating point: the law asks there for the probability that the flows need to fill the link.
@@ -96,13 +112,17 @@ class Loop:
     def law(self, omega: Array) -> tuple[Complexes, Complexes]:
         """The law's frequency responses to the queue (per packet) and to the load, measured on its code.
 
-        `omega` is in rad/s; two arrays of its length are returned.
+        `omega` is in rad/s; two arrays of its length are returned. Raises `UserError` for anything but an array of
+        numbers, and what `point` raises.
         """
-        rows = self._equilibrium.response(np.ascontiguousarray(omega, dtype=np.float64))
+        rows = self._equilibrium.response(np.ascontiguousarray(checks.row("law: omega", omega)))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2] + 1j * rows[:, 3]
 
     def response(self, omega: Array) -> Complexes:
-        """The frequency response of the open loop at `omega` rad/s, with the sign of negative feedback."""
+        """The frequency response of the open loop at `omega` rad/s, with the sign of negative feedback.
+
+        Raises what `law` raises.
+        """
         return self._open(self.point(), omega)
 
     def _open(self, point: Point, omega: Array) -> Complexes:
@@ -111,7 +131,7 @@ class Loop:
         return np.asarray(-(queue * to_queue + load * to_load), dtype=np.complex128)
 
     def band(self, point: Point | None = None) -> tuple[float, float]:
-        """Lowest and highest frequency that matter, in rad/s.
+        """Lowest and highest frequency that matter at `point` (default: the operating point), in rad/s.
 
         From far below the pole of the windows to half of the law's sampling rate.
         """
@@ -123,7 +143,11 @@ class Loop:
         return 1e-4 * slow, max(high, 10 * slow)
 
     def margins(self) -> Margins:
-        """Gain, phase and delay margin at the operating point."""
+        """Gain, phase and delay margin at the operating point. Raises what `point` raises.
+
+        >>> Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1)).margins().stable
+        True
+        """
         point = self.point()
         low, high = self.band(point)
         return margins(lambda w: self._open(point, w), np.geomspace(low, high, 4000))
@@ -135,7 +159,10 @@ class Loop:
         the operating point). Returns the first harmonic per packet (complex) and the mean probability. Raises
         `UserError` where the lengths differ, `ScenarioError` where the loop has no operating point.
         """
-        middle = np.full(len(amplitude), self.point().queue) if mean is None else mean
+        amplitude, omega = checks.row("describing: amplitude", amplitude), checks.row("describing: omega", omega)
+        if mean is None:
+            mean = np.full(len(amplitude), self.point().queue)
+        middle = checks.row("describing: mean", mean)
         if not len(middle) == len(amplitude) == len(omega):
             got = f"{len(amplitude)} amplitudes, {len(omega)} frequencies and {len(middle)} means"
             raise UserError(f"describing: expected arrays of one length, got {got}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.analysis import checks
 from sojourn.errors import UserError
 
 Array = npt.NDArray[np.float64]
@@ -21,24 +22,34 @@ class Hurst:
     variances: Array
 
 
+def _range(fit: object) -> tuple[float, float]:
+    """The shortest and the longest aggregation. Raises `UserError` for anything but two times in this order."""
+    found = checks.numbers("hurst: fit", fit, checks.LEAST, checks.LONGEST)
+    if found.shape != (2,) or not found[0] < found[1]:
+        raise UserError.expected("hurst: fit", "two times in seconds, the shorter one first", fit)
+    return float(found[0]), float(found[1])
+
+
 def hurst(counts: npt.ArrayLike, bin_s: float, fit: tuple[float, float] = (0.1, 10.0), points: int = 20) -> Hurst:
-    """The Hurst exponent of counts in bins of `bin_s` seconds.
+    """The Hurst exponent of `counts`, such as of packets, in bins of `bin_s` seconds.
 
     The slope b of log variance against log aggregation time, fitted at `points` times in the range `fit` (seconds),
     gives H = 1 + b/2. Traffic without long-range dependence has 0.5 over long times; over a limited range the estimate
-    may be higher, so always state the range. Raises `UserError` for a series that is shorter than ten times the longest
-    aggregation or does not vary.
+    may be higher, so always state the range. Raises `UserError` for values out of range, and for a series that is
+    shorter than ten times the longest aggregation or does not vary.
 
-    ```python
-    hurst(np.random.default_rng(1).poisson(10, 200_000), 0.01).exponent  # about 0.5
-    ```
+    >>> round(hurst(np.random.default_rng(1).poisson(10, 200_000), 0.01).exponent, 1)
+    0.5
     """
-    x = np.asarray(counts, dtype=np.float64)
-    sizes = np.unique(np.round(np.geomspace(fit[0] / bin_s, fit[1] / bin_s, points)).astype(int))
+    x = checks.numbers("hurst: counts", counts).ravel()
+    bin_s = checks.seconds("hurst: bin_s", bin_s, "a bin")
+    low, high = _range(fit)
+    points = checks.whole("hurst: points", points, 3, 10_000)
+    sizes = np.unique(np.round(np.geomspace(low / bin_s, high / bin_s, points)).astype(int))
     sizes = sizes[sizes >= 1]
     if len(sizes) < 3 or len(x) < 10 * sizes[-1]:
-        least = f"expected at least 10 times the longest aggregation of {fit[1]} s"
-        raise UserError(f"hurst: {least}, got {len(x)} bins of {bin_s} s")
+        least = f"expected at least 10 times the longest aggregation of {high:g} s"
+        raise UserError(f"hurst: {least}, got {len(x)} bins of {bin_s:g} s")
     variances = np.array([np.var(x[: len(x) // m * m].reshape(-1, m).mean(axis=1)) for m in sizes])
     if not np.all(variances > 0):
         raise UserError("hurst: expected traffic that varies, got a constant")

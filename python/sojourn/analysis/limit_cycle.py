@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import root
 
+from sojourn.analysis import checks
 from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.plant import linear_plant
 
@@ -42,7 +43,7 @@ class LimitCycle:
 
 
 def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
-    """The limit cycle that the law's describing function predicts, or None.
+    """The limit cycle that the describing function of the law of `loop` predicts, or None.
 
     The law's part is its dual-input describing function N (Gelb and Vander Velde 1968, chapter 6), measured on its
     code. The flows' part G is linear around the oscillation's own mean, with exact dead time. Three things are
@@ -51,12 +52,11 @@ def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
     Returns the stable solution with the least amplitude. None where no oscillation balances before it empties or fills
     the queue: from there on the flows' part is not linear.
 
-    Raises `ScenarioError` where the loop has no operating point.
+    Raises `ScenarioError` where the loop has no operating point, and `UserError` for a plant out of range.
 
-    ```python
-    loop = Loop({"aqm": "pd", "k1": 0.01}, Plant.of(20, 1250.0, 0.1))
-    predicted_limit_cycle(loop)
-    ```
+    >>> plant = Plant.of(20, 1250.0, 0.1)
+    >>> print(predicted_limit_cycle(Loop({"aqm": "pi", "target": 60}, plant)))  # it rests
+    None
     """
     found = loop.margins()
     return None if math.isnan(found.turn) else _balanced(loop, found.turn)
@@ -103,13 +103,23 @@ def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
 
 
 def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCycle | None:
-    """The oscillation in which the nonlinear equations end from an empty queue; None if they come to rest.
+    """The oscillation in which the nonlinear equations of `loop` end from an empty queue; None if they come to rest.
 
     `duration` is in seconds (default: 120 s, or 400 of the longest round trips if that is more). The second half is
     measured. An empty or full queue, a probability limited to 0..1 and the shift of the mean all count. A loop with
     good margins may still end in a limit cycle: margins hold for small deviations.
+
+    Raises `UserError` for a duration out of range, and `ScenarioError` for one of too many steps and for a loop that
+    can't be simulated.
+
+    >>> plant = Plant.of(20, 1250.0, 0.1)
+    >>> print(simulated_limit_cycle(Loop({"aqm": "pi", "target": 60}, plant)))  # it comes to rest
+    None
     """
-    longest = max(each.delay for each in loop.plant.classes)
+    if duration is not None:
+        duration = checks.seconds("simulated_limit_cycle: duration", duration, "a time")
+    loop.plant.to_json()  # which refuses what is no number
+    longest = max((each.delay for each in loop.plant.classes), default=0.0)
     total = duration or max(120.0, 400 * longest)
     trace = loop.simulate(total, every=1)
     kept = trace["t"] > total / 2

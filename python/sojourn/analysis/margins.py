@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from sojourn.analysis import checks
 from sojourn.analysis.text import decibels, frequency, span
 from sojourn.analysis.transfer import Array, Complexes, Response
+from sojourn.errors import UserError
 
 GRID = np.logspace(-6, 5, 22_001)
 NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, since a dead time turns it without end
@@ -60,13 +62,13 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
 
     `loop` maps frequencies in rad/s to the open loop's response. `omega` must be fine enough to unwrap the phase, and
     must begin far below every crossover: the number of integrators is read off the slope at its low end. All other
-    poles of the open loop must lie in the left half plane.
+    poles of the open loop must lie in the left half plane. Raises `UserError` for frequencies that do not increase from
+    above 0, and for a loop whose response there is not finite.
 
-    ```python
-    margins(response(control.tf([2], [1, 0]), dead_time=0.3)).phase  # degrees
-    ```
+    >>> round(margins(lambda w: 2 / (1j * w) * np.exp(-0.3j * w)).phase, 1)  # degrees: an integrator with a dead time
+    55.6
     """
-    value = loop(omega)
+    value = _values(loop, omega)
     size = np.log(np.maximum(np.abs(value), 1e-300))
     integrators = max(0, round(-float(size[1] - size[0]) / math.log(omega[1] / omega[0])))
     stable = _encloses_nothing(value, integrators)
@@ -82,6 +84,19 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     least, tight = min(wanted, default=(none, math.nan))
     delay, most = min((lag / w for lag, w in wanted), default=none), max(crossovers, default=math.nan)
     return Margins(stable, gain, math.degrees(least), delay, most, turn, tight)
+
+
+def _values(loop: Response, omega: Array) -> Complexes:
+    """The response at `omega`. Raises `UserError` where frequencies do not increase, or the response is no number."""
+    frequencies = checks.row("margins: omega", omega)
+    if len(frequencies) < 2 or frequencies[0] <= 0 or not np.all(np.diff(frequencies) > 0):
+        raise UserError("margins: omega: expected two frequencies or more that increase from above 0, got others")
+    if not callable(loop):
+        raise UserError.expected("margins: loop", "a function of frequencies in rad/s", loop)
+    value = np.asarray(loop(omega))
+    if value.shape != frequencies.shape or value.dtype.kind not in "biufc" or not np.all(np.isfinite(value)):
+        raise UserError("margins: loop: expected a finite response to each frequency, got others")
+    return value.astype(np.complex128)
 
 
 def _lag(loop: Response, w: float, omega: Array, value: Complexes, phase: Array) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import control
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
+from sojourn.analysis import checks
 from sojourn.errors import UserError
 from sojourn.scenario import Scenario, Source, load
 
@@ -29,13 +30,26 @@ class Flows:
     """A class of equal flows: how many, their round-trip time in seconds without the queue, and their window changes.
 
     A window grows by `increase` packets per round trip, and shrinks by the fraction `decrease` for each drop or mark:
-    1 and 1/2 for Reno with an ACK for every packet.
+    1 and 1/2 for Reno with an ACK for every packet. `flows` is their number and `delay` the round trip.
+
+    >>> Plant((Flows(10, 0.05), Flows(10, 0.2)), capacity=1250.0).flows
+    20
     """
 
     flows: float
     delay: float
     increase: float = 1.0
     decrease: float = 0.5
+
+
+def _class(where: str, flows: Flows) -> dict[str, float]:
+    """A class of flows as the engine reads it. Raises `UserError` for what is no number or out of range."""
+    return {
+        "flows": checks.positive(f"{where}.flows", flows.flows, "flows"),
+        "delay": checks.seconds(f"{where}.delay", flows.delay, "a round trip"),
+        "increase": checks.positive(f"{where}.increase", flows.increase, "packets per round trip"),
+        "decrease": checks.within(f"{where}.decrease", flows.decrease, "a fraction of 1e-9 to 1", checks.LEAST, 1.0),
+    }
 
 
 @dataclass(frozen=True)
@@ -46,9 +60,10 @@ class Plant:
     `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` say what the model
     leaves out.
 
-    ```python
-    Plant.of(20, 1250.0, 0.1)  # 20 flows, 1250 packets/s, 100 ms
-    ```
+    `classes` are the classes of flows.
+
+    >>> round(Plant.of(20, 1250.0, 0.1).point_at(60).window, 2)  # packets: R C / N, with 60 packets in R
+    9.25
     """
 
     classes: tuple[Flows, ...]
@@ -62,7 +77,11 @@ class Plant:
 
     @classmethod
     def of(cls, flows: float, capacity: float, delay: float, **more: Any) -> Plant:
-        """A plant with one class of flows and `delay` seconds of round trip; `more` are fields of `Plant`."""
+        """A plant with one class of flows.
+
+        `flows` is their number, `capacity` in packets per second, `delay` the round trip in seconds without the queue;
+        `more` are fields of `Plant`.
+        """
         return cls((Flows(flows, delay),), capacity, **more)
 
     @property
@@ -71,21 +90,23 @@ class Plant:
         return sum(each.flows for each in self.classes)
 
     def to_json(self) -> str:
-        """The plant as the engine reads it. Raises `UserError` for numbers that are not finite."""
-        try:
-            tree: dict[str, Any] = {
-                "classes": [asdict(each) for each in self.classes], "capacity": self.capacity,
-                "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
-                "mean_packet": self.mean_packet or self.packet,
-            }  # fmt: skip
-            if np.isfinite(self.limit):
-                tree["limit"] = self.limit
-            return json.dumps(tree, allow_nan=False)
-        except (ValueError, TypeError, RecursionError):
-            raise UserError.expected("plant", "finite numbers", self) from None
+        """The plant as the engine reads it. Raises `UserError` for what is no number or out of range."""
+        tree: dict[str, Any] = {
+            "classes": [_class(f"plant: classes[{i}]", each) for i, each in enumerate(self.classes)],
+            "capacity": checks.positive("plant: capacity", self.capacity, "packets per second"),
+            "packet": checks.finite("plant: packet", self.packet),
+            "mean_packet": checks.finite("plant: mean_packet", self.mean_packet) or self.packet,
+            "link_delay": checks.finite("plant: link_delay", self.link_delay), "drops": bool(self.drops),
+        }  # fmt: skip
+        limit = checks.within("plant: limit", self.limit, "a number of packets, 0 or more", 0.0, float("inf"))
+        return json.dumps(tree if limit == float("inf") else {**tree, "limit": limit})
 
     def point_at(self, packets: float) -> Point:
-        """The operating point with `packets` waiting packets, whatever law would lead there."""
+        """The operating point with `packets` waiting packets, whatever law would lead there.
+
+        Raises `UserError` for a number of packets below 0, and `UserError` or `ScenarioError` for a plant out of range.
+        """
+        packets = checks.within("packets", packets, f"a number of 0 to {checks.MOST:g}", 0.0, checks.MOST)
         return Point.from_json(_sojourn.point_with(self.to_json(), packets))
 
 
@@ -107,7 +128,7 @@ class Point:
 
     @classmethod
     def from_json(cls, text: str) -> Point:
-        """The operating point that the engine wrote."""
+        """The operating point that the engine wrote as the JSON `text`."""
         tree = json.loads(text)
         return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
 
@@ -129,7 +150,11 @@ def bits(text: str) -> float:
 
 @dataclass(frozen=True)
 class Managed:
-    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it."""
+    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it.
+
+    `scenario` is the scenario, `link` the name of the link, `queue` its queue table without `limit` and what is not of
+    the law, `plant` the model, and `groups` are the names of the groups.
+    """
 
     scenario: Scenario
     link: str
@@ -145,10 +170,14 @@ class Managed:
 
 
 def managed(source: Source, link: str | None = None) -> Managed:
-    """The plant of a link of a scenario (default: the slowest that is used).
+    """The plant of a link of a scenario.
 
-    It has the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
+    `source` is what `sojourn.load` takes, `link` the name of a link (default: the slowest that is used). The plant has
+    the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
     `UserError` for an unknown link, a link without endless TCP flows, and one that other traffic fills.
+
+    >>> managed("examples/dumbbell.toml").plant.flows
+    20.0
     """
     scenario = load(source)
     tree = scenario.resolved()
@@ -217,7 +246,7 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
             raise UserError(f"{label}: links: expected one with a rate that flows use, got none")
         return min(rates, key=lambda i: rates[i])
     for i, each in enumerate(tree["links"]):
-        if each["name"] == link and each.get("rate"):
+        if isinstance(link, str) and each["name"] == link and each.get("rate"):
             return i
     raise UserError.unknown(f"{label}: link", link, names)
 
@@ -300,8 +329,19 @@ def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: floa
 
 
 def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
-    """The exact small-signal plant: the responses of queue (packets) and load to the probability, at `omega` rad/s."""
-    s: npt.NDArray[Any] = 1j * np.asarray(omega, dtype=np.float64)
+    """The exact small-signal plant: the responses of queue (packets) and load to the probability, at `omega` rad/s.
+
+    `plant` are the flows and their link, `point` is the operating point, with a round trip for each class. Two complex
+    arrays of the shape of `omega` are returned. Raises `UserError` for values out of range, and for a point that is not
+    one of this plant.
+
+    >>> plant = Plant.of(20, 1250.0, 0.1)
+    >>> queue, load = linear_plant(plant, plant.point_at(60), np.array([1e-3]))
+    >>> queue.shape, bool(queue[0].real < 0)  # a larger probability makes a shorter queue
+    ((1,), True)
+    """
+    _check_point(plant, point)
+    s: npt.NDArray[Any] = 1j * checks.numbers("linear_plant: omega", omega)
     capacity = plant.capacity
     felt: npt.NDArray[Any] = np.zeros_like(s)  # effect of the probability on arrivals, at a constant queue
     moved: npt.NDArray[Any] = np.zeros_like(s)  # effect of a longer queue on arrivals
@@ -314,7 +354,7 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
         moved -= each.flows * window / (rtt**2 * capacity)
     passing = (1 - point.probability) if plant.drops else 1.0
     if point.queue <= 0:
-        none: Complexes = np.zeros(len(s), dtype=np.complex128)
+        none: Complexes = np.zeros_like(s)
         return none, np.asarray(felt / capacity, dtype=np.complex128)
     # s q = passing * arrivals - drops.
     lost = point.load * capacity if plant.drops else 0.0
@@ -322,9 +362,24 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
     return np.asarray(queue, dtype=np.complex128), np.asarray((felt + moved * queue) / capacity, dtype=np.complex128)
 
 
+def _check_point(plant: Plant, point: Point) -> None:
+    """Raises `UserError` for a plant out of range, and for an operating point that can't be one of it."""
+    plant.to_json()
+    if len(point.rtts) != len(plant.classes):
+        raise UserError(f"point: rtts: expected one for each of {len(plant.classes)} classes, got {len(point.rtts)}")
+    for i, rtt in enumerate(point.rtts):
+        checks.seconds(f"point: rtts[{i}]", rtt, "a round trip")
+    checks.within("point: probability", point.probability, "a probability of 1e-12 or more", 1e-12, checks.MOST)
+    for name, value in (("queue", point.queue), ("load", point.load)):
+        checks.within(f"point: {name}", value, f"a number of 0 to {checks.MOST:g}", 0.0, checks.MOST)
+
+
 @dataclass(frozen=True)
 class Textbook:
-    """The rational plants of one class, without the minus sign of negative feedback, and their dead time in seconds."""
+    """The rational plants of one class, without the minus sign of negative feedback, and their dead time in seconds.
+
+    `window` is in packets, `queue` in packets, `load` and `load_kept` are fractions: see `textbook`.
+    """
 
     window: control.TransferFunction
     queue: control.TransferFunction
@@ -334,11 +389,16 @@ class Textbook:
 
 
 def textbook(flows: float, capacity: float, rtt: float) -> Textbook:
-    """The textbook plants of `flows` flows, `capacity` packets per second and `rtt` seconds.
+    """The textbook plants of `flows` flows, `capacity` packets per second and `rtt` seconds (hollot-2001).
 
     Each leads from the probability: to the window, to the queue, to the load with the queue neglected, and to the load
-    with the queue.
+    with the queue. Raises `UserError` for values out of range.
+
+    >>> plants = textbook(60, 3750, 0.246)
+    >>> sorted(round(float(pole.real), 2) for pole in plants.queue.poles())  # rad/s
+    [-4.07, -0.53]
     """
+    flows, capacity, rtt = checks.operating("textbook: ", flows, capacity, rtt)
     pole, gain = 2 * flows / (rtt**2 * capacity), capacity**2 / (2 * flows)
     window = control.tf([rtt * capacity**2 / (2 * flows**2)], [1, pole])
     queue = control.tf([gain], np.polymul([1, pole], [1, 1 / rtt]))

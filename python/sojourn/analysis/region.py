@@ -7,10 +7,42 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.analysis import checks
+from sojourn.errors import UserError
+
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 # Maps frequencies to the law's responses to the queue and to the load.
 Law = Callable[[Array], tuple[Complexes, Complexes]]
+
+
+def _broadcast(flows: object, rtt: object, capacity: object) -> list[Array]:
+    """The three in one shape. Raises `UserError` for values out of range, and for shapes that do not fit."""
+    found = (
+        checks.numbers("stability_map: flows", flows, checks.LEAST, checks.MOST),
+        checks.numbers("stability_map: rtt", rtt, checks.LEAST, checks.LONGEST),
+        checks.numbers("stability_map: capacity", capacity, checks.LEAST, checks.MOST),
+    )
+    try:
+        return list(np.broadcast_arrays(*found))
+    except ValueError:
+        got = ", ".join(str(each.shape) for each in found)
+        raise UserError(f"stability_map: expected shapes that can be broadcast together, got {got}") from None
+
+
+def _answers(law: Law, omega: Array) -> tuple[Complexes, Complexes]:
+    """What a law answers. Raises `UserError` for anything but two arrays of numbers, one for each frequency."""
+    expected = f"a function of {len(omega)} frequencies that gives two arrays of as many numbers"
+    if not callable(law):
+        raise UserError.expected("stability_map: law", expected, law)
+    found = law(omega)
+    try:
+        queue, load = (np.asarray(each, dtype=np.complex128) for each in found)
+    except (TypeError, ValueError, OverflowError):
+        raise UserError.expected("stability_map: law", expected, found) from None
+    if not queue.shape == load.shape == omega.shape:
+        raise UserError(f"stability_map: law: expected {expected}, got shapes {queue.shape} and {load.shape}")
+    return queue, load
 
 
 def stability_map(
@@ -20,12 +52,20 @@ def stability_map(
 
     `flows`, `rtt` (seconds, at the operating point) and `capacity` (packets per second) are broadcast together; the
     result has their shape. `integrators` is how many the law has, `points` how many frequencies are tried. The margin
-    is infinite where the loop gain stays below 1, and negative where the loop is unstable.
+    is infinite where the loop gain stays below 1, and negative where the loop is unstable. `law` maps frequencies in
+    rad/s to its responses to the queue (per packet) and to the load, as `Loop.law` does. Raises `UserError` for values
+    out of range, shapes that do not fit, and a law that answers with something else.
+
+    >>> law = laws.pi(*laws.design_pi(60, 3750, 0.246, 1 / 160), 1 / 160)
+    >>> answers = lambda omega: (response(law)(omega), np.zeros(len(omega)))
+    >>> stability_map(answers, np.array([30, 60]), 0.246, 3750, integrators=1) > 0  # it is for 60 flows or more
+    array([False,  True])
     """
-    n, r, c = (np.asarray(a, dtype=np.float64)[..., None] for a in np.broadcast_arrays(flows, rtt, capacity))
-    omega = np.geomspace(1e-3, 60.0 / float(np.min(r)), points)
+    n, r, c = (each[..., None] for each in _broadcast(flows, rtt, capacity))
+    checks.whole("stability_map: integrators", integrators, 0, 10)
+    omega = np.geomspace(1e-3, 60.0 / float(np.min(r)), checks.whole("stability_map: points", points, 2, 1_000_000))
     s = 1j * omega
-    queue, load = law(omega)
+    queue, load = _answers(law, omega)
     plant = c**2 / (2 * n) / ((s + 2 * n / (r**2 * c)) * (s + 1 / r))
     still = plant * (queue + s / c * load)  # without the dead time: its phase is added exactly below
     size = np.log(np.abs(still))

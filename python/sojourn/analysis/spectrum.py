@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import welch
 
+from sojourn.analysis import checks
+from sojourn.errors import UserError
+
 Array = npt.NDArray[np.float64]
 
 
@@ -16,9 +19,19 @@ def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Arra
     """Power spectral density of a queue by Welch's method, from `warmup` seconds on.
 
     `t` in seconds (evenly spaced) and `packets` are of one length. Returns frequencies in Hz without 0, and densities
-    in packets² per Hz. Windows are 20 s long, or as long as the series.
+    in packets² per Hz. Windows are 20 s long, or as long as the series. Raises `UserError` for arrays that differ in
+    length, are out of order, or have less than two samples from `warmup` on.
+
+    >>> t = np.arange(0, 60, 0.01)
+    >>> f, power = queue_spectrum(t, 30 + 5 * np.sin(2 * np.pi * t), 10.0)
+    >>> round(float(f[np.argmax(power)]), 3)  # Hz
+    1.0
     """
+    t, packets = checks.series("queue_spectrum", t, packets)
+    warmup = checks.within("queue_spectrum: warmup", warmup, "a time in seconds", -checks.MOST, checks.MOST)
     kept = packets[t >= warmup]
+    if len(kept) < 2:
+        raise UserError(f"queue_spectrum: expected two samples or more from {warmup:g} s on, got {len(kept)}")
     step = float(np.median(np.diff(t)))
     f, power = welch(kept, fs=1 / step, nperseg=min(len(kept), max(256, int(20 / step))), detrend="linear")
     return np.asarray(f[1:]), np.asarray(power[1:])

@@ -12,6 +12,8 @@ import control
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.analysis import checks
+
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 Response = Callable[[Array], Complexes]
@@ -23,7 +25,15 @@ def rational(numerator: list[float], denominator: list[float]) -> control.Transf
 
 
 def response(loop: control.TransferFunction, dead_time: float = 0.0) -> Response:
-    """The frequency response of a rational loop with a dead time in seconds: a function of frequencies in rad/s."""
+    """The frequency response of a rational loop with a dead time in seconds: a function of frequencies in rad/s.
+
+    `loop` is a transfer function of python-control, `dead_time` 0 to 1e6 s. The function takes an array and gives a
+    complex one of its shape. Raises `UserError` for a dead time out of range.
+
+    >>> abs(response(control.tf([1], [1, 0]), dead_time=0.1)(np.array([2.0])))
+    array([0.5])
+    """
+    dead_time = checks.within("response: dead_time", dead_time, "a time of 0 to 1e6 s", 0.0, checks.LONGEST)
     return lambda w: np.asarray(loop(1j * w, warn_infinite=False), dtype=np.complex128) * np.exp(-1j * w * dead_time)
 
 

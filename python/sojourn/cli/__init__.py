@@ -1,4 +1,4 @@
-"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | analyze | reproduce | design`."""
+"""The command line `sojourn`: each module registers its commands, and what a user can cause becomes one line."""
 
 from __future__ import annotations
 

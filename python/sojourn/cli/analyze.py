@@ -49,15 +49,16 @@ def analyze(
     check: Annotated[bool, typer.Option("--check/--no-check", help="Compare with short packet runs.")] = True,
     seeds: Annotated[int, typer.Option("--seeds", help="How many packet runs.", min=1)] = 3,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the first packet run.", min=0, max=LAST_SEED)
+        int | None,
+        typer.Option("--seed", help="Seed of the first packet run (default: the scenario's).", min=0, max=LAST_SEED),
     ] = None,
     length: Annotated[
         float | None, typer.Option("--seconds", help="Longest packet run (default: 60 s, less on fast links).")
     ] = None,
     change: Set = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures (default: none are drawn).")] = None,
 ) -> None:
-    """Prints a queue law's working point and margins.
+    """Prints a queue law's operating point and margins.
 
     Says what they rest on, and compares them with short packet runs.
     """
@@ -138,7 +139,7 @@ def _plant(chosen: Managed) -> str:
 
 
 def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: Trace | str) -> None:
-    """Prints the working point next to the packets, and what it rests on."""
+    """Prints the operating point next to the packets, and what it rests on."""
     from sojourn.analysis.assumptions import Evidence, assumptions, calibrated
     from sojourn.analysis.means import at_rest, of_fluid
 
@@ -164,7 +165,7 @@ def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: T
         return
     measured = (runs.mean(), runs.extra()) if runs else (None, None)
     known = Evidence(model.loop, model.point, moving, *measured)
-    out.print("the working point rests on:")
+    out.print("the operating point rests on:")
     for each in assumptions(known):
         out.print(f"  {each}")
     found = calibrated(known)
@@ -196,7 +197,7 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
         (f"{act} (%)", "signals", 100.0, part), ("the law's probability (%)", "law", 100.0, part),
         ("round trip (ms)", "rtt", 1e3, some), ("window (packets)", "window", 1.0, some),
     ]  # fmt: skip
-    table = Table(title="working point", title_justify="left")
+    table = Table(title="operating point", title_justify="left")
     shown = [*columns, *([title] if runs else [])]
     if not shown:
         return table

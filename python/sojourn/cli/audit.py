@@ -34,12 +34,14 @@ def audit_claims(
         list[str] | None, typer.Option("--only", help="A mutant; may be given again (default: all).")
     ] = None,
     no_patches: Annotated[bool, typer.Option("--no-patches", help="Leave out what builds the engine again.")] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for audit.json.")] = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Folder for audit.json (default: results/ID, that of the paper).")
+    ] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Says which claims of a paper notice wrong versions.
+    """Tests by mutation which claims fail for a wrong algorithm.
 
     `mutants.toml` in the paper's folder declares them: changed parameters, or changed sources. The exit code is 1 where
     a claim does not notice one that it should.

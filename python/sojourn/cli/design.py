@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sojourn import _sojourn
+from sojourn.cli.values import quantity
 from sojourn.errors import UserError
 
 TARGET = 20.0  # packets
@@ -57,12 +58,12 @@ def design(
         ("--inner-gain", inner_gain, Controller.CPC),
     ):  # fmt: skip
         if value is not None and controller is not of:
-            raise UserError.expected(option, f"it only with {of}", str(controller))
+            raise UserError.expected(option, f"the controller {of}, which alone has this option", str(controller))
     if target is not None and not (math.isfinite(target) and target >= 0):
         raise UserError.expected("--target", "a number of packets, 0 or more", target)
     if margin is not None and not 0 < margin < 180:
         raise UserError.expected("--margin", "a phase margin above 0 and below 180 degrees", margin)
-    asked = flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt)
+    asked = flows, packets_a_second(rate, packet), quantity("--rtt", "time", rtt)
     try:
         point = OperatingPoint(*asked)
     except UserError as error:  # its fields have the names of the options
@@ -87,7 +88,7 @@ def design(
 
 def packets_a_second(text: str, packet: str) -> float:
     """Packets per second of a rate such as `3750pps` or `15 Mbit/s`. Raises `UserError` for other texts."""
-    size = _quantity("--packet", "size", packet)
+    size = quantity("--packet", "size", packet)
     if size <= 0:
         raise UserError.expected("--packet", "a size above 0", packet)
     compact = text.replace(" ", "")
@@ -97,10 +98,3 @@ def packets_a_second(text: str, packet: str) -> float:
         return _sojourn.quantity("rate", text) / (8.0 * size)
     except ValueError:
         raise UserError.expected("--rate", f"a rate such as {RATES}", text) from None
-
-
-def _quantity(option: str, kind: str, text: str) -> float:
-    try:
-        return _sojourn.quantity(kind, text)
-    except ValueError as error:
-        raise UserError(f"{option}: {error}") from None

@@ -45,12 +45,15 @@ def infer(
         int | None, typer.Option("--seeds", help="Seeds of a run (default: the paper's few).", min=1)
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, as `sojourn reproduce --quick`.")] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for the table of all points.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the table of all points (default: results/ID, that of the paper)."),
+    ] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Searches what a paper omits for its figures.
+    """Finds omitted parameters that fit a paper's figures.
 
     The ranges are under `omitted` in the paper's paper.toml. Prints which values fit, how well, and which claims they
     would change.

@@ -58,7 +58,9 @@ def check(
 
 
 def schema(
-    file: Annotated[str, typer.Argument(help="scenario, or a paper's file: paper, claims or deviations.")] = "scenario",
+    file: Annotated[
+        str, typer.Argument(help="scenario, or a paper's file: paper, claims, deviations or mutants.")
+    ] = "scenario",
 ) -> None:
     """Prints the JSON Schema of a kind of file.
 

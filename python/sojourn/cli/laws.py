@@ -72,6 +72,7 @@ class LawFiles:
     def put_into(self, scenario: Scenario, changed: Scenario) -> Scenario:
         """Gives the main link the law as its queue, and all flows the controller, unless the scenario names them.
 
+        The main link is the one that `compare` takes: the only one with a queue, else `bottleneck`.
         `changed` is the scenario with the changes of `--set`: what it names is not put in. Returns the scenario. Raises
         `UserError` for several that nothing names, and where no queue or flow can get one.
         """

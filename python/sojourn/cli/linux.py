@@ -35,7 +35,10 @@ def build(
 
 
 def status() -> None:
-    """Says which kernel there is, and whether it has the network's code as it is now."""
+    """Says which kernel there is.
+
+    Also whether it has the network's code as it is now.
+    """
     _show(find_kernel())
 
 

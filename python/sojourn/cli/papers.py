@@ -56,7 +56,10 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Every seed at full length, optional experiments too.")] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for report, figures and tables.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for report, figures and tables (default: results/ID, that of the paper)."),
+    ] = None,
     host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
     threads: Threads = 0,
     cache: CacheDir = CACHE,

@@ -70,7 +70,18 @@ Only = Annotated[
         autocompletion=values.a_measure,
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results (default: nothing is written).")]
+ComparedLink = Annotated[
+    str | None,
+    typer.Option(
+        "--link",
+        help="The link that is compared and gets the queues (default: the only one with a queue, else bottleneck).",
+    ),
+]
+Controlled = Annotated[
+    str | None,
+    typer.Option("--group", help="The flows that get the controllers (default: all that have none of their own)."),
+]
 
 
 # So many runs of a sweep are read and written at once.
@@ -264,8 +275,8 @@ def compare(
     ] = None,
     vary: Vary = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Replications; all cases get the same seeds.", min=1)] = 5,
-    link: Annotated[str | None, typer.Option("--link", help="The link that is compared and gets the queues.")] = None,
-    group: Annotated[str | None, typer.Option("--group", help="The flows that get the controllers.")] = None,
+    link: ComparedLink = None,
+    group: Controlled = None,
     cdf: Annotated[
         str | None,
         typer.Option(
@@ -328,7 +339,10 @@ def sweep(
     host: Host = None,
     law: Law = None,
     controller: Controller = None,
-    out_dir: Out = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the results (default: results/NAME, the name of the sweep)."),
+    ] = None,
     plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
@@ -402,7 +416,9 @@ def plot(
     measure: Annotated[
         list[str] | None, typer.Option("--measure", help="Only these measures (of a comparison or a sweep).")
     ] = None,
-    out_dir: Out = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the plots (default: that of the result).")
+    ] = None,
 ) -> None:
     """Plots the result of a run, comparison or sweep.
 

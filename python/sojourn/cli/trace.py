@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn import _sojourn
 from sojourn.cli.output import check_file, out
+from sojourn.cli.values import quantity
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
@@ -73,12 +73,15 @@ def make(
     seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
     form: Format = None,
 ) -> None:
-    """Writes a trace of random rates: a Markov chain, a random walk, or satellites in low orbit."""
+    """Writes a trace of random rates.
+
+    They are those of a Markov chain, of a random walk, or of satellites in low orbit.
+    """
     check_file(file, "file")
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
     total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
-    rates = [_quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
+    rates = [quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
     if not 1 <= rates[0] <= rates[1] <= 1e13:
         raise UserError.expected("--low", f"a rate of at most --high {high}, itself at most 10000 Gbit/s", low)
     if total // each > 10_000_000:
@@ -89,14 +92,7 @@ def make(
 
 def _milliseconds(option: str, text: str) -> int:
     """A time in whole ms. Raises `UserError` for any other."""
-    ms = _quantity(option, "time", text) * 1e3
+    ms = quantity(option, "time", text) * 1e3
     if not (1 <= round(ms) <= 10**9 and abs(ms - round(ms)) < 1e-6):
         raise UserError.expected(option, "a time in whole ms, 1 ms to 1000000 s", text)
     return round(ms)
-
-
-def _quantity(option: str, kind: str, text: str) -> float:
-    try:
-        return _sojourn.quantity(kind, text)
-    except ValueError as error:
-        raise UserError(f"{option}: {error}") from None

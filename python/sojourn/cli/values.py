@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import typer
 
-from sojourn import measures, paths
+from sojourn import _sojourn, measures, paths
 from sojourn.cli.listing import names
 from sojourn.errors import ScenarioError, UserError
 from sojourn.fields import Field, scenario_fields
@@ -19,6 +19,17 @@ DISTRIBUTIONS = ("wait", "rtt", "completion")
 def names_of(text: str | None) -> list[str]:
     """Names that are separated by commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def quantity(option: str, kind: str, text: str) -> float:
+    """The number that an option names, such as a `time` in s. Raises `UserError` for a text that is none of that kind.
+
+    `kind` is one of `time` (s), `size` (bytes) and `rate` (bit/s).
+    """
+    try:
+        return _sojourn.quantity(kind, text)
+    except ValueError as error:
+        raise UserError(f"{option}: {error}") from None
 
 
 def lists_of(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from sojourn.labels import with_unit
 from sojourn.papers.schema.figures import FigureSpec
 from sojourn.papers.schema.toml import (
     FileModel,
@@ -71,7 +72,7 @@ class Measure(NamedTable):
     @property
     def title(self) -> str:
         """What it is called on an axis or above a column: its label with its unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return with_unit(self.label, self.unit)
 
 
 class ScenarioTable(NamedTable):
