@@ -16,6 +16,7 @@ OTHERS: dict[str, list[Any]] = {
     "initial_window": [5], "initial_ssthresh": ["4 packets"], "initial_rto": ["400 ms"], "min_rto": ["350 ms"],
     "max_rto": ["500 ms"], "rto_slop": ["70 ms"], "tick": ["25 ms"], "dupack_threshold": [5], "delayed_ack": ["60 ms"],
     "ack_every": [4], "quick_acks": [3], "quick_start": [40], "sack_compression": ["5 ms"],
+    "syn_linear_timeouts": [0], "syn_losses_allowed": [0, 1],
     "recovery_burst": [1], "abc": [1], "rtt_hint": ["90 ms"], "clock_offset": ["3 ms"], "clock_skew_ppm": [900.0],
     "control": [{"cc": "vegas"}], "ecn": [True, "accurate"], "peer_ecn": [False],
 }  # fmt: skip
@@ -59,6 +60,7 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
         {"kind": "reorder", "probability": 0.01, "by": "25 ms"},
         {"kind": "outage", "at": "0 s", "length": "200 ms", "every": "4 s"},
     ],
+    "handshake": [{"kind": "outage", "at": "0 s", "length": "2500 ms"}],
     "handshake and first data": [
         {"kind": "outage", "at": "0 s", "length": "200 ms"},
         {"kind": "outage", "at": "1050 ms", "length": "300 ms"},
@@ -102,6 +104,7 @@ BASES = [
     Base("rfc", "ledbat", {"aqm": "droptail", "limit": "60 packets"}, faults="none"),
     Base("ns2", "tcp-lp", {"aqm": "droptail", "limit": "60 packets"}, {"timestamps": True}, faults="none"),
     Base("rfc", "reno", TAIL, {"timestamps": False}, faults="handshake and first data"),
+    Base("linux", "reno", TAIL, faults="handshake"),
 ]
 
 

@@ -16,6 +16,11 @@ LEAST, MOST = 1e-9, 1e12
 LONGEST = 1e6  # seconds
 
 
+def _shown(limit: float) -> str:
+    """A limit as it is written: 1e12, not 1e+12."""
+    return f"{limit:g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
 def within(where: str, value: object, expected: str, low: float, high: float) -> float:
     """A number from `low` to `high`. Raises `UserError` with `expected` for anything else."""
     try:
@@ -34,12 +39,12 @@ def finite(where: str, value: object) -> float:
 
 def positive(where: str, value: object, unit: str) -> float:
     """A number of `unit`, 1e-9 to 1e12. Raises `UserError` for anything else."""
-    return within(where, value, f"a number of {unit}, {LEAST:g} to {MOST:g}", LEAST, MOST)
+    return within(where, value, f"a number of {unit}, {_shown(LEAST)} to {_shown(MOST)}", LEAST, MOST)
 
 
 def seconds(where: str, value: object, what: str) -> float:
     """`what`, such as "a round trip", of 1e-9 to 1e6 s. Raises `UserError` for anything else."""
-    return within(where, value, f"{what} of {LEAST:g} to {LONGEST:g} s", LEAST, LONGEST)
+    return within(where, value, f"{what} of {_shown(LEAST)} to {_shown(LONGEST)} s", LEAST, LONGEST)
 
 
 def operating(where: str, flows: object, capacity: object, rtt: object) -> tuple[float, float, float]:
