@@ -136,7 +136,7 @@ LEGEND_COLUMNS = 5  # of a legend above axes, on the right of their title
 
 def title_above_legend(axes: Axes) -> None:
     """Raises the title of axes above their legend, where the two do not fit beside each other."""
-    legend, title, made = axes.get_legend(), axes.get_title(loc="left"), axes.get_figure(root=True)
+    legend, title, made = axes.get_legend(), axes.get_title(loc="left"), axes.get_figure()
     if legend is None or made is None or not title:
         return
     labels = [each.get_text() for each in legend.get_texts()]
@@ -144,7 +144,7 @@ def title_above_legend(axes: Axes) -> None:
     columns = [labels[at : at + rows] for at in range(0, len(labels), rows)]
     letters = sum(6 + max(map(len, column)) for column in columns)  # 6 for a handle and the space around it
     named = bool(legend.get_title().get_text())
-    if letters / 14.5 + len(title) / 14 > made.get_figwidth() - 0.7:  # letters an inch, and the scale
+    if letters / 14.5 + len(title) / 14 > made.bbox.width / made.dpi - 0.7:  # letters an inch, and the scale
         axes.set_title(title, loc="left", pad=8 + 11 * (rows + named))
 
 
