@@ -59,6 +59,11 @@ fn says(old: &str, new: &str, at: &str, expected: &str) {
     assert!(got.is_empty() || parts[3].contains(&format!(", got {got}")), "{message}\ninstead of {expected}");
 }
 
+/// What is expected of a key of `tcp`: the profile or an option.
+fn keys_of_tcp() -> String {
+    format!("tcp: expected one of {} names, such as profile, mss, header", 1 + sojourn_spec::tcp::OPTIONS.len())
+}
+
 #[test]
 fn the_base_is_right() {
     Document::from_toml("x.toml", BASE).unwrap().check().unwrap();
@@ -108,7 +113,7 @@ fn keys_and_names_that_nobody_knows() {
     let names: Vec<&str> = sojourn_spec::tcp::PROFILES.iter().map(|entry| entry.name).collect();
     let expected = format!("tcp.profile: expected one of {}, got \"ns3\"; did you mean \"ns2\"?", names.join(", "));
     says("\"ns2\"", "\"ns3\"", "\"ns3\"", &expected);
-    says("profile =", "profil =", "profil", "tcp: expected one of, got key \"profil\"; did you mean \"profile\"?");
+    says("profile =", "profil =", "profil", &format!("{}, got key \"profil\"; did you mean \"profile\"?", keys_of_tcp()));
     says(
         "kind = \"bulk\"",
         "kind = \"bulk\", sise = \"1 kB\"",
@@ -353,7 +358,7 @@ fn a_field_set_by_path_is_named_without_a_place_in_the_text() {
 #[test]
 fn a_wrong_key_is_shown_where_it_stands() {
     says("duration =", "durations = \"1 s\"\nduration =", "durations", "expected one of name, duration");
-    says("[tcp]", "[tcp]\nmsss = 1", "msss", "tcp: expected one of, got key \"msss\"; did you mean \"mss\"?");
+    says("[tcp]", "[tcp]\nmsss = 1", "msss", &format!("{}, got key \"msss\"; did you mean \"mss\"?", keys_of_tcp()));
     let table = "delay = \"10 ms\"\nqueue.limitt = 1\n\n[[links]]\nfrom = \"B\"\nto = \"C\"\n\n";
     says("delay = \"10 ms\"\n\n[[links]]\nfrom = \"B\"\nto = \"C\"\n\n", table, "limitt", "links.B->A.queue: expected one of");
 }
