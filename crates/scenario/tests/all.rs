@@ -7,5 +7,6 @@ mod errors;
 mod impairments;
 mod large;
 mod malformed;
+mod set_values;
 mod sweep;
 mod traces;
