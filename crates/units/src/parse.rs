@@ -23,8 +23,6 @@ pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, u
 pub(crate) const RATE: &str =
     "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero, at most 10 Tbit/s";
 pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative, below 1.8e19 B";
-/// The same of what is no text, whose size is not known. What is in range depends on the field.
-pub(crate) const BYTES_AS_TEXT: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB)";
 
 /// The names of units, and how much each is.
 pub(crate) type Units = &'static [(&'static [&'static str], f64)];

@@ -1,12 +1,15 @@
 //! Quantities as text in files, as people write them.
 
 use crate::amount::AMOUNT;
-use crate::parse::{BYTES_AS_TEXT, DURATION, RATE};
+use crate::parse::{DURATION, RATE};
 use crate::{Amount, Bytes, Duration, ParseError, Rate, Time, parse_bytes, parse_duration, parse_rate};
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
+
+/// What is expected instead of what is no text, whose size is not known. What is in range depends on the field.
+const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB)";
 
 /// Takes text only, and says of anything else what is expected instead.
 struct Text<T> {
@@ -43,7 +46,7 @@ macro_rules! text {
 }
 text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
 text!(Rate, parse_rate, RATE, |r| format!("{r}"));
-text!(Bytes, parse_bytes, BYTES_AS_TEXT, |b| format!("{b}"));
+text!(Bytes, parse_bytes, BYTES, |b| format!("{b}"));
 text!(Amount, amount, AMOUNT, |a| format!("{a}"));
 
 fn amount(text: &str) -> Result<Amount, ParseError> {
