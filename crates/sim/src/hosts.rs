@@ -127,7 +127,7 @@ impl<O: Observer> World<O> {
             self.receiver_until(now, packet.flow);
             flow = &mut self.flows[packet.flow as usize];
         }
-        if flow.receiver.must_ack_before(packet) {
+        if flow.receiver.must_ack_before(packet, &self.stacks[flow.stack as usize]) {
             self.receiver_acts(packet.flow, now);
             flow = &mut self.flows[packet.flow as usize];
         }

@@ -261,7 +261,10 @@ static void set_options(struct net *net)
 {
 	struct netns_ipv4 *ipv4 = &net->ipv4;
 
-	/* Buffers never limit: the scenario's network does. */
+	/* Buffers never limit: the scenario's network does. Nor does the memory of all sockets together: a receiver that is short of it drops
+	 * what it has acknowledged by SACK, and the sender sends all of it again (tcp_prune_ofo_queue). */
+	for (size_t at = 0; at < ARRAY_SIZE(sysctl_tcp_mem); at++)
+		sysctl_tcp_mem[at] = totalram_pages();
 	ipv4->sysctl_tcp_rmem[1] = 1 << 22;
 	ipv4->sysctl_tcp_rmem[2] = 1 << 26;
 	ipv4->sysctl_tcp_wmem[1] = 1 << 20;

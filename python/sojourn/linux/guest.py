@@ -81,7 +81,7 @@ class Guests:
         """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""
         planned = tomllib.loads(plan)
         flows = planned.get("flows", [])
-        memory = 256 + 2 * int(planned["hosts"]) + 2 * len(flows) + (8 * len(plan) >> 20)
+        memory = 1024 + 2 * int(planned["hosts"]) + 2 * len(flows) + (8 * len(plan) >> 20)
         if any(flow["traffic"]["kind"] in SESSIONS for flow in flows):
             memory += 1024
         seconds = float(_sojourn.quantity("time", planned["duration"]))

@@ -188,9 +188,15 @@ impl AckPolicy {
         self.gather(now, params)
     }
 
-    /// Whether ACKs of segments above a gap at this byte are put together.
+    /// Whether ACKs of segments above a gap are put together now.
+    #[inline]
+    pub fn gathers(&self) -> bool {
+        self.compressed > 0
+    }
+
+    /// Whether they are, of a gap at this byte.
     pub fn gathers_at(&self, rcv_nxt: u64) -> bool {
-        self.compressed > 0 && self.counted_at == rcv_nxt
+        self.gathers() && self.counted_at == rcv_nxt
     }
 
     /// Whether no more ACKs are put together.

@@ -3,6 +3,9 @@
 use super::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use super::ranges::Ranges;
 
+/// So many blocks may change before an ACK tells of them (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+const UNTOLD_BLOCKS: usize = 2;
+
 /// What arrived above the next byte expected.
 #[derive(Clone, Default, Debug)]
 pub struct Reassembly {
@@ -69,6 +72,26 @@ impl Reassembly {
     fn is_of_latest(&self, byte: u64) -> bool {
         let latest = self.recent_blocks.first();
         latest.is_some_and(|latest| self.ranges.around(byte).is_some_and(|(start, end)| (start..end).contains(latest)))
+    }
+
+    /// Whether these bytes belong to none of the blocks that were reported last, and there are as many as may wait to be told of.
+    pub fn pushes_block_out(&self, seq: u64, end: u64) -> bool {
+        if self.following == Some(seq) {
+            return false;
+        }
+        let (mut last, mut count) = ((0, 0), 0);
+        for block in self.recent_blocks.iter().filter_map(|&byte| self.ranges.around(byte)) {
+            if seq <= block.1 && block.0 <= end {
+                return false;
+            }
+            // Blocks that have become one are counted once.
+            count += usize::from(block != last);
+            if count == UNTOLD_BLOCKS {
+                return true;
+            }
+            last = block;
+        }
+        false
     }
 
     /// Takes out what follows `rcv_nxt` without a gap; gives the next byte expected then.

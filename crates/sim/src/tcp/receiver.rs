@@ -307,10 +307,20 @@ impl Receiver {
         policy.on_segment(now, &arrival, params)
     }
 
-    /// Whether a delayed ACK must go before this segment is taken.
+    /// Whether an ACK that waits must go before this segment is taken.
     #[inline]
-    pub fn must_ack_before(&self, segment: &Packet) -> bool {
-        self.unacked_segments > 0 && self.marks.changes_with(segment)
+    pub fn must_ack_before(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        let pushes_out = || segment.seq > self.rcv_nxt && self.pushes_block_out(segment, params);
+        self.unacked_segments > 0 && (self.marks.changes_with(segment) || pushes_out())
+    }
+
+    /// Whether this segment above a gap would make one more SACK block than ACKs that are put together can tell of (Linux
+    /// `tcp_sack_new_ofo_skb`).
+    #[inline(never)]
+    fn pushes_block_out(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        let gathers = self.rules.as_ref().and_then(|rules| rules.policy.as_ref()).is_some_and(AckPolicy::gathers);
+        let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
+        gathers && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.pushes_block_out(segment.seq, end))
     }
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.

@@ -54,6 +54,36 @@ fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() 
     assert_eq!(arrive(&linux, &[(0, 100), (1, 101), (0, 150), (2, 102)]), [(1, None), (2, None), (2, Some(0)), (3, None)]);
 }
 
+/// Linux `tcp_sack_new_ofo_skb`: an ACK has room for three blocks, and those that were put together must not push one out.
+#[test]
+fn acks_that_are_put_together_go_before_a_third_block_changes() {
+    let params = TcpOptions { quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
+    let (mut receiver, mut pool, mut ack) = (Receiver::new(&params, true).unwrap(), AckOptionsPool::default(), Packet::EMPTY);
+    let mss = u64::from(params.mss);
+    let at = |micros: u64| Time::from_nanos(micros * 1_000);
+    let syn = Packet { flags: flag::SYN, size: params.header as u16, stamp: at(1), ..Packet::EMPTY };
+    receiver.on_segment(at(1), &syn, &params, &mut pool, &mut ack);
+    let mut now = 100_000;
+    // Which ACKs must go before segment `number`, and whether it is acknowledged at once.
+    let mut arrive = |number: u64| {
+        now += 10;
+        let segment = Packet { seq: number * mss, stamp: at(now), size: (params.header + params.mss) as u16, ..Packet::EMPTY };
+        let before = receiver.must_ack_before(&segment, &params);
+        if before {
+            receiver.on_timer(at(now), &params, &mut pool, &mut ack);
+        }
+        (before, receiver.on_segment(at(now), &segment, &params, &mut pool, &mut ack).acks)
+    };
+    assert_eq!([0, 2, 4, 6].map(&mut arrive), [(false, false), (false, true), (false, true), (false, true)], "three duplicate ACKs");
+    // A new block, more of it, what makes one of it and the second. The blocks are 6 to 9, 4 and 2 then.
+    assert_eq!([8, 9, 7].map(&mut arrive), [(false, false); 3]);
+    assert_eq!(arrive(11), (true, false), "a block that is new");
+    assert_eq!([12, 10].map(&mut arrive), [(false, false); 2], "the first block, and what makes one of it and the second");
+    assert_eq!(arrive(3), (false, false), "the second block");
+    // They are 2 to 4 and 6 to 12, so the third that follows is new again, and then 6 to 13 is the third.
+    assert_eq!([15, 17, 13].map(arrive), [(true, false); 3]);
+}
+
 /// A receiver with its pool of options: says all that it does.
 struct Host {
     receiver: Receiver,
@@ -71,7 +101,7 @@ impl Host {
         while self.receiver.deadline() < now {
             acks.extend(self.act(self.receiver.deadline(), params));
         }
-        if self.receiver.must_ack_before(segment) {
+        if self.receiver.must_ack_before(segment, params) {
             acks.extend(self.act(now, params));
         }
         let mut ack = Packet::EMPTY;

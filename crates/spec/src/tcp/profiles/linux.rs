@@ -19,7 +19,7 @@ super::profile! {
     quick_start = 210, "Linux `tcp_grow_window`: while the receive window grows, with 4 MiB of buffer";
     notsent_lowat = 1 << 18, "Linux `tcp_stream_memory_free`, `tcp_mark_push`: writes without end, with 256 KiB unsent";
     adaptive_delayed_ack = true, "Linux `tcp_event_data_recv`";
-    sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`";
+    sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`, `TCP_SACK_BLOCKS_EXPECTED`";
     timer_wheel = true, "Linux `calc_wheel_index`";
     windowed_variation = true, "Linux `tcp_rtt_estimator`";
     accecn_option = AccEcnOption::Full, "Linux `tcp_ecn_option`";
