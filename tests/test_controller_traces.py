@@ -47,6 +47,20 @@ def test_the_states_and_the_bandwidth_of_bbr3_are_seen() -> None:
     assert rows["min_rtt"][-1] == pytest.approx(0.04, abs=0.0002)
 
 
+@pytest.mark.parametrize("cc", ["bbr", "bbr3"])
+def test_the_first_round_trip_time_of_bbr_is_that_of_the_handshake(cc: str) -> None:
+    """Linux `bbr_init`. The queue that the flow meets with its first data has not grown when its SYN comes."""
+    asked = scenario(cc).set("trace.controller", {"flows": ["late/0"]})
+    asked["flows"] = [
+        {"name": "early", "from": "a", "to": "b", "start": "0 s", "tcp": {"control": {"cc": "cubic"}}},
+        {"name": "late", "from": "a", "to": "b", "start": "0.45 s"},
+    ]
+    rows = sj.run(asked).series["controller/late/0"]
+    known = np.flatnonzero(np.isfinite(rows["min_rtt"]))[0]
+    assert 0.04 < rows["min_rtt"][known] < 0.1
+    assert rows["min_rtt"][known] == pytest.approx(rows["t"][known] - 0.45, rel=0.01)
+
+
 def test_windows_are_those_of_the_trace_at_steps() -> None:
     asked = (
         scenario("cubic")

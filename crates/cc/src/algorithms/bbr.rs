@@ -5,12 +5,14 @@
 //! flight here, so nothing is taken off for them (`bbr_packets_in_net_at_edt`). Random choices are drawn from the time of the ACK.
 
 mod extra_acked;
+mod full_pipe;
 mod policer;
 
 use crate::max_filter::MaxFilter;
 use crate::{Ack, CongestionController, CongestionEvent, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
 use extra_acked::ExtraAcked;
+use full_pipe::FullPipe;
 use policer::{Policer, Verdict};
 use sojourn_units::{Duration, Stream, Time};
 
@@ -81,10 +83,6 @@ const BW_ROUNDS: u64 = 10;
 const CYCLE: u32 = 8;
 /// The least window in segments (Linux `bbr_cwnd_min_target`).
 const MIN_CWND: f64 = 4.0;
-/// Growth that shows that the pipe is not full, and rounds without it that show that it is (Linux `bbr_full_bw_thresh`,
-/// `bbr_full_bw_cnt`).
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 /// The pace is so much less than the bandwidth (Linux `bbr_pacing_margin_percent`).
 const MARGIN: f64 = 0.99;
 /// The most extra ACKed data that counts, in seconds of bandwidth (Linux `bbr_extra_acked_max_us`).
@@ -129,15 +127,13 @@ struct State {
     idle_restart: bool,
     cycle: u32,
     cycle_stamp: Time,
-    full_bw: f64,
-    full_rounds: u32,
-    full: bool,
+    full: FullPipe,
     prior_cwnd: f64,
     loss_state: LossState,
     packet_conservation: bool,
     extra: ExtraAcked,
     policer: Policer,
-    /// The time of the first sample, from which the smallest round-trip time counts.
+    /// Whether the connection has begun to send.
     started: bool,
 }
 
@@ -162,15 +158,21 @@ impl State {
             idle_restart: false,
             cycle: 0,
             cycle_stamp: Time::ZERO,
-            full_bw: 0.0,
-            full_rounds: 0,
-            full: false,
+            full: FullPipe::default(),
             prior_cwnd: 0.0,
             loss_state: LossState::Open,
             packet_conservation: false,
             extra: ExtraAcked::default(),
             policer: Policer::default(),
             started: false,
+        }
+    }
+
+    /// The part of `bbr_init` that needs the time and the round-trip time of the handshake.
+    fn initialize(&mut self, now: Time, srtt: Duration) {
+        if !core::mem::replace(&mut self.started, true) {
+            (self.min_rtt, self.min_rtt_stamp) = ((srtt > Duration::ZERO).then_some(srtt), now);
+            self.extra.restart(now);
         }
     }
 
@@ -204,7 +206,7 @@ impl State {
     /// `bbr_set_pacing_rate`.
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = self.bandwidth() * gain * MARGIN;
-        if self.full || rate > self.pacing_rate {
+        if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate.max(f64::MIN_POSITIVE);
         }
     }
@@ -268,22 +270,9 @@ impl State {
         }
     }
 
-    /// `bbr_check_full_bw_reached`.
-    fn check_full(&mut self, sample: &RateSample) {
-        if self.full || !self.round_start || sample.is_app_limited {
-            return;
-        }
-        if self.bw.max() >= self.full_bw * FULL_GROWTH {
-            (self.full_bw, self.full_rounds) = (self.bw.max(), 0);
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
-    }
-
     /// `bbr_check_drain`.
     fn check_drain(&mut self, sample: &RateSample) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && sample.in_flight <= self.inflight(1.0) {
@@ -338,7 +327,7 @@ impl State {
         }
         self.min_rtt_stamp = now;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.full { self.enter_probe_bw(now) } else { self.mode = Mode::Startup }
+        if self.full.reached { self.enter_probe_bw(now) } else { self.mode = Mode::Startup }
     }
 
     /// `bbr_update_gains`: the gains of pace and window.
@@ -367,9 +356,9 @@ impl State {
     fn set_cwnd(&mut self, sample: &RateSample, gain: f64) {
         if sample.newly_acked > 0.0 && !self.conserve_or_restore(sample) {
             let bandwidth = self.bandwidth();
-            let extra = if self.full { self.extra.most().min(bandwidth * EXTRA_TIME) } else { 0.0 };
+            let extra = if self.full.reached { self.extra.most().min(bandwidth * EXTRA_TIME) } else { 0.0 };
             let target = self.quantized(self.bdp(bandwidth, gain) + extra);
-            if self.full {
+            if self.full.reached {
                 self.cwnd = (self.cwnd + sample.newly_acked).min(target);
             } else if self.cwnd < target || sample.delivered_total < self.initial_cwnd {
                 self.cwnd += sample.newly_acked;
@@ -408,15 +397,14 @@ impl CongestionController for Bbr {
 
     fn on_sample(&mut self, sample: &RateSample) {
         let state = &mut *self.0;
-        if !core::mem::replace(&mut state.started, true) {
-            state.min_rtt_stamp = sample.now;
-            state.extra.restart(sample.now);
-        }
+        state.initialize(sample.now, Duration::ZERO);
         state.update_bandwidth(sample);
         let (bandwidth, cwnd, round_start) = (state.bandwidth(), state.cwnd, state.round_start);
         state.extra.on_sample(sample, bandwidth, cwnd, round_start);
         state.update_cycle(sample);
-        state.check_full(sample);
+        if round_start && !sample.is_app_limited {
+            state.full.on_round(state.bw.max());
+        }
         state.check_drain(sample);
         state.update_min_rtt(sample);
         let cwnd_gain = state.update_gains();
@@ -428,6 +416,7 @@ impl CongestionController for Bbr {
     /// `bbr_cwnd_event_tx_start`.
     fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
         let state = &mut *self.0;
+        state.initialize(now, srtt);
         state.init_pacing_rate(srtt);
         if !app_limited {
             return;
@@ -443,7 +432,7 @@ impl CongestionController for Bbr {
 
     /// `bbr_undo_cwnd`.
     fn on_spurious_recovery(&mut self) {
-        (self.0.full_bw, self.0.full_rounds) = (0.0, 0);
+        self.0.full.restart();
         self.0.policer.reset();
     }
 
@@ -462,7 +451,8 @@ impl CongestionController for Bbr {
     }
 
     fn on_repeated_rto(&mut self, _now: Time) {
-        (self.0.loss_state, self.0.full_bw) = (LossState::Timeout, 0.0);
+        self.0.loss_state = LossState::Timeout;
+        self.0.full.forget_bandwidth();
     }
 
     fn cwnd(&self) -> f64 {

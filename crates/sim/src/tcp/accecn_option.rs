@@ -247,6 +247,11 @@ impl ByteCounter {
         self.duplicate = Some(start);
     }
 
+    /// That segment will not be reported.
+    pub fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
     /// Whether its SYN-ACKs have an ACE field of zeros: from the third on (rfc9768#3.2.3.2.2).
     pub fn hides_ecn(&self) -> bool {
         self.syn_acks > 2

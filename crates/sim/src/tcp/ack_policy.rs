@@ -11,8 +11,8 @@ const DELACK_MAX: Duration = Duration::from_millis(200);
 const COMPRESSED_MOST: u32 = 44;
 /// Duplicate ACKs that are sent at once (Linux `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
-/// The part of the RTT for which ACKs are put together: 33 % of an eighth (Linux `tcp_comp_sack_rtt_percent`).
-const COMPRESSION_OF_RTT: f64 = 0.33 / 8.0;
+/// The part of the RTT for which ACKs are put together (Linux `tcp_comp_sack_rtt_percent`, of an RTT that is stored eightfold).
+const COMPRESSION_OF_RTT: f64 = 0.33;
 /// Segments acknowledged at once after a congestion mark (Linux `tcp_data_ecn_check`).
 const QUICK_AFTER_MARK: u32 = 2;
 
@@ -29,7 +29,7 @@ pub struct Arrival {
     pub pushed: bool,
     /// There is a gap now.
     pub has_gap: bool,
-    /// It is the first with a congestion mark since the sender reacted to the last; none is where marks are counted.
+    /// It is the first with a congestion mark since the sender reacted to the last, or can't carry one as others did; none is where marks are counted.
     pub marked: bool,
     /// Its sender has reduced the window for a mark, perhaps to a segment or two (CWR).
     pub reduced: bool,
@@ -61,6 +61,8 @@ pub struct AckPolicy {
     rtt: Duration,
     /// The bytes of which a duplicate arrived and is to be reported.
     pub duplicate: Option<(u64, u64)>,
+    /// The segment that arrives next asks for no ACK, since one goes just before it.
+    pub asks_for_none: bool,
 }
 
 impl AckPolicy {
@@ -82,6 +84,7 @@ impl AckPolicy {
             syn_ack_sent: Time::ZERO,
             rtt: Duration::ZERO,
             duplicate: None,
+            asks_for_none: false,
         })
     }
 
@@ -188,6 +191,11 @@ impl AckPolicy {
         self.gather(now, params)
     }
 
+    /// Whether a delayed ACK waits (Linux `ICSK_ACK_TIMER`).
+    pub fn delays(&self) -> bool {
+        self.delayed_due != Time::NEVER
+    }
+
     /// Whether ACKs of segments above a gap are put together now.
     #[inline]
     pub fn gathers(&self) -> bool {
@@ -218,7 +226,7 @@ impl AckPolicy {
     /// How long ACKs are put together. Most round trips are so long that the part of them that counts is longer than the limit.
     #[inline]
     fn compression(&self, params: &TcpOptions) -> Duration {
-        const LONG: u64 = 32;
+        const LONG: u64 = 4;
         let most = params.sack_compression;
         if self.rtt >= most * LONG { most } else { most.min(self.rtt.mul_f64(COMPRESSION_OF_RTT)) }
     }

@@ -60,6 +60,13 @@ impl AckRules {
         self.policy.as_mut()?.on_ack_sent(params)
     }
 
+    /// A segment of data arrives: a duplicate that no ACK has reported yet is forgotten (Linux `tcp_data_queue`).
+    #[inline]
+    pub fn forget_duplicate(&mut self) {
+        self.policy.iter_mut().for_each(|policy| policy.duplicate = None);
+        self.bytes.iter_mut().for_each(|counter| counter.forget_duplicate());
+    }
+
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());

@@ -15,6 +15,8 @@ pub struct MarkFeedback {
     /// Whether ACKs can carry marks.
     marks_acks: bool,
     counter: MarkCounter,
+    /// Whether a segment could carry a mark.
+    has_seen_ect: bool,
     /// The marks ask for an ACK at once.
     pub asks_for_ack: bool,
 }
@@ -26,6 +28,7 @@ impl MarkFeedback {
         echoes: false,
         marks_acks: false,
         counter: MarkCounter::new(AccEcnOption::Off),
+        has_seen_ect: false,
         asks_for_ack: false,
     };
 
@@ -65,7 +68,8 @@ impl MarkFeedback {
         self.echo_each(segment)
     }
 
-    /// The same where the echo of a mark stands for a window.
+    /// The same where the echo of a mark stands for a window, or for a segment that can't carry a mark where others could: it is
+    /// probably a retransmission (Linux `tcp_data_ecn_check`).
     #[inline]
     pub fn take_first(&mut self, segment: &Packet) -> bool {
         if segment.has(flag::CWR) {
@@ -73,7 +77,9 @@ impl MarkFeedback {
         }
         let new = segment.has(flag::CE) && !self.echoes;
         self.echoes |= new;
-        new
+        let can_mark = segment.ecn() != Mark::NotEct;
+        self.has_seen_ect |= can_mark;
+        new || self.has_seen_ect != can_mark
     }
 
     /// DCTCP tells of data alone (Linux `tcp_data_ecn_check`).

@@ -204,6 +204,7 @@ impl Receiver {
             self.complete_ack(now, params, pool, ack);
             return Received { readable: 0, acks: true };
         }
+        self.rules.iter_mut().for_each(|rules| rules.forget_duplicate());
         let marked = self.note_mark(now, segment, params);
         if segment.has(flag::ACK) {
             self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
@@ -226,6 +227,11 @@ impl Receiver {
             self.ts_recent = segment.stamp;
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
+        if self.policy().is_some_and(|policy| std::mem::take(&mut policy.asks_for_none)) {
+            self.marks.asks_for_ack = false;
+            self.plan_window_update(now, params);
+            return Received { readable, acks: false };
+        }
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
         if self.policy().is_some() {
             let due = if fin { now } else { self.ask_policy(now, segment, in_order, marked, params) };
@@ -309,18 +315,29 @@ impl Receiver {
 
     /// Whether an ACK that waits must go before this segment is taken.
     #[inline]
-    pub fn must_ack_before(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        let pushes_out = || segment.seq > self.rcv_nxt && self.pushes_block_out(segment, params);
-        self.unacked_segments > 0 && (self.marks.changes_with(segment) || pushes_out())
+    pub fn must_ack_before(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
+        if self.unacked_segments == 0 {
+            return false;
+        }
+        let pushes_out = segment.seq > self.rcv_nxt && self.pushes_block_out(segment, params);
+        pushes_out || (self.marks.changes_with(segment) && self.delays())
     }
 
-    /// Whether this segment above a gap would make one more SACK block than ACKs that are put together can tell of (Linux
-    /// `tcp_sack_new_ofo_skb`).
+    /// Whether an ACK is delayed, and not put together with others (Linux tcp_dctcp.h, `dctcp_ece_ack_update`).
+    fn delays(&self) -> bool {
+        self.rules.as_ref().and_then(|rules| rules.policy.as_ref()).is_none_or(AckPolicy::delays)
+    }
+
+    /// Whether this segment above a gap would make one more SACK block than ACKs that are put together can tell of. The ACK that goes before it
+    /// ends what it asks for itself (Linux `tcp_sack_new_ofo_skb`, `tcp_event_ack_sent`).
     #[inline(never)]
-    fn pushes_block_out(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        let gathers = self.rules.as_ref().and_then(|rules| rules.policy.as_ref()).is_some_and(AckPolicy::gathers);
+    fn pushes_block_out(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
-        gathers && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.pushes_block_out(segment.seq, end))
+        let is_outdated = self.is_outdated(segment, params);
+        let Some(policy) = self.rules.as_mut().and_then(|rules| rules.policy.as_mut()) else { return false };
+        let is_new = |reassembly: &Reassembly| reassembly.pushes_block_out(segment.seq, end);
+        policy.asks_for_none = policy.gathers() && !is_outdated && self.reassembly.as_deref().is_some_and(is_new);
+        policy.asks_for_none
     }
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.

@@ -116,7 +116,7 @@ tcp_options! {
         "Whether the time of delayed ACKs follows the times between segments",
         false, "rfc9293#3.8.6.3 has a fixed time";
     sack_compression: Duration as Duration, ranges::time,
-        "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of an eighth of the RTT if that is less, and at most until a third SACK block changes; \"0 s\" is not at all",
+        "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of the RTT if that is less, and at most until a third SACK block changes; \"0 s\" is not at all",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: Ecn as EcnChoice, ranges::any,
         "Whether data packets can carry congestion marks, and how ACKs tell of them: false, true (what the controller asks for, else one echo for a window), \"dctcp\" (each ACK is an echo or none), \"accurate\" (AccECN: marked packets are counted; ECT(0)), \"l4s\" (the same with ECT(1), which prague sends)",

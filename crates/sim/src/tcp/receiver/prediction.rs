@@ -98,6 +98,7 @@ impl Receiver {
         if let Some(rules) = &mut self.rules
             && let Some(policy) = &mut rules.policy
         {
+            policy.duplicate = None;
             rules.delayed_ack_due = policy.gather(now, params);
         }
     }

@@ -77,11 +77,73 @@ fn acks_that_are_put_together_go_before_a_third_block_changes() {
     assert_eq!([0, 2, 4, 6].map(&mut arrive), [(false, false), (false, true), (false, true), (false, true)], "three duplicate ACKs");
     // A new block, more of it, what makes one of it and the second. The blocks are 6 to 9, 4 and 2 then.
     assert_eq!([8, 9, 7].map(&mut arrive), [(false, false); 3]);
-    assert_eq!(arrive(11), (true, false), "a block that is new");
+    assert_eq!(arrive(11), (true, false), "a block that is new, of which no ACK waits to tell");
     assert_eq!([12, 10].map(&mut arrive), [(false, false); 2], "the first block, and what makes one of it and the second");
     assert_eq!(arrive(3), (false, false), "the second block");
-    // They are 2 to 4 and 6 to 12, so the third that follows is new again, and then 6 to 13 is the third.
-    assert_eq!([15, 17, 13].map(arrive), [(true, false); 3]);
+    // They are 2 to 4 and 6 to 12, so 15 is new. Then no ACK waits until 17 has come, and 6 to 13 is not among the first two.
+    assert_eq!([15, 17, 13].map(arrive), [(true, false), (false, false), (true, false)]);
+}
+
+/// Linux `__tcp_ack_snd_check`: the round trip is stored eightfold there.
+#[test]
+fn acks_are_put_together_for_a_third_of_the_round_trip_and_a_millisecond_at_most() {
+    for (micros, waits) in [(300, 99), (1_000, 330), (3_000, 990), (5_000, 1_000), (100_000, 1_000)] {
+        let params = TcpOptions { quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
+        let mut host = Host::new(&params, true);
+        let at = |micros: u64| Time::from_nanos(micros * 1_000);
+        host.take(at(1), &Packet { flags: flag::SYN, size: params.header as u16, stamp: at(1), ..Packet::EMPTY }, &params);
+        let mut arrive = |number: u64, now: Time| {
+            let size = (params.header + params.mss) as u16;
+            host.take(now, &Packet { seq: number * u64::from(params.mss), stamp: now, size, ..Packet::EMPTY }, &params);
+            host.receiver.deadline()
+        };
+        // Three duplicate ACKs go at once.
+        let now = at(1 + micros);
+        let due = [0, 2, 3, 4, 5].map(|number| arrive(number, now))[4];
+        assert_eq!(due.since(now), Duration::from_micros(waits), "with a round trip of {micros} us");
+    }
+}
+
+/// Linux `tcp_data_queue` forgets a D-SACK that no ACK has reported.
+#[test]
+fn a_duplicate_above_a_gap_is_reported_only_if_no_other_segment_comes_before_the_ack() {
+    let params = TcpOptions { quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
+    let reported = |after: &[u64]| {
+        let mut host = Host::new(&params, true);
+        let at = |micros: u64| Time::from_nanos(micros * 1_000);
+        host.take(at(1), &Packet { flags: flag::SYN, size: params.header as u16, stamp: at(1), ..Packet::EMPTY }, &params);
+        let mut now = 100_000;
+        for number in [0, 2, 3, 4, 5, 3].iter().chain(after) {
+            now += 10;
+            let size = (params.header + params.mss) as u16;
+            host.take(at(now), &Packet { seq: number * u64::from(params.mss), stamp: at(now), size, ..Packet::EMPTY }, &params);
+        }
+        let mut ack = Packet::ack_of(0, 0, 0);
+        assert!(host.receiver.on_timer(host.receiver.deadline(), &params, &mut host.pool, &mut ack));
+        let first = host.pool.take(ack.extra).sack.and_then(|sack| sack.iter().next()).unwrap();
+        (first.0 / u64::from(params.mss), first.1 / u64::from(params.mss))
+    };
+    assert_eq!(reported(&[]), (3, 4));
+    assert_eq!(reported(&[6]), (2, 7), "the block alone");
+}
+
+/// Linux `tcp_data_ecn_check`: a segment that can't carry a mark, among others that can, is probably a retransmission.
+#[test]
+fn a_segment_without_ect_among_others_is_acknowledged_at_once_and_so_is_the_next() {
+    let params = TcpOptions { ecn: Ecn::Classic, quick_start: 0, quick_acks: 2, ..TcpOptions::linux() };
+    let mut host = Host::new(&params, true);
+    let mut arrive = |number: u64, ect: u16| {
+        let (now, size) = (Time::from_nanos((1 + number) * 1_000_000), (params.header + params.mss) as u16);
+        let segment = Packet { seq: number * u64::from(params.mss), stamp: now, size, flags: ect, ..Packet::EMPTY };
+        let mut ack = Packet::EMPTY;
+        host.receiver.on_segment(now, &segment, &params, &mut host.pool, &mut ack).acks
+    };
+    let acks: Vec<bool> = (0..6).map(|number| arrive(number, flag::ECT)).collect();
+    assert_eq!(acks, [true, true, false, true, false, true], "the first two at once, then every second");
+    assert_eq!(
+        [(6, flag::RETRANSMIT), (7, flag::ECT), (8, flag::ECT), (9, flag::ECT)].map(|(number, ect)| arrive(number, ect)),
+        [true, true, false, true]
+    );
 }
 
 /// A receiver with its pool of options: says all that it does.
