@@ -16,7 +16,7 @@ super::profile! {
     max_rto = Duration::from_secs(120), "Linux `TCP_RTO_MAX`";
     delayed_ack = Some(Duration::from_millis(40)), "Linux `TCP_DELACK_MIN`";
     quick_acks = 16, "Linux `TCP_MAX_QUICKACKS`";
-    quick_start = 210, "Linux `tcp_grow_window`: while the receive window grows, with 4 MiB of buffer";
+    quick_start = 209, "Linux `tcp_grow_window`: while the receive window grows, with 4 MiB of buffer";
     notsent_lowat = 1 << 18, "Linux `tcp_stream_memory_free`, `tcp_mark_push`: writes without end, with 256 KiB unsent";
     adaptive_delayed_ack = true, "Linux `tcp_event_data_recv`";
     sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`, `TCP_SACK_BLOCKS_EXPECTED`";
