@@ -1,7 +1,7 @@
 """Speed: compared with ns-2.35 and ns-3 if they are installed, and checked by instruction counts if valgrind is.
 
-Machines are shared and noisy, so this reports user time, the least of twelve runs, and ratios. ns-2 runs the same dumbbell as
-long, and its time is the least of two runs; it is compared with and without the setup of the network.
+Machines are shared and noisy, so this reports user time, the least of twelve runs, and ratios. ns-2 runs the same
+dumbbell as long, and its time is the least of two runs; it is compared with and without the setup of the network.
 
 `python conformance/bench/bench.py [--quick] [--profiled] [--store]`; exit code 1 if instruction counts grew by 5 %.
 """
