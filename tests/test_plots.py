@@ -78,7 +78,9 @@ def controllers():
     group = DUMBBELL[DUMBBELL.index("[[flows]]") :]
     second = group.replace('name = "ftp"', 'name = "back"\ntcp = { control = { cc = "flower" } }')
     scenario = tomllib.loads(DUMBBELL + second) | {"tcp": {"profile": "linux", "control": {"cc": "bbr"}}}
-    return sj.run(sj.Scenario(scenario).set("trace", {"controller": {"flows": ["ftp/0", "back/0"]}}))
+    # So long that FLOWER meets a falling delay.
+    traced = sj.Scenario(scenario).set("duration", "30 s").set("trace", {"controller": {"flows": ["ftp/0", "back/0"]}})
+    return sj.run(traced)
 
 
 def test_controllers_are_drawn_in_a_panel_for_each_of_their_values(controllers):
