@@ -131,7 +131,8 @@ def means(records: list[Record]) -> dict[str, list[float]]:
     found = {}
     for each in MEASURES:
         values = [record.value(each.path) for record in records]
-        found[each.name] = [statistics.fmean(values), STUDENT[len(values)] * statistics.stdev(values) / len(values) ** 0.5]
+        half = STUDENT[len(values)] * statistics.stdev(values) / len(values) ** 0.5
+        found[each.name] = [statistics.fmean(values), half]
     return found
 
 
