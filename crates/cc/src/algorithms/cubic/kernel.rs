@@ -1,6 +1,7 @@
 //! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`: whole numbers, a clock of 1 ms, and a `HyStart` of its own.
 //!
-//! It differs from Linux in one point: a pause of the application does not shift the start of an epoch (`CA_EVENT_TX_START`).
+//! It differs from Linux in three points: a pause of the application does not shift the start of an epoch (`CA_EVENT_TX_START`),
+//! `HyStart` takes every sender for one that is not paced, and it allows the same time for delayed ACKs at any rate.
 
 use crate::{Ack, Window};
 use sojourn_units::Time;
@@ -18,7 +19,7 @@ const DELAY_MAX_US: u64 = 16_000;
 const LOW_WINDOW: f64 = 16.0;
 /// `hystart_ack_delta_us`
 const ACK_DELTA_US: u64 = 2_000;
-/// `hystart_ack_delay` at rates below 2 Gbit/s, in us
+/// `hystart_ack_delay` at paces below 2 Gbit/s, in us
 const ACK_DELAY_US: u64 = 1_000;
 
 fn millis(time: Time) -> u64 {
@@ -87,7 +88,7 @@ impl HyStart {
         let now_us = micros(ack.now);
         if now_us - self.last_ack_us <= ACK_DELTA_US {
             self.last_ack_us = now_us;
-            // Half of the delay, because nothing is paced.
+            // Half of the delay, as in Linux where the sender is not paced. Paced ones have the whole there.
             self.found = now_us - self.round_start_us > (delay_min_us + ACK_DELAY_US) / 2;
         }
         self.curr_rtt_us = self.curr_rtt_us.min(delay_us);
