@@ -60,6 +60,9 @@ pub trait WindowLaw {
     /// The timer expired again, in a window that was reduced before.
     fn on_repeated_rto(&mut self, _now: Time) {}
 
+    /// The endpoint paces the segments.
+    fn use_pacing(&mut self) {}
+
     /// Chooses the law that Linux has, with its own slow start; says whether it did.
     fn use_linux_growth(&mut self) -> bool {
         false
@@ -343,6 +346,10 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn use_whole_segments(&mut self) {
         self.counting = Counting::Whole(0.0);
+    }
+
+    fn use_pacing(&mut self) {
+        self.law.use_pacing();
     }
 
     fn use_linux_growth(&mut self) {

@@ -105,6 +105,10 @@ pub struct Window {
     pub ssthresh: f64,
 }
 
+/// The pace in windows a round trip, in slow start and above half of ssthresh (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const SLOW_START_PACE: f64 = 2.0;
+const AVOIDANCE_PACE: f64 = 1.2;
+
 impl Window {
     /// The least that most controllers keep, in segments (rfc5681#3.1).
     pub const MIN_CWND: f64 = 2.0;
@@ -112,6 +116,14 @@ impl Window {
     /// After a reduction that keeps so much of the window.
     pub fn reduced(kept: f64) -> Window {
         Window { cwnd: kept.max(Window::MIN_CWND), ssthresh: kept.max(Window::MIN_CWND) }
+    }
+
+    /// The pace in segments a second that the windows, the segments in flight and the smoothed round-trip time give (Linux
+    /// `tcp_update_pacing_rate`).
+    #[inline]
+    pub fn pace(&self, in_flight: f64, srtt: Duration) -> f64 {
+        let factor = if self.cwnd < self.ssthresh / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
+        factor * self.cwnd.max(in_flight) / srtt.as_secs_f64()
     }
 
     /// After a timeout: one segment (rfc5681#3.1), and as the threshold so much as is kept of the window that was in use.
@@ -250,6 +262,9 @@ pub trait CongestionController {
     /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
     /// nothing.
     fn use_whole_segments(&mut self) {}
+
+    /// Its endpoint paces the segments, though it asks for no pace.
+    fn use_pacing(&mut self) {}
 
     /// Makes the window grow as in today's Linux from now on: in whole segments, by acknowledged segments. Only controllers with
     /// slow start and a window law have a difference.

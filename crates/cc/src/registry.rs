@@ -144,6 +144,9 @@ macro_rules! registry {
             fn use_whole_segments(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
             }
+            fn use_pacing(&mut self) {
+                match self { $(AnyController::$controller(c) => c.use_pacing(),)* }
+            }
             fn use_linux_growth(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_linux_growth(),)* }
             }

@@ -115,8 +115,8 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
     }
     let controller = controller(options);
     let control = (controller == OWN).then(|| Control(options.control.clone()));
-    let (packet, ecn) = (options.mss + options.header, options.ecn.into());
-    Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
+    let (packet, ecn, pacing) = (options.mss + options.header, options.ecn.into(), options.pacing);
+    Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack, pacing })
 }
 
 /// What a kernel has written in a run.

@@ -127,6 +127,11 @@ impl KernelController {
         KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(ecn == EcnNeed::Scalable) }
     }
 
+    /// The kernel paces the sender.
+    pub fn use_pacing(&mut self) {
+        self.running.use_pacing();
+    }
+
     /// The hosts agreed on an ECN feedback that does not count marks.
     pub fn use_classic_ecn(&mut self) {
         self.running.use_classic_ecn();

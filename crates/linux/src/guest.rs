@@ -34,6 +34,8 @@ pub struct GuestFlow {
     pub ecn: u8,
     /// 1 if SACK is offered.
     pub sack: u8,
+    /// 1 if the sender is paced where its congestion control asks for no pace.
+    pub pacing: u8,
     /// 1 if the receiver returns every datagram.
     pub echoes: u8,
     /// 1 if it opens one connection after another.
@@ -124,7 +126,8 @@ impl Guest {
         guest.session = u8::from(flow.traffic.opens_connections());
         guest.requests = u8::from(flow.traffic.requests());
         if let Some(tcp) = &flow.tcp {
-            (guest.tcp, guest.packet, guest.ecn, guest.sack) = (1, tcp.packet, ecn_number(tcp.ecn), u8::from(tcp.sack));
+            (guest.tcp, guest.packet, guest.ecn) = (1, tcp.packet, ecn_number(tcp.ecn));
+            (guest.sack, guest.pacing) = (u8::from(tcp.sack), u8::from(tcp.pacing));
             for (to, from) in guest.controller[..NAME - 1].iter_mut().zip(tcp.controller.bytes()) {
                 *to = from;
             }
@@ -154,9 +157,12 @@ impl Guest {
         let mut fresh = self.wiring.flows.get(flow as usize).and_then(|flow| controller(flow).ok().flatten());
         if let Some(controller) = &mut fresh {
             controller.start(window);
-            let ecn = self.wiring.flows.get(flow as usize).and_then(|flow| flow.tcp.as_ref()).map_or(0, |tcp| ecn_number(tcp.ecn));
-            if ecn < ecn_number(EcnChoice::Dctcp) {
+            let tcp = self.wiring.flows.get(flow as usize).and_then(|flow| flow.tcp.as_ref());
+            if tcp.map_or(0, |tcp| ecn_number(tcp.ecn)) < ecn_number(EcnChoice::Dctcp) {
                 controller.use_classic_ecn();
+            }
+            if tcp.is_some_and(|tcp| tcp.pacing) {
+                controller.use_pacing();
             }
         }
         let free = self.controllers.iter().position(Option::is_none);

@@ -135,6 +135,9 @@ pub struct Tcp {
     pub ecn: EcnChoice,
     /// Whether SACK is offered.
     pub sack: bool,
+    /// Whether the sender is paced where its congestion control asks for no pace.
+    #[serde(default)]
+    pub pacing: bool,
 }
 
 impl Wiring {

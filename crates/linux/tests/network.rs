@@ -50,6 +50,7 @@ fn wiring(queue: Queue) -> Wiring {
             packet: 1500,
             ecn: if number == 1 { EcnChoice::On } else { EcnChoice::Off },
             sack: true,
+            pacing: false,
         }),
     };
     Wiring {

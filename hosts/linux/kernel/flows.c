@@ -170,6 +170,8 @@ static int open_connection(struct connection *connection)
 		sk->sk_user_data = connection;
 		error = tcp_set_congestion_control(sk, sender_control(flow), false, true);
 		tcp_sk(sk)->notsent_lowat = UNSENT;
+		if (flow->plan.pacing)
+			sk->sk_pacing_status = SK_PACING_NEEDED;
 		tcp_sock_set_maxseg(sk, flow->plan.packet - sizeof(struct iphdr) - sizeof(struct tcphdr));
 		release_sock(sk);
 		if (error)

@@ -41,6 +41,7 @@ struct sojourn_flow {
 	u8 tcp;
 	u8 ecn;
 	u8 sack;
+	u8 pacing;
 	u8 echoes;
 	u8 session;
 	u8 requests;

@@ -268,6 +268,12 @@ impl WindowLaw for CubicLaw {
         }
     }
 
+    fn use_pacing(&mut self) {
+        if let AnyVersion::Linux(cubic) = &mut self.version {
+            cubic.use_pacing();
+        }
+    }
+
     fn use_linux_growth(&mut self) -> bool {
         let (false, AnyVersion::Rfc9438(cubic)) = (self.given, &self.version) else { return false };
         self.version = AnyVersion::linux(cubic.beta, cubic.c, self.hystart);

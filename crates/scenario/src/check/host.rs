@@ -11,7 +11,7 @@ use sojourn_spec::tcp::{OPTIONS, TcpOptions};
 use sojourn_traffic::Traffic;
 
 /// What a Linux host takes of the options of TCP. The rest is the kernel's own behavior.
-const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
+const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "pacing", "recovery"];
 
 /// Checks that the host of a scenario can run it.
 pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {

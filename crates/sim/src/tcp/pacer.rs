@@ -65,6 +65,11 @@ impl Pacer {
         (now < self.next_send_time && !self.has_quantum(now)).then_some(self.next_send_time)
     }
 
+    /// For how long the next segment is still held back.
+    pub fn delay(&self, now: Time) -> Duration {
+        self.next_send_time.since(now)
+    }
+
     /// Whether a segment that may leave now is the first of a quantum.
     pub fn needs_quantum(&self, now: Time) -> bool {
         self.linux.is_none() && !self.has_quantum(now)

@@ -19,6 +19,11 @@ pub fn whole(nanos: u64, tick: u64) -> u64 {
     if tick == MILLISECOND { nanos / MILLISECOND } else { black_box(nanos / tick) }
 }
 
+/// The whole ticks of a time; all of it where the clock is exact.
+pub fn floor(time: Duration, tick: Duration) -> Duration {
+    if tick == Duration::ZERO { time } else { tick * whole(time.as_nanos(), tick.as_nanos()) }
+}
+
 /// When a timer that is set at `now` expires `after` that.
 #[inline]
 pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
@@ -37,6 +42,12 @@ pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_tick_is_none() {
+        let [tick, time] = [Duration::from_millis(1), Duration::from_micros(3_999)];
+        assert_eq!([floor(time, tick), floor(time, Duration::ZERO)], [Duration::from_millis(3), time]);
+    }
 
     #[test]
     fn a_timer_is_late_by_a_tick_at_most_or_by_an_eighth_of_its_time_if_it_is_long() {

@@ -1,7 +1,6 @@
 //! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`: whole numbers, a clock of 1 ms, and a `HyStart` of its own.
 //!
-//! It differs from Linux in three points: a pause of the application does not shift the start of an epoch (`CA_EVENT_TX_START`),
-//! `HyStart` takes every sender for one that is not paced, and it allows the same time for delayed ACKs at any rate.
+//! It differs from Linux in one point: a pause of the application does not shift the start of an epoch (`CA_EVENT_TX_START`).
 
 use crate::{Ack, Window};
 use sojourn_units::Time;
@@ -19,8 +18,10 @@ const DELAY_MAX_US: u64 = 16_000;
 const LOW_WINDOW: f64 = 16.0;
 /// `hystart_ack_delta_us`
 const ACK_DELTA_US: u64 = 2_000;
-/// `hystart_ack_delay` at paces below 2 Gbit/s, in us
-const ACK_DELAY_US: u64 = 1_000;
+/// The longest `hystart_ack_delay`, in us
+const MAX_ACK_DELAY_US: u64 = 1_000;
+/// Segments whose time at the pace is a `hystart_ack_delay`: four times `sk_gso_max_size`, in segments of 1,448 bytes.
+const ACK_DELAY_SEGMENTS: f64 = 4.0 * 45.0;
 
 fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000
@@ -28,6 +29,11 @@ fn millis(time: Time) -> u64 {
 
 fn micros(time: Time) -> u64 {
     time.as_nanos() / 1_000
+}
+
+/// `hystart_ack_delay`: for how long ACKs may be held back, in us.
+fn ack_delay_us(ack: &Ack, window: Window) -> u64 {
+    MAX_ACK_DELAY_US.min((ACK_DELAY_SEGMENTS / window.pace(ack.in_flight, ack.srtt) * 1e6) as u64)
 }
 
 /// `struct bictcp`. Windows are in segments, times in milliseconds where no other unit is in the name.
@@ -56,6 +62,8 @@ pub struct Kernel {
 #[derive(Clone, Debug, Default)]
 struct HyStart {
     found: bool,
+    /// Whether the sender is paced, `sk_pacing_status`.
+    paced: bool,
     sample_cnt: u32,
     round_start_us: u64,
     end_seq: u64,
@@ -69,6 +77,7 @@ impl HyStart {
         let now_us = micros(now);
         *self = HyStart {
             found: self.found,
+            paced: self.paced,
             sample_cnt: 0,
             round_start_us: now_us,
             last_ack_us: now_us,
@@ -78,18 +87,19 @@ impl HyStart {
     }
 
     /// `hystart_update`: says whether slow start ends, by a train of acknowledgments or by a delay that grew.
-    fn update(&mut self, ack: &Ack, cwnd: f64, delay_us: u64, delay_min_us: u64) -> bool {
+    fn update(&mut self, ack: &Ack, window: Window, delay_us: u64, delay_min_us: u64) -> bool {
         if ack.snd_una > self.end_seq {
             self.reset(ack.now, ack.snd_max);
         }
-        if cwnd < LOW_WINDOW {
+        if window.cwnd < LOW_WINDOW {
             return false;
         }
         let now_us = micros(ack.now);
         if now_us - self.last_ack_us <= ACK_DELTA_US {
             self.last_ack_us = now_us;
-            // Half of the delay, as in Linux where the sender is not paced. Paced ones have the whole there.
-            self.found = now_us - self.round_start_us > (delay_min_us + ACK_DELAY_US) / 2;
+            let threshold = delay_min_us + ack_delay_us(ack, window);
+            // A pace may have held segments back for half of a round trip.
+            self.found = now_us - self.round_start_us > if self.paced { threshold } else { threshold / 2 };
         }
         self.curr_rtt_us = self.curr_rtt_us.min(delay_us);
         if self.sample_cnt < MIN_SAMPLES {
@@ -122,10 +132,16 @@ impl Kernel {
         }
     }
 
+    /// The sender is paced.
+    pub fn use_pacing(&mut self) {
+        self.hystart.iter_mut().for_each(|hystart| hystart.paced = true);
+    }
+
     /// `cubictcp_state` where the state is `TCP_CA_Loss`
     pub fn reset(&mut self, now: Time) {
-        let snd_nxt = self.snd_nxt;
-        *self = Kernel { snd_nxt, ..Kernel::new(self.beta, self.cube_rtt_scale / 10, self.hystart.is_some()) };
+        let Kernel { snd_nxt, beta, cube_rtt_scale, .. } = *self;
+        let hystart = self.hystart.take().map(|hystart| HyStart { found: false, ..hystart });
+        *self = Kernel { snd_nxt, hystart, ..Kernel::new(beta, cube_rtt_scale / 10, false) };
         if let Some(hystart) = &mut self.hystart {
             hystart.reset(now, snd_nxt);
         }
@@ -145,7 +161,7 @@ impl Kernel {
         }
         let delay_min_us = self.delay_min_us;
         let searching = self.hystart.as_mut().filter(|hystart| !hystart.found && window.cwnd < window.ssthresh);
-        searching.is_some_and(|hystart| hystart.update(ack, window.cwnd, delay_us, delay_min_us))
+        searching.is_some_and(|hystart| hystart.update(ack, window, delay_us, delay_min_us))
     }
 
     /// `bictcp_update`: after how many acknowledged segments the window grows by one.

@@ -68,6 +68,7 @@ impl SenderCore {
         let many_lost = u32::from(self.syns_sent) > params.syn_losses_allowed + 1;
         self.cc.set_cwnd(if many_lost || marked { 1.0 } else { params.initial_window });
         self.state = State::Established;
+        self.update_pace(params);
         self.timer = Time::NEVER;
         if params.handshake == Handshake::ThreeWay {
             let told = self.answer_of_marks(ack, options, params);

@@ -196,6 +196,9 @@ impl SenderCore {
         if params.linux_growth {
             cc.use_linux_growth();
         }
+        if params.pacing {
+            cc.use_pacing();
+        }
         let ecn = params.agreed_ecn();
         if !ecn.counts_for(cc.needs().ecn) {
             cc.use_classic_ecn();

@@ -11,14 +11,10 @@ use crate::tcp::pacer::Pacer;
 use crate::tcp::sampler::{Sampler, Standing};
 use crate::tcp::segment::{Segment, Sending};
 use crate::tcp::sent_segments::{Delivery, SentSegments};
-use sojourn_cc::{AnyController, CongestionController, LossState, Pacing};
+use sojourn_cc::{AnyController, CongestionController, LossState, Pacing, Window};
 use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
-
-/// The pace in windows a round trip, in slow start and above half of ssthresh (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-const SLOW_START_PACE: f64 = 2.0;
-const AVOIDANCE_PACE: f64 = 1.2;
 
 /// The time of a quantum in seconds, and its least number of segments (Linux `sk_pacing_shift` 10: a 1,024th of a second;
 /// `tcp_min_tso_segs`).
@@ -29,6 +25,8 @@ const LEAST_QUANTUM: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub struct Path {
     pacer: Option<Pacer>,
+    /// The pace of the window in segments a second, from the last ACK on, where it is kept from one ACK to the next.
+    pace_of_window: Option<f64>,
     /// When pacing lets the next segment go, if the windows would let it go now.
     pub pace_due: Time,
     sampler: Option<Sampler>,
@@ -56,6 +54,7 @@ impl Path {
         let samples = needs.rate_samples || (ecn.is_accurate() && params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
+            pace_of_window: None,
             pace_due: Time::NEVER,
             sampler: samples.then(Sampler::default),
             segments: SentSegments::default(),
@@ -131,26 +130,45 @@ impl SenderCore {
 
     /// The pace now; `None` without one.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
-        self.cc.pacing().or_else(|| self.pace_of_window(params))
+        let of_window = || self.pace_of_window(params).map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM));
+        self.cc.pacing().or_else(of_window)
     }
 
     /// Its rate. Two numbers are given in registers, and the three of a pace in memory, where a copy of them waits until they are written.
     #[inline]
     fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
-        self.cc.pacing_rate().or_else(|| self.pace_of_window(params).map(|pace| pace.rate))
+        self.cc.pacing_rate().or_else(|| self.pace_of_window(params))
     }
 
-    /// The pace that the window and the round-trip time give (Linux `tcp_update_pacing_rate`); `None` before the first sample.
+    /// The pace that the window gives, in segments a second; `None` before the first sample.
     #[inline]
-    fn pace_of_window(&self, params: &TcpOptions) -> Option<Pacing> {
+    fn pace_of_window(&self, params: &TcpOptions) -> Option<f64> {
+        if params.linux_pacing { self.path.as_ref()?.pace_of_window } else { self.new_pace_of_window(params) }
+    }
+
+    /// An ACK was taken into account: the pace of the window is from now on what it gives (Linux `tcp_update_pacing_rate`).
+    #[inline]
+    pub fn update_pace(&mut self, params: &TcpOptions) {
+        if self.path.as_ref().is_some_and(|path| path.pacer.is_some()) && !self.cc.needs().pacing {
+            let pace = self.new_pace_of_window(params);
+            self.path.iter_mut().for_each(|path| path.pace_of_window = pace);
+        }
+    }
+
+    #[inline]
+    fn new_pace_of_window(&self, params: &TcpOptions) -> Option<f64> {
         let srtt = self.rtt.srtt();
         if srtt == Duration::ZERO {
             return None;
         }
         let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
-        let factor = if self.cc.cwnd() < self.cc.ssthresh() / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
-        let rate = factor * self.cc.cwnd().max(in_flight) / srtt.as_secs_f64();
-        Some(Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
+        let window = Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() };
+        Some(window.pace(in_flight, srtt))
+    }
+
+    /// For how long pacing holds the next segment back.
+    pub fn pacing_delay(&self, now: Time) -> Duration {
+        self.path.as_ref().and_then(|path| path.pacer.as_ref()).map_or(Duration::ZERO, |pacer| pacer.delay(now))
     }
 
     /// Whether pacing holds the next segment back; then the timer goes on with it.

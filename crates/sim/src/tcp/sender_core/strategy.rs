@@ -124,8 +124,7 @@ impl SenderCore {
 
     /// Congestion was signaled: the controller reduces the window.
     pub fn reduce<O>(&mut self, signal: Signal, call: &Call<O>) {
-        let window = self.cc.cwnd().min(f64::from(self.send_limit(call.params)));
-        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal });
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window: self.cc.cwnd(), signal });
         self.recover = self.snd_max;
         self.last_reduction = if signal == Signal::Mark { LastReduction::Ecn } else { LastReduction::FastRetransmit };
         self.cwr_pending = true;
@@ -142,7 +141,7 @@ impl SenderCore {
         if again {
             self.cc.on_repeated_rto(call.now);
         } else {
-            self.cc.on_rto(call.now, self.cc.cwnd().min(f64::from(self.send_limit(call.params))));
+            self.cc.on_rto(call.now, self.cc.cwnd());
         }
         self.cc.restart_after_timeout(f64::from(in_flight));
         self.stats.timeouts += u32::from(call.counts());

@@ -100,8 +100,6 @@ struct Brought {
     duplicate: bool,
     /// Whether it is the probe's (`FLAG_DSACK_TLP`).
     duplicate_probe: bool,
-    /// Whether it widens the reordering window.
-    widens: bool,
     /// Whether it echoes a congestion mark.
     ece: bool,
     /// Whether the timer is to be set (`FLAG_SET_XMIT_TIMER`).
@@ -241,7 +239,9 @@ impl RackTlp {
         brought.duplicate = true;
         brought.duplicate_probe = segments == 1 && self.probe.is_some_and(|probe| probe.high_seq == to);
         // The probe's timer sent it, and not a window that is too narrow.
-        brought.widens = params.undo && self.rack.reordering_seen && !brought.duplicate_probe;
+        if params.undo && self.rack.reordering_seen && !brought.duplicate_probe {
+            self.rack.on_duplicate();
+        }
         brought.delivered += segments;
         let again = self.sent.sack_duplicate(from, to);
         if let Some(late) = again.late {
@@ -418,7 +418,9 @@ impl LossRecovery for RackTlp {
         let prior_una = sender.snd_una();
         let mut brought = Brought { prior_una, advanced: ack.packet.seq > prior_una, ece: ack.ece, ..Brought::default() };
         self.take(sender, ack, &mut brought, call);
-        self.rack.update_reo_wnd(brought.widens, sender.snd_una(), sender.snd_max());
+        if brought.acked || brought.sacked {
+            self.rack.update_reo_wnd(call.now);
+        }
         self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
         let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
         let alarmed = dubious && (outstanding || brought.duplicate);
@@ -429,6 +431,7 @@ impl LossRecovery for RackTlp {
                 self.set_timer(sender, call);
             }
             self.control(sender, &mut brought, call);
+            sender.update_pace(call.params);
             self.resend(resend, sender, call);
         }
         self.send_window(sender, call);

@@ -35,8 +35,10 @@ pub struct Rack {
     pub advanced: bool,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// A duplicate was reported in the round that ends here, and widens the window once.
-    dsack_round: Option<u64>,
+    /// A duplicate was reported that widens the window.
+    dsack_seen: bool,
+    /// When the window was widened last.
+    widened_at: Time,
     /// Whether segments have arrived out of order.
     pub reordering_seen: bool,
     /// By how many segments at most, or the threshold of duplicate ACKs.
@@ -53,7 +55,8 @@ impl Rack {
             advanced: false,
             reo_wnd_mult: 1,
             reo_wnd_persist: 0,
-            dsack_round: None,
+            dsack_seen: false,
+            widened_at: Time::ZERO,
             reordering_seen: false,
             reordering: dupack_threshold,
         }
@@ -124,12 +127,17 @@ impl Rack {
         }
     }
 
-    /// An ACK arrives, with a duplicate reported that widens the window or not (rfc8985#6.2 step 4): once a round trip.
+    /// A duplicate is reported that widens the reordering window (rfc8985#6.2 step 4).
+    pub fn on_duplicate(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// Segments have arrived for the first time (Linux `tcp_rack_update_reo_wnd`): the window is widened for a duplicate, if what was sent
+    /// since it was widened last has come back.
     #[inline]
-    pub fn update_reo_wnd(&mut self, widens: bool, snd_una: u64, snd_nxt: u64) {
-        self.dsack_round = self.dsack_round.filter(|&end| snd_una < end);
-        if widens && self.dsack_round.is_none() {
-            self.dsack_round = Some(snd_nxt);
+    pub fn update_reo_wnd(&mut self, now: Time) {
+        if std::mem::take(&mut self.dsack_seen) && self.xmit_ts >= self.widened_at {
+            self.widened_at = now;
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(MOST_STEPS);
             self.reo_wnd_persist = PERSISTENCE;
         } else if self.reo_wnd_persist == 0 {

@@ -45,8 +45,13 @@ pub struct Probe {
 }
 
 impl RackTlp {
+    /// The time of a retransmission or a probe counts from when the pace lets the next segment go, in whole ticks (Linux
+    /// `tcp_pacing_delay`).
     #[inline]
-    fn set<O>(&mut self, pending: Pending, after: Duration, sender: &mut SenderCore, call: &Call<O>) {
+    fn set<O>(&mut self, pending: Pending, mut after: Duration, sender: &mut SenderCore, call: &Call<O>) {
+        if pending != Pending::Reordering && sender.tracks() {
+            after = after + wheel::floor(sender.pacing_delay(call.now), call.params.tick);
+        }
         let due = call.now + after;
         (self.pending, self.setting) = (pending, Setting { at: call.now, due });
         sender.set_timer(due);
@@ -118,7 +123,6 @@ impl RackTlp {
         if !probe.resent || brought.duplicate_probe {
             self.probe = None;
         } else if ack > probe.high_seq {
-            self.report(sender, brought, false, call);
             self.start_reduction(sender, Signal::Loss, call);
             self.end_reduction(sender);
             sender.end_reduction();
