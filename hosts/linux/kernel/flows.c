@@ -78,13 +78,13 @@ void sojourn_on_state(struct sock *sk, u8 state)
 		sojourn_loss(guest, sojourn_now(), connection->flow->number, false);
 }
 
-/* Sends so many zeros, or without end until `due`. */
-static int send_bytes(struct connection *connection, u64 bytes, bool bounded)
+/* Writes what is unwritten of zeros, until `due` at most: the rest stays unwritten. */
+static int write_until(struct connection *connection, u64 due)
 {
-	while (bytes) {
-		struct kvec part = { nothing, min_t(u64, bytes, CHUNK) };
+	while (connection->unwritten) {
+		struct kvec part = { nothing, min_t(u64, connection->unwritten, CHUNK) };
 		struct msghdr message = { .msg_flags = MSG_NOSIGNAL };
-		u64 due = bounded ? sojourn_application_due(guest, connection->flow->number) : U64_MAX, now = sojourn_now();
+		u64 now = sojourn_now();
 		int sent;
 
 		if (due <= now)
@@ -96,7 +96,7 @@ static int send_bytes(struct connection *connection, u64 bytes, bool bounded)
 		connection->bytes -= part.iov_len - max(sent, 0);
 		if (sent < 0 && sent != -EAGAIN)
 			return sent;
-		bytes -= bytes == U64_MAX ? 0 : max(sent, 0);
+		connection->unwritten -= connection->unwritten == U64_MAX ? 0 : max(sent, 0);
 	}
 	return 0;
 }
@@ -216,6 +216,20 @@ static int echo_reader(void *data)
 	}
 }
 
+/* The application writes. What it has not written before comes first, but it gives up data without end. */
+static int write_more(struct connection *connection, const struct sojourn_written *written)
+{
+	bool endless = written->bytes == U64_MAX || connection->unwritten == U64_MAX;
+
+	if (!connection->flow->plan.tcp)
+		return send_datagram(connection, written->bytes);
+	/* As in the simulator no segment waits until it is full. */
+	if (written->bytes != U64_MAX)
+		tcp_sock_set_nodelay(connection->socket->sk);
+	connection->unwritten = endless ? written->bytes : connection->unwritten + written->bytes;
+	return write_until(connection, sojourn_application_due(guest, connection->flow->number));
+}
+
 static int sender(void *data)
 {
 	struct flow *flow = data;
@@ -224,7 +238,7 @@ static int sender(void *data)
 	int error = 0;
 	u64 due;
 
-	while ((due = sojourn_application_due(guest, flow->number)) != U64_MAX) {
+	while (!error && !written.last && (due = sojourn_application_due(guest, flow->number)) != U64_MAX) {
 		sojourn_sleep_until(due);
 		sojourn_application_acts(guest, flow->number, &written);
 		if (!written.bytes)
@@ -235,13 +249,11 @@ static int sender(void *data)
 				error = -ENOMEM;
 		}
 		if (!error)
-			error = flow->plan.tcp ? send_bytes(connection, written.bytes, true) : send_datagram(connection, written.bytes);
-		if (error || written.last)
-			break;
+			error = write_more(connection, &written);
 	}
 	if (connection->socket && flow->plan.tcp) {
 		/* A transfer that is stopped is not completed. */
-		connection->closing = written.last && written.bytes && written.bytes != U64_MAX;
+		connection->closing = written.last && written.bytes && written.bytes != U64_MAX && !connection->unwritten;
 		kernel_sock_shutdown(connection->socket, SHUT_WR);
 	}
 	return 0;
@@ -252,7 +264,8 @@ static void carry(struct connection *connection)
 {
 	struct flow *flow = connection->flow;
 
-	if (!open_connection(connection) && !send_bytes(connection, connection->size, false)) {
+	connection->unwritten = connection->size;
+	if (!open_connection(connection) && !write_until(connection, U64_MAX)) {
 		connection->closing = true;
 		kernel_sock_shutdown(connection->socket, SHUT_WR);
 		wait_event_idle(flow->changed, !connection->closing);

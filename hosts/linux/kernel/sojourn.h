@@ -215,6 +215,7 @@ struct connection {
 	u64 request;    /* the size of what goes ahead of it, the other way */
 	bool asks;      /* it carries a request */
 	u64 bytes;      /* what it has been given to send so far */
+	u64 unwritten;  /* what the application has to send and the socket has not taken; U64_MAX is without end */
 	bool closing;   /* nothing follows */
 	u32 cwnd;       /* as logged last */
 	u32 ssthresh;
