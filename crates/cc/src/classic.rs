@@ -2,7 +2,7 @@
 
 use crate::{Ack, CongestionController, CongestionEvent, HyStart, Needs, Start, Window};
 use alloc::boxed::Box;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
 pub trait WindowLaw {
@@ -59,6 +59,9 @@ pub trait WindowLaw {
 
     /// The timer expired again, in a window that was reduced before.
     fn on_repeated_rto(&mut self, _now: Time) {}
+
+    /// A segment is about to be sent while nothing is in flight; the last one was sent so long ago.
+    fn on_idle_end(&mut self, _now: Time, _idle: Duration) {}
 
     /// The endpoint paces the segments.
     fn use_pacing(&mut self) {}
@@ -295,6 +298,14 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     fn on_repeated_rto(&mut self, now: Time) {
         self.law.on_repeated_rto(now);
         self.forget_gain();
+    }
+
+    fn restart_after_idle(&mut self, window: Window) {
+        (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
+    }
+
+    fn on_idle_end(&mut self, now: Time, idle: Duration) {
+        self.law.on_idle_end(now, idle);
     }
 
     fn on_reduction_end(&mut self) {

@@ -213,6 +213,14 @@ pub trait CongestionController {
         self.set_cwnd(in_flight + 1.0);
     }
 
+    /// The window is another after a pause in which nothing was sent (Linux `tcp_cwnd_restart`).
+    fn restart_after_idle(&mut self, window: Window) {
+        self.set_cwnd(window.cwnd);
+    }
+
+    /// A segment is about to be sent while nothing is in flight; the last one was sent so long ago (Linux `CA_EVENT_TX_START`).
+    fn on_idle_end(&mut self, _now: Time, _idle: Duration) {}
+
     /// A reduction for marks or a loss is over: all that was sent before it is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
     fn on_reduction_end(&mut self) {}
 

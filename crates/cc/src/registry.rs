@@ -157,6 +157,12 @@ macro_rules! registry {
             fn restart_after_timeout(&mut self, in_flight: f64) {
                 match self { $(AnyController::$controller(c) => c.restart_after_timeout(in_flight),)* }
             }
+            fn restart_after_idle(&mut self, window: Window) {
+                match self { $(AnyController::$controller(c) => c.restart_after_idle(window),)* }
+            }
+            fn on_idle_end(&mut self, now: Time, idle: Duration) {
+                match self { $(AnyController::$controller(c) => c.on_idle_end(now, idle),)* }
+            }
             fn on_reduction_end(&mut self) {
                 match self { $(AnyController::$controller(c) => c.on_reduction_end(),)* }
             }

@@ -4,7 +4,7 @@ mod sampler;
 
 use alloc::string::{String, ToString};
 use sampler::Sampler;
-use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, EcnNeed, Needs, Signal, Start};
+use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, EcnNeed, Needs, Signal, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// What the kernel's TCP says about an acknowledgment. C declares the same.
@@ -216,11 +216,16 @@ impl KernelController {
         self.windows()
     }
 
-    /// The kernel restarts after an idle time, with this window.
-    pub fn restart(&mut self, window: u32) {
+    /// The kernel restarts after an idle time, with these windows.
+    pub fn restart(&mut self, windows: &Windows) {
         if self.sampler.is_none() {
-            self.running.set_cwnd(f64::from(window));
+            self.running.restart_after_idle(Window { cwnd: f64::from(windows.cwnd), ssthresh: f64::from(windows.ssthresh) });
         }
+    }
+
+    /// A segment is about to be sent while nothing is in flight, so many milliseconds after the last one.
+    pub fn end_idle(&mut self, now: Time, idle_ms: u32) {
+        self.running.on_idle_end(now, Duration::from_millis(u64::from(idle_ms)));
     }
 
     /// The connection opens with this window.

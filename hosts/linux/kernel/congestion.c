@@ -47,13 +47,35 @@ static u32 reduce(struct sock *sk)
 	return max(windows.cwnd, 2u);
 }
 
+/* A pause is over: tells of the windows that the kernel goes on with (tcp_cwnd_restart). */
+static void restart(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	s32 idle = tcp_jiffies32 - tp->lsndtime;
+	u32 cwnd = tcp_snd_cwnd(tp), least = min_t(u32, cwnd, TCP_INIT_CWND);
+	struct sojourn_windows windows = { .ssthresh = tcp_current_ssthresh(sk) };
+
+	while ((idle -= inet_csk(sk)->icsk_rto) > 0 && cwnd > least)
+		cwnd >>= 1;
+	windows.cwnd = max(cwnd, least);
+	sojourn_controller_restarts(guest, ours_of(sk)->controller, &windows);
+}
+
+/* The kernel calls it before it sends while nothing is in flight. */
+static void on_start(struct sock *sk)
+{
+	u32 idle_ms = jiffies_to_msecs(tcp_jiffies32 - tcp_sk(sk)->lsndtime);
+
+	sojourn_controller_ends_idle(guest, sojourn_now(), ours_of(sk)->controller, idle_ms);
+}
+
 static void on_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tp->prior_cwnd, tp->snd_ssthresh };
 
 	if (event == CA_EVENT_CWND_RESTART)
-		sojourn_controller_restarts(guest, ours_of(sk)->controller, min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
+		restart(sk);
 	if (event != CA_EVENT_LOSS)
 		return;
 	sojourn_controller_times_out(guest, sojourn_now(), ours_of(sk)->controller, &windows);
@@ -201,6 +223,7 @@ static u32 undo(struct sock *sk)
 	.release = end, \
 	.ssthresh = reduce, \
 	.cwnd_event = on_event, \
+	.cwnd_event_tx_start = on_start, \
 	.set_state = on_state, \
 	.pkts_acked = on_acked, \
 	.cong_control = on_ack, \

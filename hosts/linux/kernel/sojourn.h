@@ -108,7 +108,8 @@ void sojourn_controller_reduces(struct guest *guest, u64 now, u32 controller, bo
 void sojourn_controller_times_out(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_restarts_after_timeout(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_undoes(struct guest *guest, u32 controller, struct sojourn_windows *windows);
-void sojourn_controller_restarts(struct guest *guest, u32 controller, u32 window);
+void sojourn_controller_restarts(struct guest *guest, u32 controller, const struct sojourn_windows *windows);
+void sojourn_controller_ends_idle(struct guest *guest, u64 now, u32 controller, u32 idle_ms);
 
 struct guest *sojourn_guest(const u8 *plan, size_t length, char *error, size_t room);
 void sojourn_wake(struct guest *guest, u64 now, u32 link);

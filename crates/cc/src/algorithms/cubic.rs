@@ -10,7 +10,7 @@ mod v21;
 
 use alloc::boxed::Box;
 use kernel::Kernel;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 use v21::V21;
 
 /// Which version.
@@ -268,6 +268,12 @@ impl WindowLaw for CubicLaw {
         }
     }
 
+    fn on_idle_end(&mut self, now: Time, idle: Duration) {
+        if let AnyVersion::Linux(cubic) = &mut self.version {
+            cubic.on_idle_end(now, idle);
+        }
+    }
+
     fn use_pacing(&mut self) {
         if let AnyVersion::Linux(cubic) = &mut self.version {
             cubic.use_pacing();
@@ -285,7 +291,6 @@ impl WindowLaw for CubicLaw {
 mod tests {
     use super::*;
     use crate::{CongestionController, Signal};
-    use sojourn_units::Duration;
 
     const RTT: Duration = Duration::from_millis(100);
 

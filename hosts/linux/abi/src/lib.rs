@@ -254,11 +254,19 @@ pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, controller
     ask(guest, controller, windows, KernelController::undo);
 }
 
-/// The kernel restarts after an idle time, with this window.
+/// The kernel restarts after an idle time, with these windows.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, controller: u32, window: u32) {
+pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, controller: u32, windows: &Windows) {
     if let Some(controller) = guest.controller(controller) {
-        controller.restart(window);
+        controller.restart(windows);
+    }
+}
+
+/// A segment is about to be sent while nothing is in flight, so many milliseconds after the last one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_ends_idle(guest: &mut Guest, now: u64, controller: u32, idle_ms: u32) {
+    if let Some(controller) = guest.controller(controller) {
+        controller.end_idle(Time::from_nanos(now), idle_ms);
     }
 }
 

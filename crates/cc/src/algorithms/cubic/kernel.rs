@@ -1,9 +1,7 @@
 //! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`: whole numbers, a clock of 1 ms, and a `HyStart` of its own.
-//!
-//! It differs from Linux in one point: a pause of the application does not shift the start of an epoch (`CA_EVENT_TX_START`).
 
 use crate::{Ack, Window};
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 const HZ: u64 = 1000;
 /// A window that was never reduced grows by 1/20 a round trip at least.
@@ -137,6 +135,11 @@ impl Kernel {
         self.hystart.iter_mut().for_each(|hystart| hystart.paced = true);
     }
 
+    /// `cubictcp_cwnd_event_tx_start`: a pause moves the epoch on, so that the window goes on where it was on the curve.
+    pub fn on_idle_end(&mut self, now: Time, idle: Duration) {
+        self.epoch_start = self.epoch_start.map(|start| (start + idle.as_nanos() / 1_000_000).min(millis(now)));
+    }
+
     /// `cubictcp_state` where the state is `TCP_CA_Loss`
     pub fn reset(&mut self, now: Time) {
         let Kernel { snd_nxt, beta, cube_rtt_scale, .. } = *self;
@@ -229,7 +232,6 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Duration;
 
     const BETA: u64 = 717;
 

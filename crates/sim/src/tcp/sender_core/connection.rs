@@ -6,7 +6,7 @@ use crate::tcp::accurate_ecn;
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
-use sojourn_cc::CongestionController;
+use sojourn_cc::{CongestionController, Window};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, TcpOptions};
 use sojourn_units::Time;
 
@@ -130,13 +130,38 @@ impl SenderCore {
         Expiry::Handled
     }
 
-    /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1).
+    /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1), in Linux by a half for each
+    /// RTO that has passed (rfc2861#3.1, `tcp_cwnd_restart`).
     #[cold]
     fn restart_after_idle<O>(&mut self, call: &Call<O>) {
-        let idle = self.idle_time(call.now) > self.rtt.rto();
-        if call.params.restart_after_idle && !self.owns_window() && self.snd_una == self.snd_max && idle {
-            self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
+        let (mut idle, rto, params) = (self.idle_time(call.now), self.rtt.rto(), call.params);
+        if !params.restart_after_idle || self.owns_window() || self.snd_una < self.snd_max || idle <= rto {
+            return;
         }
+        let (mut cwnd, mut ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
+        let least = cwnd.min(params.initial_window);
+        if params.linux_growth {
+            ssthresh = self.ssthresh_of_window();
+            while idle > rto && cwnd > least {
+                (idle, cwnd) = (idle.saturating_sub(rto), (cwnd / 2.0).floor());
+            }
+        } else {
+            cwnd = least;
+        }
+        self.cc.restart_after_idle(Window { cwnd: cwnd.max(least), ssthresh });
+    }
+
+    /// The slow-start threshold, and at least three quarters of the window: what Linux knows of the path (`tcp_current_ssthresh`, outside of a
+    /// reduction).
+    pub fn ssthresh_of_window(&self) -> f64 {
+        let cwnd = self.cc.cwnd();
+        self.cc.ssthresh().max((cwnd / 2.0).floor() + (cwnd / 4.0).floor())
+    }
+
+    /// A segment is about to be sent while nothing is in flight.
+    #[inline(never)]
+    pub fn end_idle<O>(&mut self, call: &Call<O>) {
+        self.cc.on_idle_end(call.now, self.idle_time(call.now));
     }
 
     #[cold]

@@ -151,6 +151,12 @@ impl SenderCore {
         u64::from(params.mss).min(self.write_end - seq)
     }
 
+    /// One past the last byte that the application has written; `u64::MAX` without end.
+    #[inline]
+    pub fn write_end(&self) -> u64 {
+        self.write_end
+    }
+
     /// Whether there is data to send from `snd_nxt` on.
     #[inline]
     pub fn has_data(&self) -> bool {

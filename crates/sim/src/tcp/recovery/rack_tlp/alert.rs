@@ -252,9 +252,8 @@ impl RackTlp {
 
     /// The windows that an undone reduction gives back (Linux `tcp_current_ssthresh`).
     pub(super) fn windows(&self, sender: &SenderCore) -> Window {
-        let (cwnd, ssthresh) = (sender.cwnd(), sender.ssthresh());
-        let most = if self.state.is_reduction() { ssthresh } else { ssthresh.max((cwnd * 0.75).floor()) };
-        Window { cwnd, ssthresh: most }
+        let ssthresh = if self.state.is_reduction() { sender.ssthresh() } else { sender.ssthresh_of_window() };
+        Window { cwnd: sender.cwnd(), ssthresh }
     }
 
     /// Linux `tcp_init_cwnd_reduction`

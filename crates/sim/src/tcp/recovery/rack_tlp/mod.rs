@@ -449,6 +449,7 @@ impl LossRecovery for RackTlp {
 
     #[inline]
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.writes.note(sender.write_end(), call.params.notsent_lowat);
         self.send_new(sender, call);
         self.writes.fill(sender.snd_max(), call.params.notsent_lowat, call.params.mss);
     }

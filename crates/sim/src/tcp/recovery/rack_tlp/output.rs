@@ -46,6 +46,9 @@ impl RackTlp {
                 && let Some(next) = sender.next_segment(end, call.params)
                 && !sender.pacing_waits(call)
             {
+                if first && sent == 0 {
+                    sender.end_idle(call);
+                }
                 self.send_next(next, sender, call);
                 sent += 1;
             }
@@ -137,7 +140,7 @@ impl RackTlp {
     /// Sends these bytes as one segment.
     #[inline]
     fn transmit<O: SegmentSink>(&mut self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
-        sender.transmit_segment(&bytes, if self.writes.end_in(&bytes) { flag::PSH } else { 0 }, call);
+        sender.transmit_segment(&bytes, if self.writes.end_with(&bytes) { flag::PSH } else { 0 }, call);
     }
 
     fn count_in_reduction(&mut self, sent: u32) {

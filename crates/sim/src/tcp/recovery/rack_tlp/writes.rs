@@ -1,4 +1,4 @@
-//! When an application that has more to send writes it: the last segment of what it writes together says so (PSH), and receivers
+//! When an application writes what it has to send: the last segment of what it writes together says so (PSH), and receivers
 //! acknowledge that at once.
 
 use std::collections::VecDeque;
@@ -17,22 +17,35 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// The application writes whole segments until `most` bytes wait unsent, if less than half of that do; 0 is never.
+    /// The application has written up to `end`, `u64::MAX` without end. Where `most` is 0 no write ends.
+    #[inline]
+    pub fn note(&mut self, end: u64, most: u32) {
+        if end > self.written && end < u64::MAX && most > 0 {
+            self.add(end);
+        }
+    }
+
+    fn add(&mut self, end: u64) {
+        self.written = end;
+        self.ends.push_back(end);
+        self.next = self.next.min(end);
+    }
+
+    /// An application without end writes whole segments until `most` bytes wait unsent, if less than half of that do; 0 is never.
     #[inline]
     pub fn fill(&mut self, snd_max: u64, most: u32, mss: u32) {
         let (most, mss) = (u64::from(most), u64::from(mss));
         self.written = self.written.max(snd_max);
         let unsent = self.written - snd_max;
         if 2 * unsent < most {
-            self.written += (most - unsent).div_ceil(mss) * mss;
-            self.ends.push_back(self.written);
-            self.next = self.next.min(self.written);
+            self.add(self.written + (most - unsent).div_ceil(mss) * mss);
         }
     }
 
-    /// Whether a write ends within these bytes.
+    /// Whether a write ends where this segment does. One that ends within it was followed by another before the segment left, which Linux
+    /// then marks no more.
     #[inline]
-    pub fn end_in(&mut self, bytes: &Range<u64>) -> bool {
+    pub fn end_with(&mut self, bytes: &Range<u64>) -> bool {
         let none = bytes.start >= self.looked_at && bytes.end < self.next;
         !none && self.look_for_end(bytes)
     }
@@ -42,7 +55,7 @@ impl Writes {
         // Most segments are new, so that few writes end above them.
         let above = |from: u64| self.ends.iter().rev().copied().take_while(move |&end| end > from);
         let next = above(bytes.end).last().unwrap_or(u64::MAX);
-        let ends = above(bytes.start).any(|end| end <= bytes.end);
+        let ends = above(bytes.start).any(|end| end == bytes.end);
         (self.looked_at, self.next) = (bytes.end, next);
         ends
     }
@@ -75,8 +88,8 @@ mod tests {
                 // Every other segment is sent again.
                 let start = if back % 2 == 0 { snd_max } else { snd_max.saturating_sub(back * 1_000) };
                 let bytes = start..start + length * 1_000;
-                let ends = writes.ends.iter().any(|end| *end > bytes.start && *end <= bytes.end);
-                prop_assert_eq!(writes.end_in(&bytes), ends);
+                let ends = writes.ends.contains(&bytes.end);
+                prop_assert_eq!(writes.end_with(&bytes), ends);
                 snd_max = snd_max.max(bytes.end);
             }
         }
@@ -91,11 +104,18 @@ mod tests {
         assert_eq!(writes.written, 18_000, "half of it waits");
         writes.fill(15_000, 8_000, 1_000);
         assert_eq!((writes.written, writes.ends.len()), (23_000, 2));
-        let ends: Vec<u64> = (15..24).map(|number| number * 1_000).filter(|&from| writes.end_in(&(from..from + 1_000))).collect();
+        let ends: Vec<u64> = (15..24).map(|number| number * 1_000).filter(|&from| writes.end_with(&(from..from + 1_000))).collect();
         assert_eq!(ends, [17_000, 22_000]);
-        assert!(writes.end_in(&(16_000..19_000)) && !writes.end_in(&(18_000..22_000)));
+        assert!(!writes.end_with(&(16_000..19_000)) && writes.end_with(&(16_000..18_000)));
         writes.forget_below(18_000);
         assert_eq!(writes.ends, [23_000]);
+    }
+
+    #[test]
+    fn what_is_written_ends_a_write_where_its_last_segment_does() {
+        let mut writes = Writes::default();
+        [1_000, 2_500, 3_000].into_iter().for_each(|end| writes.note(end, 8_000));
+        assert_eq!([0..1_000, 1_000..2_000, 2_000..3_000].map(|bytes| writes.end_with(&bytes)), [true, false, true]);
     }
 
     #[test]
