@@ -87,7 +87,8 @@ static int write_until(struct connection *connection, u64 due)
 		u64 now = sojourn_now();
 		int sent;
 
-		if (due <= now)
+		/* A full socket takes more when half of what waits in it has left. */
+		if (due <= now || (due - now < NSEC_PER_MSEC && test_bit(SOCK_NOSPACE, &connection->socket->flags)))
 			return 0;
 		if (due != U64_MAX)
 			connection->socket->sk->sk_sndtimeo = max_t(long, nsecs_to_jiffies(due - now), 1);

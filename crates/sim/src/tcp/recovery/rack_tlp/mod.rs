@@ -449,9 +449,16 @@ impl LossRecovery for RackTlp {
 
     #[inline]
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
-        self.writes.note(sender.write_end(), call.params.notsent_lowat);
+        let (end, lowat) = (sender.write_end(), call.params.notsent_lowat);
+        // What the socket does not take the application has to write later, whenever there is room.
+        let fits = end.saturating_sub(sender.snd_max()) < u64::from(lowat);
+        if fits {
+            self.writes.note(end);
+        }
         self.send_new(sender, call);
-        self.writes.fill(sender.snd_max(), call.params.notsent_lowat, call.params.mss);
+        if !fits {
+            self.writes.fill(sender.snd_max(), lowat, call.params.mss);
+        }
     }
 
     /// Linux `tcp_tsq_write`

@@ -17,10 +17,10 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// The application has written up to `end`, `u64::MAX` without end. Where `most` is 0 no write ends.
+    /// The application has written all that it has, up to `end`.
     #[inline]
-    pub fn note(&mut self, end: u64, most: u32) {
-        if end > self.written && end < u64::MAX && most > 0 {
+    pub fn note(&mut self, end: u64) {
+        if end > self.written {
             self.add(end);
         }
     }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_is_written_ends_a_write_where_its_last_segment_does() {
         let mut writes = Writes::default();
-        [1_000, 2_500, 3_000].into_iter().for_each(|end| writes.note(end, 8_000));
+        [1_000, 2_500, 3_000].into_iter().for_each(|end| writes.note(end));
         assert_eq!([0..1_000, 1_000..2_000, 2_000..3_000].map(|bytes| writes.end_with(&bytes)), [true, false, true]);
     }
 
