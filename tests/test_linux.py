@@ -353,7 +353,7 @@ def test_a_gap_outside_its_bound_has_a_star_unless_the_intervals_meet() -> None:
 @pytest.mark.slow
 def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
     stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))["cases"]
-    for name, scenario in [next(gaps.grid()), next(gaps.drawn())]:
+    for name, scenario in [next(block()) for block in gaps.BLOCKS]:
         assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
 
 

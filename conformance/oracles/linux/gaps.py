@@ -2,8 +2,8 @@
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
 what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which the page
-`docs/linux.md` has too. The first block is a grid. The cases of the second block are drawn at random, so that nothing
-is fitted to them. What is outside the bounds is explained in `explained.toml`. `--draw 20 --seed 7` draws other cases,
+`docs/linux.md` has too. The first block is a grid. The cases of the others are drawn at random, so that nothing
+is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is explained in `explained.toml`. `--draw 20 --seed 7` draws other cases,
 prints their table, and stores nothing; its exit code is 1 if any figure is outside.
 """
 
@@ -32,6 +32,8 @@ MANY = {"choker"}
 STUDENT = {SEEDS: 2.776, MANY_SEEDS: 2.093}
 """Of the 95 % interval of so many seeds."""
 DRAWN, DRAW_SEED = 24, 20261122
+PACED, PACED_SEED = 12, 20261126
+PAUSING, PAUSING_SEED = 12, 20261127
 """How many cases are drawn at random and stored, and with which seed."""
 SIMULATOR, LINUX = "simulator", "linux"
 
@@ -120,10 +122,31 @@ def drawn(count: int = DRAWN, seed: int = DRAW_SEED) -> Iterator[tuple[str, Scen
         yield f"{cc}, {rate} Mbit/s, {rtt} ms, {aqm}{size}, {flows} flows", scenario
 
 
+def paced() -> Iterator[tuple[str, Scenario]]:
+    """Other drawn cases by name, whose senders pace."""
+    for name, scenario in drawn(PACED, PACED_SEED):
+        yield f"paced {name}", scenario.set("flows.f.tcp.pacing", True)
+
+
+def pausing() -> Iterator[tuple[str, Scenario]]:
+    """Other drawn cases by name, whose applications send at a rate or are silent: together half of the link to one and a half."""
+    draw = random.Random(PAUSING_SEED)
+    for name, scenario in drawn(PAUSING, PAUSING_SEED):
+        flows = scenario["flows"][0]["count"]
+        rate = float(scenario["links"][0]["rate"].split()[0])
+        on, off = draw.choice([0.3, 1, 3]), draw.choice([0.3, 1, 3])
+        peak = round(draw.choice([0.5, 0.75, 1, 1.5]) * rate / flows * (on + off) / on, 1)
+        traffic = {"kind": "onoff", "transport": "tcp", "on": f"{on} s", "off": f"{off} s", "rate": f"{peak} Mbit/s"}
+        yield f"{name} at {peak} Mbit/s, {on} s on, {off} s off", scenario.set("flows.f.traffic", traffic)
+
+
+BLOCKS = (grid, drawn, paced, pausing)
+
+
 def cases() -> Iterator[tuple[str, Scenario]]:
     """All cases by name."""
-    yield from grid()
-    yield from drawn()
+    for block in BLOCKS:
+        yield from block()
 
 
 def means(records: list[Record]) -> dict[str, list[float]]:
@@ -214,8 +237,8 @@ def table(stored: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def tables(stored: dict[str, Any]) -> list[str]:
-    """The lines of both tables."""
-    return [*table(stored, [name for name, _ in grid()]), "", *table(stored, [name for name, _ in drawn()])]
+    """The lines of all tables, with an empty one between."""
+    return [line for block in BLOCKS for line in ("", *table(stored, [name for name, _ in block()]))][1:]
 
 
 def read_options(command: str, about: str | None, names: Sequence[str], argv: list[str] | None) -> argparse.Namespace:

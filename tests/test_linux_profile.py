@@ -1,0 +1,78 @@
+"""Flows that pace and flows that pause with the profile `linux`: what Linux does, and what a kernel does beside it."""
+
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from test_linux_live import live
+
+LINK = {"name": "link", "from": "a", "to": "b", "duplex": True, "rate": "100 Mbit/s", "delay": "25 ms"}
+
+
+def scenario(tcp: dict[str, Any] | None = None, queue: str = "400 packets", **flow: Any) -> sj.Scenario:
+    """One flow over 100 Mbit/s and 50 ms for 6 s."""
+    flow = {"name": "f", "from": "a", "to": "b", "tcp": {"profile": "linux"} | (tcp or {})} | flow
+    return sj.Scenario({"duration": "6 s", "links": [LINK | {"queue": {"limit": queue}}], "flows": [flow]})
+
+
+CUBIC = {"control": {"cc": "cubic"}}
+PACED = scenario(CUBIC | {"pacing": True})
+STEADY = scenario(traffic={"kind": "schedule", "rates": [{"at": "0 s", "rate": "20 Mbit/s"}]})
+WAITING = scenario(traffic={"kind": "schedule", "rates": [{"at": "0 s", "rate": "200 Mbit/s"}]})
+
+
+def pausing(tcp: dict[str, Any], silence: float) -> sj.Scenario:
+    """A flow that sends at 80 Mbit/s for 2 s and is silent for so many seconds, then sends again."""
+    rates = [{"at": "0 s", "rate": "80 Mbit/s"}, {"at": "2 s", "silent": True}, {"at": f"{2 + silence} s", "rate": "80 Mbit/s"}]
+    return scenario(tcp, traffic={"kind": "schedule", "rates": rates})
+
+
+def windows(record: sj.Record) -> list[tuple[float, float, float]]:
+    """Each change of the windows: its time, the congestion window and the slow-start threshold."""
+    series = record.series["cwnd/f/0"]
+    return list(zip(series["t_s"], series["cwnd"], series["ssthresh"], strict=True))
+
+
+@pytest.mark.parametrize("tcp", [CUBIC, CUBIC | {"pacing": True}])
+def test_slow_start_reaches_the_link_whether_the_sender_paces_or_not(tcp: dict[str, Any]) -> None:
+    assert sj.run(scenario(tcp)).value("total.goodput_bps") > 91e6
+
+
+def test_each_write_of_a_rate_that_the_path_has_is_acknowledged_at_once() -> None:
+    record = sj.run(STEADY)
+    assert record.value("links.link:back.arrived") == pytest.approx(record.value("links.link.arrived"), rel=0.02)
+    # What waits for room in the window is written together: then every second segment is.
+    record = sj.run(WAITING)
+    assert record.value("links.link:back.arrived") < 0.6 * record.value("links.link.arrived")
+
+
+def test_what_was_in_use_does_not_count_for_a_reduction_but_the_congestion_window() -> None:
+    lossy = LINK | {"queue": {"limit": "400 packets"}, "impairments": [{"kind": "random", "loss": 0.001}]}
+    base = scenario({"control": {"cc": "reno"}, "window": "100 packets"}).set("links", [lossy])
+    changes = windows(sj.run(base.set("trace", {"cwnd": {"flows": ["f/0"]}})))
+    first = next(index for index, (_, _, ssthresh) in enumerate(changes) if ssthresh < 1e6)
+    largest = max(cwnd for _, cwnd, _ in changes[:first])
+    assert largest > 150
+    assert changes[first][2] == largest // 2
+
+
+@pytest.mark.parametrize(("silence", "halvings"), [(0.15, 0), (0.4, 1), (0.7, 2)])
+def test_after_a_pause_the_window_is_halved_for_each_timeout_that_has_passed(silence: float, halvings: int) -> None:
+    changes = windows(sj.run(pausing({"control": {"cc": "reno"}}, silence).set("trace", {"cwnd": {"flows": ["f/0"]}})))
+    before = [change for change in changes if change[0] < 2.2][-1]
+    after = [change for change in changes if change[0] > 2 + silence][0]
+    assert after[1] == pytest.approx(before[1] / 2**halvings, abs=before[1] * 0.05 + 1)
+
+
+@live
+@pytest.mark.parametrize(
+    "case",
+    [PACED, STEADY, WAITING, pausing({"control": {"cc": "reno"}}, 0.4), pausing(CUBIC, 0.7), pausing(CUBIC, 3)],
+    ids=["paced", "steady", "waiting", "pausing for 0.4 s", "cubic pausing for 0.7 s", "cubic pausing for 3 s"],
+)
+def test_the_kernel_does_the_same(case: sj.Scenario) -> None:
+    here, there = (sj.run(case.copy().set("host", host)) for host in ("simulator", "linux"))
+    assert here.value("total.goodput_bps") == pytest.approx(there.value("total.goodput_bps"), rel=0.002)
+    assert here.value("links.link.arrived") == pytest.approx(there.value("links.link.arrived"), rel=0.002)
+    assert here.value("links.link.dropped_total") == pytest.approx(there.value("links.link.dropped_total"), abs=2)
