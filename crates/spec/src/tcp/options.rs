@@ -203,7 +203,7 @@ tcp_options! {
         "Whether paced segments leave one by one as in Linux, where a device takes no larger ones: the first ten not held back, and late ones making up for half of their time; else in bursts of a quantum",
         false, "draft-ietf-ccwg-bbr#5.6.3 has a quantum";
     restart_after_idle: bool as bool, ranges::any,
-        "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout; with linux_growth by a half for each timeout that has passed, and ssthresh is at least three quarters of what it was",
+        "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout; with linux_growth by a half for each timeout that has passed, and ssthresh is then at least three quarters of the window",
         true, "rfc5681#4.1";
     rtt_hint: RttHint as Switch, ranges::rtt_hint,
         "What data packets tell queues of the round-trip time: the smoothed RTT (true), nothing (false), or this time whatever the truth",

@@ -265,15 +265,42 @@ mod tests {
         assert_eq!((law.last_max_cwnd, law.delay_min_us, law.epoch_start), (0, 0, None));
     }
 
+    #[test]
+    fn after_a_pause_the_window_goes_on_where_it_was_on_the_curve() {
+        let mut law = Kernel::new(BETA, 41, false);
+        law.recalc_ssthresh(1000.0, true);
+        law.update(700, 1, at(0), false);
+        law.on_idle_end(at(60_000), Duration::from_secs(50));
+        // K is 9.086 s: 10 s of the 60 count.
+        let after = law.update(999, 1, at(60_000), false);
+        assert!((500..=999).contains(&after), "{after}");
+        law.on_idle_end(at(60_001), Duration::from_secs(50));
+        assert_eq!(law.epoch_start, Some(60_001), "no epoch begins in the future");
+    }
+
+    #[test]
+    fn delayed_acks_are_allowed_a_millisecond_or_the_time_of_four_large_segments_at_the_pace() {
+        let delay = |cwnd| {
+            let ack = Ack { srtt: Duration::from_millis(1), ..Ack::ONE };
+            ack_delay_us(&ack, Window { cwnd, ssthresh: 1e9 })
+        };
+        // At twice the window a round trip 180 segments take 1 ms with a window of 90.
+        assert_eq!([delay(20.0), delay(90.0), delay(900.0)], [1_000, 1_000, 100]);
+    }
+
     /// Rounds of acknowledgments `gap_us` apart with these delays; says in which round slow start ended.
     fn ends(gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
-        let mut law = Kernel::new(BETA, 41, true);
+        ends_of(Kernel::new(BETA, 41, true), gap_us, acks, delays_ms)
+    }
+
+    fn ends_of(mut law: Kernel, gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
         let window = Window { cwnd: 20.0, ssthresh: 1e9 };
         delays_ms.iter().position(|&delay| {
             let first = law.snd_nxt + 1;
             (0..acks).fold(false, |ended, number| {
                 let now = Time::from_nanos(first * 100_000_000 + number * gap_us * 1_000);
-                let ack = Ack { now, rtt: Some(Duration::from_millis(delay)), snd_una: first, snd_max: first, ..Ack::ONE };
+                let delay = Duration::from_millis(delay);
+                let ack = Ack { now, rtt: Some(delay), srtt: delay, snd_una: first, snd_max: first, ..Ack::ONE };
                 law.observe(&ack, window) || ended
             })
         })
@@ -285,5 +312,17 @@ mod tests {
         assert_eq!(ends(5_000, 8, &[100, 100, 112, 113]), None);
         assert_eq!(ends(1_000, 51, &[100, 100]), None);
         assert_eq!(ends(1_000, 53, &[100, 100]), Some(0));
+    }
+
+    #[test]
+    fn a_paced_sender_ends_it_at_a_train_of_the_whole_delay() {
+        let paced = || {
+            let mut law = Kernel::new(BETA, 41, true);
+            law.use_pacing();
+            law.reset(at(0));
+            law
+        };
+        assert_eq!(ends_of(paced(), 1_000, 101, &[100]), None);
+        assert_eq!(ends_of(paced(), 1_000, 103, &[100]), Some(0));
     }
 }

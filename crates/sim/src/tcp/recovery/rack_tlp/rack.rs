@@ -155,3 +155,29 @@ impl Rack {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::segment::Sending;
+
+    #[test]
+    fn the_window_is_widened_for_duplicates_once_in_a_round_trip_also_above_holes() {
+        let mut rack = Rack::new(3);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut deliver = |sent, now, duplicate: bool| {
+            let arrival = Arrival { now: at(now), min_rtt: Duration::ZERO, srtt: Duration::ZERO };
+            rack.advance(&Segment::new(0, 1_000, at(sent), Sending::default()), arrival);
+            if duplicate {
+                rack.on_duplicate();
+            }
+            rack.update_reo_wnd(at(now));
+            rack.reo_wnd_mult
+        };
+        assert_eq!(deliver(0, 50, true), 2);
+        // It was sent before the window was widened, and this one after that.
+        assert_eq!(deliver(20, 70, true), 2);
+        assert_eq!(deliver(60, 110, false), 2);
+        assert_eq!(deliver(61, 111, true), 3);
+    }
+}
