@@ -24,13 +24,15 @@ WAITING = scenario(traffic={"kind": "schedule", "rates": [{"at": "0 s", "rate": 
 
 def pausing(tcp: dict[str, Any], silence: float) -> sj.Scenario:
     """A flow that sends at 80 Mbit/s for 2 s and is silent for so many seconds, then sends again."""
-    rates = [{"at": "0 s", "rate": "80 Mbit/s"}, {"at": "2 s", "silent": True}, {"at": f"{2 + silence} s", "rate": "80 Mbit/s"}]
+    sends = {"rate": "80 Mbit/s"}
+    rates = [{"at": "0 s"} | sends, {"at": "2 s", "silent": True}, {"at": f"{2 + silence} s"} | sends]
     return scenario(tcp, traffic={"kind": "schedule", "rates": rates})
 
 
-def windows(record: sj.Record) -> list[tuple[float, float, float]]:
-    """Each change of the windows: its time, the congestion window and the slow-start threshold."""
-    series = record.series["cwnd/f/0"]
+def windows(of: sj.Scenario) -> list[tuple[float, float, float]]:
+    """Every 10 ms the time, the congestion window and the slow-start threshold."""
+    trace = {"cwnd": {"flows": ["f/0"], "every": "10 ms"}}
+    series = sj.run(of.copy().set("trace", trace)).series["cwnd/f/0"]
     return list(zip(series["t"], series["packets"], series["ssthresh"], strict=True))
 
 
@@ -50,7 +52,7 @@ def test_each_write_of_a_rate_that_the_path_has_is_acknowledged_at_once() -> Non
 def test_what_was_in_use_does_not_count_for_a_reduction_but_the_congestion_window() -> None:
     lossy = LINK | {"queue": {"limit": "400 packets"}, "impairments": [{"kind": "loss-list", "packets": [2000]}]}
     base = scenario({"control": {"cc": "reno"}, "window": "100 packets"}).set("links", [lossy])
-    changes = windows(sj.run(base.set("trace", {"cwnd": {"flows": ["f/0"], "every": "10 ms"}})))
+    changes = windows(base)
     first = next(index for index, (_, _, ssthresh) in enumerate(changes) if ssthresh < 1e6)
     largest = max(cwnd for _, cwnd, _ in changes[:first])
     assert largest > 150
@@ -59,7 +61,7 @@ def test_what_was_in_use_does_not_count_for_a_reduction_but_the_congestion_windo
 
 @pytest.mark.parametrize(("silence", "halvings"), [(0.15, 0), (0.4, 1), (0.7, 2)])
 def test_after_a_pause_the_window_is_halved_for_each_timeout_that_has_passed(silence: float, halvings: int) -> None:
-    changes = windows(sj.run(pausing({"control": {"cc": "reno"}}, silence).set("trace", {"cwnd": {"flows": ["f/0"], "every": "10 ms"}})))
+    changes = windows(pausing({"control": {"cc": "reno"}}, silence))
     before = [change for change in changes if change[0] < 2.2][-1]
     after = next(change for change in changes if change[0] > 2.005 + silence)
     assert after[1] == pytest.approx(before[1] / 2**halvings, abs=before[1] * 0.05 + 1)

@@ -3,8 +3,9 @@
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
 what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which the page
 `docs/linux.md` has too. The first block is a grid. The cases of the others are drawn at random, so that nothing
-is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is explained in `explained.toml`. `--draw 20 --seed 7` draws other cases,
-prints their table, and stores nothing; its exit code is 1 if any figure is outside.
+is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is
+explained in `explained.toml`. `--draw 20 --seed 7` draws other cases, prints their table, and stores nothing; its exit
+code is 1 if any figure is outside.
 """
 
 from __future__ import annotations
@@ -129,7 +130,10 @@ def paced() -> Iterator[tuple[str, Scenario]]:
 
 
 def pausing() -> Iterator[tuple[str, Scenario]]:
-    """Other drawn cases by name, whose applications send at a rate or are silent: together half of the link to one and a half."""
+    """Other drawn cases by name, whose applications send at a rate or are silent.
+
+    Together they ask for half of the link to one and a half times it.
+    """
     draw = random.Random(PAUSING_SEED)
     for name, scenario in drawn(PAUSING, PAUSING_SEED):
         flows = scenario["flows"][0]["count"]
