@@ -25,7 +25,9 @@ const LEAST_QUANTUM: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub struct Path {
     pacer: Option<Pacer>,
-    /// The pace of the window in segments a second, from the last ACK on, where it is kept from one ACK to the next.
+    /// Whether the window gives the pace.
+    follows_window: bool,
+    /// That pace in segments a second, from the last ACK on, where it is kept from one ACK to the next.
     pace_of_window: Option<f64>,
     /// When pacing lets the next segment go, if the windows would let it go now.
     pub pace_due: Time,
@@ -54,6 +56,7 @@ impl Path {
         let samples = needs.rate_samples || (ecn.is_accurate() && params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
+            follows_window: paces && !needs.pacing,
             pace_of_window: None,
             pace_due: Time::NEVER,
             sampler: samples.then(Sampler::default),
@@ -149,7 +152,7 @@ impl SenderCore {
     /// An ACK was taken into account: the pace of the window is from now on what it gives (Linux `tcp_update_pacing_rate`).
     #[inline]
     pub fn update_pace(&mut self, params: &TcpOptions) {
-        if self.path.as_ref().is_some_and(|path| path.pacer.is_some()) && !self.cc.needs().pacing {
+        if self.path.as_ref().is_some_and(|path| path.follows_window) {
             let pace = self.new_pace_of_window(params);
             self.path.iter_mut().for_each(|path| path.pace_of_window = pace);
         }

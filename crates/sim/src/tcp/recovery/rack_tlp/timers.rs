@@ -50,7 +50,10 @@ impl RackTlp {
     #[inline]
     fn set<O>(&mut self, pending: Pending, mut after: Duration, sender: &mut SenderCore, call: &Call<O>) {
         if pending != Pending::Reordering && sender.tracks() {
-            after = after + wheel::floor(sender.pacing_delay(call.now), call.params.tick);
+            let delay = sender.pacing_delay(call.now);
+            if delay >= call.params.tick {
+                after = after + wheel::floor(delay, call.params.tick);
+            }
         }
         let due = call.now + after;
         (self.pending, self.setting) = (pending, Setting { at: call.now, due });
