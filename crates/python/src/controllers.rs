@@ -24,7 +24,7 @@ pub struct PyAck {
     acked: f64,
     /// Segments taken for lost since the last ACK.
     lost: f64,
-    /// Segments that it reports as marked, where the feedback counts them.
+    /// Segments that it reports as marked, with `ecn` "accurate" or "l4s"; else 0, and marks are told by `on_mark` alone, also with "dctcp".
     marked: f64,
     /// Segments in flight after it.
     in_flight: f64,

@@ -47,26 +47,33 @@ static u32 reduce(struct sock *sk)
 	return max(windows.cwnd, 2u);
 }
 
-/* A pause is over: tells of the windows that the kernel goes on with (tcp_cwnd_restart). */
-static void restart(struct sock *sk)
+/*
+ * A pause is over: the window is halved for each timeout that has passed. It does as tcp_cwnd_restart, which the kernel does not
+ * call where a congestion control has cong_control.
+ */
+static void restart(struct sock *sk, s32 idle)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	s32 idle = tcp_jiffies32 - tp->lsndtime;
+	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp), least = min_t(u32, cwnd, TCP_INIT_CWND);
 	struct sojourn_windows windows = { .ssthresh = tcp_current_ssthresh(sk) };
 
 	while ((idle -= inet_csk(sk)->icsk_rto) > 0 && cwnd > least)
 		cwnd >>= 1;
 	windows.cwnd = max(cwnd, least);
+	tcp_snd_cwnd_set(tp, windows.cwnd);
+	WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 	sojourn_controller_restarts(guest, ours_of(sk)->controller, &windows);
 }
 
 /* The kernel calls it before it sends while nothing is in flight. */
 static void on_start(struct sock *sk)
 {
-	u32 idle_ms = jiffies_to_msecs(tcp_jiffies32 - tcp_sk(sk)->lsndtime);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 idle = tcp_jiffies32 - tp->lsndtime;
 
-	sojourn_controller_ends_idle(guest, sojourn_now(), ours_of(sk)->controller, idle_ms);
+	if (!tp->packets_out && !ours_of(sk)->needs.owns_window && idle > inet_csk(sk)->icsk_rto)
+		restart(sk, idle);
+	sojourn_controller_ends_idle(guest, sojourn_now(), ours_of(sk)->controller, jiffies_to_msecs(idle));
 }
 
 static void on_event(struct sock *sk, enum tcp_ca_event event)
@@ -74,8 +81,6 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tp->prior_cwnd, tp->snd_ssthresh };
 
-	if (event == CA_EVENT_CWND_RESTART)
-		restart(sk);
 	if (event != CA_EVENT_LOSS)
 		return;
 	sojourn_controller_times_out(guest, sojourn_now(), ours_of(sk)->controller, &windows);

@@ -40,7 +40,7 @@ pub struct Params {
     /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
     pub rule: Rule,
     /// A packet is dropped only if more than this many bytes stay in the queue; `"0 B"` (the default) is the largest packet
-    /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`).
+    /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
     /// Packets that waited longer get a mark if they can carry one, whatever else is decided and even where `ecn` is off; `"0 s"` (the
     /// default) is no such threshold (Linux `ce_threshold`).
@@ -59,12 +59,16 @@ impl Params {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, _link: &Link) -> Result<Codel, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         range::positive_time("target", self.target)?;
         range::positive_time("interval", self.interval)?;
         ParamError::unless(self.max_packet.0 <= 1_000_000_000, "max_packet", &self.max_packet.0, "0 B (the largest seen) to 1 GB")?;
         range::time("ce_threshold", self.ce_threshold)?;
-        Ok(Codel::new(self.clone()))
+        let mut params = self.clone();
+        if params.rule == Rule::Linux && params.max_packet.0 == 0 {
+            params.max_packet = Bytes(u64::from(link.mean_packet));
+        }
+        Ok(Codel::new(params))
     }
 }
 

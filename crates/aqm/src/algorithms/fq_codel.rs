@@ -42,7 +42,7 @@ pub struct Params {
     /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
     pub rule: Rule,
     /// A packet is dropped only if more than this many bytes stay in its queue; `"0 B"` (the default) is the largest packet
-    /// that the queue has seen, at first 256 B (ns-3 `MinBytes`).
+    /// that the queue has seen, at first 256 B (ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
     /// Whose bytes must be more than `max_packet`: `"own"` (the default), the packet's own queue's, or `"all"`, those of all queues
     /// together, as in Linux.

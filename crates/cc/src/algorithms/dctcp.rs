@@ -37,7 +37,7 @@ impl Params {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
         let law =
-            DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, takes_whole: false };
+            DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false };
         Ok(Box::new(Classic::new(start, law)))
     }
 }
@@ -55,8 +55,29 @@ pub struct DctcpLaw {
     marked: f64,
     /// Whether the feedback counts marks; without, it is Reno.
     counts: bool,
-    /// Whether marks take whole segments from the window.
-    takes_whole: bool,
+    /// Whether it counts as Linux: in whole segments and whole parts of alpha.
+    as_linux: bool,
+}
+
+/// The largest alpha in Linux (`DCTCP_MAX_ALPHA`).
+const PARTS: f64 = 1024.0;
+
+impl DctcpLaw {
+    /// The estimate after a window (rfc8257#3.3 step 5).
+    fn estimate(&self) -> f64 {
+        self.alpha + self.g * ((self.marked / self.acked).min(1.0) - self.alpha)
+    }
+
+    /// The same in whole 1024ths (Linux `dctcp_update_alpha`): it falls to 0, and few marks in a large window count for nothing.
+    fn estimate_in_parts(&self) -> f64 {
+        let alpha = self.alpha * PARTS;
+        let less = match libm::floor(alpha * self.g) {
+            0.0 => alpha,
+            less => less,
+        };
+        let more = libm::floor(self.marked * (self.g * PARTS) / self.acked);
+        (alpha - less + more).min(PARTS) / PARTS
+    }
 }
 
 impl WindowLaw for DctcpLaw {
@@ -77,9 +98,9 @@ impl WindowLaw for DctcpLaw {
     fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
         self.acked += ack.acked;
         self.marked += ack.marked;
-        if ack.snd_una > self.window_end && self.acked > 0.0 {
-            let part = (self.marked / self.acked).min(1.0);
-            self.alpha += self.g * (part - self.alpha);
+        let is_over = ack.snd_una > self.window_end || (self.as_linux && ack.snd_una == self.window_end);
+        if is_over && self.acked > 0.0 {
+            self.alpha = if self.as_linux { self.estimate_in_parts() } else { self.estimate() };
             self.window_end = ack.snd_max;
             (self.acked, self.marked) = (0.0, 0.0);
         }
@@ -87,7 +108,8 @@ impl WindowLaw for DctcpLaw {
     }
 
     fn use_linux_growth(&mut self) -> bool {
-        self.takes_whole = true;
+        self.as_linux = true;
+        self.alpha = libm::floor(self.alpha * PARTS) / PARTS;
         false
     }
 
@@ -97,7 +119,7 @@ impl WindowLaw for DctcpLaw {
             return Window::reduced(event.window / 2.0);
         }
         let less = event.window * self.alpha / 2.0;
-        Window::reduced(event.window - if self.takes_whole { libm::floor(less) } else { less })
+        Window::reduced(event.window - if self.as_linux { libm::floor(less) } else { less })
     }
 
     fn needs(&self) -> Needs {
@@ -114,10 +136,13 @@ mod tests {
     use super::*;
     use crate::CongestionController;
 
+    fn law(params: &Params) -> DctcpLaw {
+        DctcpLaw { g: params.g, alpha: params.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false }
+    }
+
     /// The estimate after windows of 10 segments each, with so many marked.
     fn alpha_after(windows: &[f64], params: &Params) -> f64 {
-        let mut law =
-            DctcpLaw { g: params.g, alpha: params.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, takes_whole: false };
+        let mut law = law(params);
         for (round, &marked) in (1u64..).zip(windows) {
             let ack = Ack { acked: 10.0, marked, snd_una: round, snd_max: round, ..Ack::ONE };
             law.observe(&ack, Window { cwnd: 10.0, ssthresh: 10.0 });
@@ -132,6 +157,22 @@ mod tests {
         assert!((alpha_after(&[0.0, 0.0, 5.0], &Params::default()) - (0.9375f64.powi(3) + 0.5 / 16.0)).abs() < 1e-12);
         let from_zero = Params { alpha_on_init: 0.0, ..Params::default() };
         assert!((alpha_after(&[2.0; 400], &from_zero) - 0.2).abs() < 1e-9, "a steady part is found");
+    }
+
+    #[test]
+    fn in_linux_the_estimate_is_in_whole_parts_and_few_marks_do_not_count() {
+        let mut law = law(&Params::default());
+        law.use_linux_growth();
+        let mut after = |acked: f64, marked: f64| {
+            let end = law.window_end;
+            law.observe(&Ack { acked, marked, snd_una: end, snd_max: end + 1, ..Ack::ONE }, Window { cwnd: 10.0, ssthresh: 10.0 });
+            law.alpha * PARTS
+        };
+        // 1024 - 64, then 960 - 60 + 64/10 rounded down.
+        assert_eq!((after(10.0, 0.0), after(10.0, 1.0)), (960.0, 906.0));
+        // Below 16 parts it falls to 0 at once, and one mark in more than 64 segments adds nothing.
+        let least = (0..200).map(|_| after(10.0, 0.0)).filter(|&alpha| alpha > 0.0).fold(PARTS, f64::min);
+        assert_eq!((least, after(65.0, 1.0), after(64.0, 1.0)), (15.0, 0.0, 1.0));
     }
 
     #[test]

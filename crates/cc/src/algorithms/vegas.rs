@@ -46,6 +46,8 @@ impl Params {
             samples: 0,
             acks: 0,
             round_end: 0,
+            snd_max: 0,
+            is_open: true,
             measures: true,
             as_linux: false,
         })
@@ -63,7 +65,7 @@ pub type Vegas = Box<State>;
 pub struct State {
     params: Params,
     window: Window,
-    /// The smallest round-trip time since the connection opened.
+    /// The smallest round-trip time since the connection opened, or since the last pause.
     base_rtt: Duration,
     /// That of this round trip, and its number of samples.
     min_rtt: Duration,
@@ -71,6 +73,10 @@ pub struct State {
     /// ACKs of this round trip.
     acks: u32,
     round_end: u64,
+    /// One past the highest byte sent before the last ACK.
+    snd_max: u64,
+    /// Whether no losses are being repaired.
+    is_open: bool,
     /// Off while losses are repaired: then it is Reno.
     measures: bool,
     /// Whether it counts as in Linux: acknowledged segments, and whole ones in the queue.
@@ -78,11 +84,14 @@ pub struct State {
 }
 
 impl State {
-    fn begin_round(&mut self, ack: &Ack) {
-        (self.min_rtt, self.samples, self.acks, self.round_end) = (Duration::MAX, 0, 0, ack.snd_max);
+    fn begin_round(&mut self) {
+        (self.min_rtt, self.samples, self.acks, self.round_end) = (Duration::MAX, 0, 0, self.snd_max);
     }
 
     fn reno(&mut self, ack: &Ack) {
+        if !ack.cwnd_limited {
+            return;
+        }
         if self.window.cwnd < self.window.ssthresh {
             self.slow_start(ack);
         } else {
@@ -126,7 +135,9 @@ impl State {
             self.window.cwnd += 1.0;
         }
         self.window.cwnd = self.window.cwnd.max(Window::MIN_CWND);
-        self.window.ssthresh = self.window.ssthresh.max(Window::MIN_CWND);
+        // Linux `tcp_current_ssthresh`
+        let least = if self.as_linux { libm::floor(self.window.cwnd / 2.0) + libm::floor(self.window.cwnd / 4.0) } else { 0.0 };
+        self.window.ssthresh = self.window.ssthresh.max(least).max(Window::MIN_CWND);
     }
 }
 
@@ -137,16 +148,19 @@ impl CongestionController for State {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.acks += 1;
+        self.snd_max = ack.snd_max;
         if let Some(rtt) = ack.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.min_rtt = self.min_rtt.min(rtt);
             self.samples += 1;
         }
         let open = !ack.in_recovery && !ack.after_timeout;
-        if core::mem::replace(&mut self.measures, open) != open {
-            self.begin_round(ack);
+        if core::mem::replace(&mut self.is_open, open) != open {
+            self.measures = open;
+            self.begin_round();
         }
-        if ack.in_recovery || !ack.cwnd_limited {
+        // Where delays say how much is in the network, Linux does not ask what limits the sender.
+        if ack.in_recovery || !(ack.cwnd_limited || self.as_linux) {
             return;
         }
         if !self.measures {
@@ -157,7 +171,7 @@ impl CongestionController for State {
             } else {
                 self.adjust(ack)
             }
-            self.begin_round(ack);
+            self.begin_round();
         } else if self.window.cwnd < self.window.ssthresh {
             self.slow_start(ack);
         }
@@ -181,6 +195,16 @@ impl CongestionController for State {
 
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
+    }
+
+    fn restart_after_idle(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// What was measured before a pause is stale (Linux `tcp_vegas_cwnd_event_tx_start`).
+    fn on_idle_end(&mut self, _now: Time, _idle: Duration) {
+        (self.base_rtt, self.measures) = (Duration::MAX, true);
+        self.begin_round();
     }
 
     fn use_linux_growth(&mut self) {
@@ -207,6 +231,24 @@ mod tests {
     fn two_to_four_segments_stay_in_the_queue() {
         assert!((22.0..=24.0).contains(&settled(5.0, 20.0, 100)));
         assert!((22.0..=24.0).contains(&settled(60.0, 20.0, 100)));
+    }
+
+    #[test]
+    fn after_a_pause_the_least_round_trip_time_is_measured_anew() {
+        let mut cc = Params::default().build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();
+        let round = |cc: &mut State, ms: u64, number: u64| {
+            for i in 0..4 {
+                let rtt = Some(Duration::from_millis(ms));
+                cc.on_ack(&Ack { rtt, snd_una: 4 * number + i, snd_max: 4 * number + 3, ..Ack::ONE });
+            }
+            cc.cwnd()
+        };
+        round(&mut cc, 20, 1);
+        let before = round(&mut cc, 100, 2);
+        assert!(round(&mut cc, 100, 4) < before, "it takes the longer path for a queue");
+        cc.on_idle_end(Time::ZERO, Duration::from_secs(1));
+        let before = round(&mut cc, 100, 5);
+        assert!(round(&mut cc, 100, 6) > before, "what it knew is stale");
     }
 
     #[test]

@@ -50,6 +50,18 @@ fn a_sojourn_below_the_target_ends_dropping_and_a_single_packet_is_never_dropped
 }
 
 #[test]
+fn small_packets_are_dropped_only_where_more_than_the_links_packet_stays_with_the_rule_of_linux() {
+    let link = Link { mean_packet: 1500, ..test_link() };
+    let drops_with = |rule: Rule, behind: u64| {
+        let mut codel = Params { rule, ..Params::default() }.build(&link).unwrap();
+        let small = |ms| PacketView { size: 200, ..packet(Time::from_nanos(ms * MS)) };
+        (0..500u64).filter(|&ms| codel.on_departure(&small(ms), Duration::from_millis(50), behind) == DepartureVerdict::Signal).count()
+    };
+    assert_eq!((drops_with(Rule::Linux, 1500), drops_with(Rule::Rfc8289, 256)), (0, 0));
+    assert!(drops_with(Rule::Linux, 1501) > 0 && drops_with(Rule::Rfc8289, 257) > 0);
+}
+
+#[test]
 fn dropping_that_starts_again_soon_continues_at_the_count_of_the_rule() {
     // Six drops, a pause, dropping again: rfc8289#5.5 continues at 6 - 1, the code of 2012 at one less than 6.
     let wait = |ms| if (430..440).contains(&ms) { 1 } else { 6 };

@@ -1,8 +1,8 @@
 //! PIE as Linux has it (`sch_pie.c`), for `pie` with that rule and for each queue of `fq-pie`.
 //!
 //! The delay is that of the last packet that left (rfc8033#5.2 allows time stamps), drops are spread out (rfc8033#5.4), above a
-//! delay of 250 ms the probability rises faster, and a burst ends by the time between departures. Linux lets probabilities grow
-//! beyond 1, here they end there.
+//! delay of 250 ms the probability rises faster, and a burst ends by the time between departures. A probability may grow beyond 1,
+//! and after a long overload it takes as long to fall.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Needs, PacketView, Sample};
 use sojourn_units::{Duration, Probability, Stream, Time};
@@ -20,6 +20,9 @@ pub struct Constants {
     pub mtu: u32,
 }
 
+/// A probability that would grow beyond this is 1 again: the end of Linux's numbers (`MAX_PROB`, the 256th part of the largest).
+const LARGEST: f64 = 256.0;
+
 impl Constants {
     /// The factor on the gains at this probability (rfc8033#4.2).
     pub fn scale(probability: f64) -> f64 {
@@ -31,6 +34,7 @@ impl Constants {
 /// The state of one queue; names as in Linux.
 #[derive(Clone, Debug)]
 pub struct Vars {
+    /// The probability, which may be above 1.
     pub prob: f64,
     pub accu_prob: f64,
     pub qdelay: Duration,
@@ -111,8 +115,10 @@ impl Vars {
         if delay > 0.25 {
             delta += 0.02;
         }
-        self.prob = (self.prob + delta).clamp(0.0, 1.0);
-        if delay == 0.0 && old == 0.0 && backlog == 0 {
+        self.prob = (self.prob + delta).max(0.0);
+        if self.prob >= LARGEST {
+            self.prob = 1.0;
+        } else if delay == 0.0 && old == 0.0 && backlog == 0 {
             self.prob -= self.prob / 64.0;
         }
         let half = constants.target / 2;
@@ -239,6 +245,18 @@ mod tests {
             one.on_update(&CONSTANTS, 20_000);
             assert!((one.prob - prob).abs() < 1e-12, "{}", one.prob);
         }
+    }
+
+    #[test]
+    fn a_probability_grows_beyond_one_takes_as_long_to_fall_and_is_one_again_at_its_end() {
+        let mut one = vars(0.99, 400);
+        one.qdelay_old = one.qdelay;
+        (0..25).for_each(|_| one.on_update(&CONSTANTS, 20_000));
+        // 25 times 0.02 and what two hundredths bound.
+        assert!((one.prob - 1.99).abs() < 1e-9, "{}", one.prob);
+        one.prob = 255.99;
+        one.on_update(&CONSTANTS, 20_000);
+        assert_eq!(one.prob, 1.0);
     }
 
     #[test]

@@ -129,6 +129,9 @@ impl RackTlp {
 
     /// Sends one segment again, as a probe of the tail or else as a retransmission. Says whether there is one with this number.
     pub(super) fn transmit_again<O: SegmentSink>(&mut self, number: u64, probe: bool, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        if self.sent.in_flight() == 0 {
+            sender.end_idle(call);
+        }
         let Some(segment) = self.sent.resend(number, call.now, probe) else { return false };
         self.resent = self.resent.saturating_add(1);
         sender.track_again(segment, call);
