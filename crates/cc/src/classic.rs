@@ -54,6 +54,11 @@ pub trait WindowLaw {
         None
     }
 
+    /// A loss is found while the window, now `in_use`, is being reduced for marks; gives the window that the reduction goes on to.
+    fn on_loss_in_reduction(&mut self, _in_use: f64) -> Option<f64> {
+        None
+    }
+
     /// A reduction is taken back.
     fn on_undo(&mut self) {}
 
@@ -312,6 +317,12 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         if let Some(Window { cwnd, ssthresh }) = self.law.on_reduction_end() {
             (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
         }
+    }
+
+    fn on_loss_in_reduction(&mut self, in_use: f64) -> Option<f64> {
+        let target = self.law.on_loss_in_reduction(in_use);
+        self.ssthresh = target.unwrap_or(self.ssthresh);
+        target
     }
 
     fn undo(&mut self, before: Window) {

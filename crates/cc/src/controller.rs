@@ -224,6 +224,12 @@ pub trait CongestionController {
     /// A reduction for marks or a loss is over: all that was sent before it is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
     fn on_reduction_end(&mut self) {}
 
+    /// A loss is found while the window, now `in_use`, is being reduced for marks; gives the window that the reduction goes on to, if that
+    /// changes it (Linux `dctcp_state`).
+    fn on_loss_in_reduction(&mut self, _in_use: f64) -> Option<f64> {
+        None
+    }
+
     /// The last reduction was made for nothing: the window is at least `before` again, as it was then.
     fn undo(&mut self, before: Window) {
         self.set_cwnd(self.cwnd().max(before.cwnd));

@@ -163,6 +163,9 @@ macro_rules! registry {
             fn on_idle_end(&mut self, now: Time, idle: Duration) {
                 match self { $(AnyController::$controller(c) => c.on_idle_end(now, idle),)* }
             }
+            fn on_loss_in_reduction(&mut self, in_use: f64) -> Option<f64> {
+                match self { $(AnyController::$controller(c) => c.on_loss_in_reduction(in_use),)* }
+            }
             fn on_reduction_end(&mut self) {
                 match self { $(AnyController::$controller(c) => c.on_reduction_end(),)* }
             }

@@ -216,6 +216,14 @@ impl KernelController {
         self.windows()
     }
 
+    /// A loss is found while `window` is in use and is being reduced for marks; gives the window that the reduction goes on to, if that
+    /// changes it.
+    pub fn lose_in_reduction(&mut self, window: u32) -> Option<u32> {
+        let target = self.running.on_loss_in_reduction(f64::from(window))?;
+        self.running.set_cwnd(target);
+        Some(self.windows().cwnd)
+    }
+
     /// The kernel restarts after an idle time, with these windows.
     pub fn restart(&mut self, windows: &Windows) {
         if self.sampler.is_none() {

@@ -91,7 +91,14 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 static void on_state(struct sock *sk, u8 state)
 {
 	struct sojourn_windows windows = { tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->snd_ssthresh };
+	const struct ours *ours = ours_of(sk);
 
+	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR && !ours->needs.owns_window) {
+		u32 target = sojourn_controller_loses_in_reduction(guest, ours->controller, windows.cwnd);
+
+		if (target)
+			WRITE_ONCE(tcp_sk(sk)->snd_ssthresh, target);
+	}
 	if (state == TCP_CA_Loss)
 		sojourn_controller_restarts_after_timeout(guest, sojourn_now(), ours_of(sk)->controller, &windows);
 }

@@ -108,6 +108,7 @@ void sojourn_controller_reduces(struct guest *guest, u64 now, u32 controller, bo
 void sojourn_controller_times_out(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_restarts_after_timeout(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_undoes(struct guest *guest, u32 controller, struct sojourn_windows *windows);
+u32 sojourn_controller_loses_in_reduction(struct guest *guest, u32 controller, u32 window);
 void sojourn_controller_restarts(struct guest *guest, u32 controller, const struct sojourn_windows *windows);
 void sojourn_controller_ends_idle(struct guest *guest, u64 now, u32 controller, u32 idle_ms);
 

@@ -122,6 +122,11 @@ impl WindowLaw for DctcpLaw {
         Window::reduced(event.window - if self.as_linux { libm::floor(less) } else { less })
     }
 
+    /// rfc8257#3.4: a loss halves the window; in Linux also while it is being reduced for marks (`dctcp_state`).
+    fn on_loss_in_reduction(&mut self, in_use: f64) -> Option<f64> {
+        self.as_linux.then(|| libm::floor(in_use / 2.0).max(Window::MIN_CWND))
+    }
+
     fn needs(&self) -> Needs {
         Needs { ecn: EcnNeed::Count, ..Needs::default() }
     }
@@ -173,6 +178,14 @@ mod tests {
         // Below 16 parts it falls to 0 at once, and one mark in more than 64 segments adds nothing.
         let least = (0..200).map(|_| after(10.0, 0.0)).filter(|&alpha| alpha > 0.0).fold(PARTS, f64::min);
         assert_eq!((least, after(65.0, 1.0), after(64.0, 1.0)), (15.0, 0.0, 1.0));
+    }
+
+    #[test]
+    fn in_linux_a_loss_halves_a_window_that_is_being_reduced_for_marks() {
+        let mut cc = Params::default().build(Start { window: 40.0, ssthresh: 20.0 }).unwrap();
+        assert_eq!(cc.on_loss_in_reduction(33.0), None);
+        cc.use_linux_growth();
+        assert_eq!((cc.on_loss_in_reduction(33.0), cc.ssthresh()), (Some(16.0), 16.0));
     }
 
     #[test]

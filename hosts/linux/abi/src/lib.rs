@@ -254,6 +254,13 @@ pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, controller
     ask(guest, controller, windows, KernelController::undo);
 }
 
+/// A loss is found while this window is in use and is being reduced for marks. Gives the window that the reduction goes on to, or 0 if that
+/// does not change it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_loses_in_reduction(guest: &mut Guest, controller: u32, window: u32) -> u32 {
+    guest.controller(controller).and_then(|controller| controller.lose_in_reduction(window)).unwrap_or(0)
+}
+
 /// The kernel restarts after an idle time, with these windows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, controller: u32, windows: &Windows) {

@@ -35,6 +35,11 @@ impl SenderCore {
         self.cc.ssthresh()
     }
 
+    /// A loss is found in a reduction for marks: the window in segments that it goes on to, if that changes it.
+    pub fn lower_target(&mut self) -> Option<f64> {
+        self.cc.on_loss_in_reduction(self.cc.cwnd())
+    }
+
     /// The smallest window that rate halving may reach, in segments.
     pub fn min_cwnd(&self) -> f64 {
         self.cc.min_cwnd()

@@ -245,6 +245,9 @@ impl RackTlp {
             self.start_reduction(sender, Signal::Loss, call);
         } else if !self.is_reducing(sender) {
             self.own_window = sender.cwnd();
+        } else if let Some(target) = sender.lower_target() {
+            self.own_window = target;
+            self.prr.target = target as u32;
         }
         self.state = State::Recovery;
         sender.count_fast_retransmit(call);
