@@ -113,6 +113,22 @@ def test_a_controller_without_on_loss_is_noted_once_before_the_run(
         assert said.count("note: controllers.Grows has no on_loss: it is not told of losses") == 1, said
 
 
+@pytest.mark.parametrize(("ecn", "said"), [(False, None), (True, "of marks"), ("l4s", "of marks, but by sample.marked")])
+def test_a_controller_without_on_mark_is_noted_where_packets_can_be_marked(ecn: bool | str, said: str | None) -> None:
+    class Hears:
+        def on_ack(self, sample: Any) -> float:
+            return float(sample.window)
+
+        def on_loss(self, event: Any) -> float:
+            return float(event.window / 2)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sj.run(path().set("duration", "6 s").set("tcp.ecn", ecn), seed=1, laws={"mine": Hears})
+    told = [str(each.message) for each in caught if "on_mark" in str(each.message)]
+    assert told == ([] if said is None else [f"controllers.mine has no on_mark: it is not told {said}"])
+
+
 @pytest.mark.parametrize("makes", [Reno, lambda: Reno()])
 def test_a_controller_with_on_loss_is_not_noted(makes: Any) -> None:
     with warnings.catch_warnings():

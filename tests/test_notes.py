@@ -11,6 +11,7 @@ from sojourn.notes import (
     idle_marks,
     idle_sack_algorithms,
     misplaced_ect1,
+    uncounted_marks,
     too_small_buckets,
     too_small_queues,
 )
@@ -147,6 +148,16 @@ def test_a_classic_sender_of_ect1_is_named(dumbbell, cc, named):
 def test_a_sender_whose_receiver_has_no_accecn_sends_no_ect1(dumbbell, peer, named):
     sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": "reno"}).set("tcp.peer_ecn", peer)
     assert len(misplaced_ect1(sent)) == named
+
+
+@pytest.mark.parametrize(
+    ("peer", "named"),
+    [(False, 1), (True, 0), ("dctcp", 1), ("accurate", 0), ("l4s", 0)],
+)
+def test_a_receiver_that_gives_no_count_of_marks_is_named(dumbbell, peer, named):
+    sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": "prague"}).set("tcp.peer_ecn", peer)
+    assert [line.split(" ")[0] for line in uncounted_marks(sent)] == ["flows.ftp.tcp.peer_ecn:"] * named
+    assert uncounted_marks(sent.set("tcp.control", {"cc": "cubic"})) == []
 
 
 def test_a_queue_that_marks_nothing_is_named_where_it_is_run_alone(dumbbell, capsys, tmp_path, monkeypatch):

@@ -43,6 +43,12 @@ def test_an_option_that_needs_another_is_named_without_it():
     ]
 
 
+def test_a_step_without_a_threshold_is_named():
+    bare = {"aqm": "step", "packets": 0}
+    assert [each.partition("queue.")[2].split(",")[0] for each in said(bare)] == ["packets: 0 is no threshold"]
+    assert said({**bare, "bytes": "3000 B"}) == said({**bare, "time": "1 ms"}) == []
+
+
 def test_what_is_not_certain_is_not_named():
     late = {"aqm": "codel", "target": "26 ms", **LIMIT}
     assert len(said(late)) == 1

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from sojourn.display import counted
 from sojourn.errors import ScenarioError, UserError, note
-from sojourn.scenario import Scenario
+from sojourn.scenario import ACCURATE, Scenario
 from sojourn.toml import plain
 from sojourn.watched import EXITS, Alarm, Watched, left
 
@@ -19,7 +19,8 @@ CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(e
 STEP = "step"
 """What a law is asked."""
 ON_LOSS = "on_loss"
-ANSWERS = ("on_ack", ON_LOSS, "on_mark")
+ON_MARK = "on_mark"
+ANSWERS = ("on_ack", ON_LOSS, ON_MARK)
 """What a congestion controller is asked."""
 
 
@@ -63,6 +64,7 @@ class _Controllers:
                 method = static.__get__(factory)  # with the object as its first argument
             if wrong := misfit(method, None):
                 raise UserError(f"{where}: expected {CONTROLLER}, got {_name(factory)}.{name}{wrong}")
+        self.hears_marks = hasattr(made, ON_MARK)
         if not hasattr(made, ON_LOSS):
             note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
 
@@ -204,6 +206,17 @@ def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
     if laws:
         scenario.canonical(laws)
         check_named(laws, named_by(scenario))
+        _note_unheard_marks(scenario, laws)
+
+
+def _note_unheard_marks(scenario: Scenario, laws: Mapping[str, Any]) -> None:
+    """A note for each controller without `on_mark` whose packets may be marked."""
+    stacks = [group["tcp"] for group in scenario.resolved()["groups"] if group.get("tcp")]
+    of = {stack["control"].get("controller", ""): stack["ecn"] for stack in stacks if stack["ecn"]}
+    for name, law in laws.items():
+        if name in of and isinstance(law, _Controllers) and not law.hears_marks:
+            but = ", but by sample.marked" if of[name] in ACCURATE else ""
+            note(f"controllers.{name} has no {ON_MARK}: it is not told of marks{but}")
 
 
 def _external(node: Any) -> Iterator[str]:

@@ -278,16 +278,17 @@ def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
 
     These are goodput and fairness of all of them, goodput of groups if there are several, and of each group the mean
     round-trip time and completion times, where one of the records has some. Of many groups it is the first two alone.
+    What one of several groups gets others do not, so more of it is not better.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
     every = [group for record in records for group in record.get("groups") or []]
     groups = list(dict.fromkeys(group["name"] for group in every))
     timed = {group["name"] for group in every if group.get("rtt_ms")}
     complete = {group["name"] for group in every if group.get("completion_s")}
-    fields = [(name, "goodput_bps") for name in groups if len(groups) > 1]
-    fields += [(name, "rtt_ms.mean") for name in groups if name in timed]
+    found = [(name, replace(measure("groups", "goodput_bps", name), better="")) for name in groups if len(groups) > 1]
+    fields = [(name, "rtt_ms.mean") for name in groups if name in timed]
     fields += [(name, f"completion_s.{what}") for name in groups if name in complete for what in ("mean", "p99")]
-    found = [(name, measure("groups", path, name)) for name, path in fields]
+    found += [(name, measure("groups", path, name)) for name, path in fields]
     own = [replace(each, label=f"{name} {each.label}") for name, each in found]
     return [*total, *(own if len(groups) <= MANY_GROUPS else [])]
 

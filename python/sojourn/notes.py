@@ -10,11 +10,7 @@ from sojourn import _sojourn
 from sojourn.cases import Case
 from sojourn.errors import note
 from sojourn.queue_notes import full_packet, link_field, unreached
-from sojourn.scenario import Scenario, tables_of
-
-ACCURATE = ("accurate", "l4s")
-"""Values of `ecn` with AccECN's feedback."""
-
+from sojourn.scenario import ACCURATE, Scenario, tables_of
 
 def note_unmet(scenario: Scenario) -> None:
     """Notes all that this module finds in a scenario, which must be one that can be run."""
@@ -40,6 +36,7 @@ def _unmet(scenario: Scenario) -> list[str]:
         idle_sack_algorithms,
         idle_ecn,
         misplaced_ect1,
+        uncounted_marks,
         held_acks,
         unreached,
     )
@@ -155,6 +152,37 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
         for group in groups
         if (cc := group["tcp"]["control"]["cc"]) not in counting
     ]
+
+
+def uncounted_marks(scenario: Scenario) -> list[str]:
+    """A sentence for each flow whose controller counts marks, and whose receivers' `peer_ecn` gives it no count.
+
+    Both then agree on one echo for a window, or on no ECN. The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.peer_ecn", "dctcp")
+    uncounted_marks(scenario)  # ['flows.prague.tcp.peer_ecn: "dctcp" is not the feedback of "l4s", so ...']
+    ```
+    """
+    if "peer_ecn" not in scenario.to_toml():
+        return []
+    counting = {entry["name"] for entry in json.loads(_sojourn.registry())["cc"] if entry["counts_marks"]}
+    groups = [group for group in scenario.resolved()["groups"] if (tcp := group.get("tcp")) and tcp["ecn"]]
+    return [
+        f"flows.{group['name']}.tcp.peer_ecn: {why}"
+        for group in groups
+        if group["tcp"]["control"]["cc"] in counting and (why := _no_count(group["tcp"]))
+    ]
+
+
+def _no_count(tcp: dict[str, Any]) -> str:
+    """Why a sender gets no count of marks from its receiver; empty where it may get one."""
+    ours, peer, cc = tcp["ecn"], tcp.get("peer_ecn"), tcp["control"]["cc"]
+    if peer is False:
+        return f"false leaves {cc} without ECN: its packets cannot be marked"
+    if isinstance(ours, str) and isinstance(peer, str) and (ours in ACCURATE) != (peer in ACCURATE):
+        return f'"{peer}" is not the feedback of "{ours}", so both agree on one echo for a window: {cc} gets no count'
+    return ""
 
 
 def idle_accecn_options(scenario: Scenario) -> list[str]:

@@ -158,5 +158,19 @@ def _selected(place: Place) -> Iterator[str]:
     )
 
 
-RULES: tuple[Callable[[Place], Iterator[str]], ...] = (_too_long, _too_late, _interval, _bandwidth, _selected)
+def _without_threshold(place: Place) -> Iterator[str]:
+    """A step with no threshold."""
+    queue = place.queue
+    if queue.get("aqm") == "step" and not (queue["packets"] or _size(queue["bytes"]) or _time(queue["time"])):
+        yield "packets: 0 is no threshold, and bytes and time are none either: nothing is signaled"
+
+
+RULES: tuple[Callable[[Place], Iterator[str]], ...] = (
+    _too_long,
+    _too_late,
+    _interval,
+    _bandwidth,
+    _selected,
+    _without_threshold,
+)
 """Each gives sentences that begin with the key of the queue."""

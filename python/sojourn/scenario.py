@@ -19,6 +19,8 @@ from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, pr
 from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
+ACCURATE = ("accurate", "l4s")
+"""Values of `ecn` with AccECN's feedback."""
 
 
 class Scenario(MutableMapping[str, Any]):

@@ -251,6 +251,8 @@ fn traces_of_what_is_not_there() {
     trace(queue, "\"upp\"", "trace.queue.links[0]: expected one of up, B->A, B->C, *, got link \"upp\"; did you mean \"up\"?");
     trace("queue = { links = [\"B->A\"], every = \"1 s\" }", "\"B->A\"", "trace.queue.links[0]: expected a link with a rate, got \"B->A\"");
     trace("rtt = { flows = [\"ftp/3\"] }", "\"ftp/3\"", "trace.rtt.flows[0]: expected ftp/0 to ftp/2, got \"ftp/3\"");
+    let group = "trace.rtt.flows[0]: expected \"ftp/*\" for all flows of the group, or one of ftp/0 to ftp/2, got \"ftp\"";
+    trace("rtt = { flows = [\"ftp\"] }", "\"ftp\"", group);
     trace("rtt = { flows = [\"web/0\"] }", "\"web/0\"", "trace.rtt.flows[0]: expected one of ftp/*, *, got flow \"web/0\"");
     for (series, expected) in [
         ("controller = { flows = [] }", "trace.controller.flows: expected one flow or more, got an empty list"),

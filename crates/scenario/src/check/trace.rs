@@ -218,6 +218,10 @@ fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -
             _ if !(kind.fits)(&group.traffic) => return Err(Error::got(at, format_args!("\"{pattern}\""), kind.named)),
             _ if which == "*" => found.extend(flows),
             Ok(i) if i < group.count => found.push(flows.start + i),
+            _ if which.is_empty() => {
+                let expected = format!("\"{name}/*\" for all flows of the group, or one of {name}/0 to {name}/{}", group.count - 1);
+                return Err(Error::got(at, format_args!("\"{pattern}\""), expected));
+            }
             _ => return Err(Error::got(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
         }
     }

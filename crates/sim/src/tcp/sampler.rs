@@ -133,9 +133,6 @@ impl Sampler {
     /// `tcp_send_loss_probe`).
     pub fn on_sent_again(&mut self, segment: &mut Segment, now: Time) {
         self.begin_flight(now);
-        if segment.has(tag::SACKED) {
-            return;
-        }
         if segment.has(tag::SAMPLED_LOST) {
             segment.clear(tag::SAMPLED_LOST);
             self.lost_out -= segment.size();
@@ -244,6 +241,20 @@ impl Sampler {
         if self.taken.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end)) {
             let resent = last.has(tag::EVER_RETRANSMITTED);
             self.taken.newest = Some(Newest { sent: last.sent, end: last.end(), sending: last.sending, resent });
+        }
+    }
+
+    /// Not `first` has arrived, as was guessed, but `other`, which was in flight or lost: each is now where the other was.
+    pub fn exchange(&mut self, first: &mut Segment, other: &mut Segment) {
+        let is_lost = other.has(tag::SAMPLED_LOST);
+        let left = if is_lost { &mut self.lost_out } else { &mut self.in_flight };
+        *left = *left + first.size() - other.size();
+        self.delivered = self.delivered + other.size() - first.size();
+        first.clear(tag::SACKED);
+        other.set(tag::SACKED);
+        if is_lost {
+            first.set(tag::SAMPLED_LOST);
+            other.clear(tag::SAMPLED_LOST);
         }
     }
 

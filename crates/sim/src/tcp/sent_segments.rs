@@ -1,7 +1,8 @@
 //! The segments that are outstanding, for delivery-rate samples, where the recovery strategy keeps none itself.
 //!
 //! A segment that is sent again counts as lost, if it did not before, unless it is the probe of a tail (rfc8985#7). Without SACK a duplicate
-//! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time.
+//! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. When
+//! the receiver then asks for that segment, another one has arrived in its place.
 
 use super::ack_options::SackBlocks;
 use super::ranges::Ranges;
@@ -33,6 +34,8 @@ pub struct SentSegments {
     marked_below: u64,
     /// Without SACK: duplicate ACKs have delivered the segments up to this byte.
     duplicates_to: u64,
+    /// Without SACK: all but the first segment are taken for delivered up to this byte, after guesses that were wrong.
+    corrected_to: u64,
 }
 
 impl SentSegments {
@@ -92,6 +95,8 @@ impl SentSegments {
             }
         } else if delivery.duplicate {
             self.deliver_duplicate(delivery.now, sampler);
+        } else if self.sent.front().is_some_and(|first| first.has(tag::SACKED)) {
+            self.correct_guess(sampler);
         }
         sampler.end_ack(mss)
     }
@@ -105,6 +110,17 @@ impl SentSegments {
             sampler.take(sent, now);
             sent.set(tag::SACKED);
         }
+    }
+
+    /// The receiver asks for the first segment, which was guessed to be there: the next one that was not is in its place.
+    #[cold]
+    fn correct_guess(&mut self, sampler: &mut Sampler) {
+        let from = first_from(&self.sent, self.corrected_to).max(1);
+        let Some(at) = (from..self.sent.len()).find(|&at| !self.sent[at].has(tag::SACKED)) else { return };
+        let (mut first, mut other) = (self.sent[0], self.sent[at]);
+        sampler.exchange(&mut first, &mut other);
+        (self.sent[0], self.sent[at]) = (first, other);
+        self.corrected_to = other.end();
     }
 
     /// Takes what a SACK block newly says to have arrived.
@@ -167,6 +183,25 @@ mod tests {
         assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, Some(Duration::from_millis(11))));
         let sample = sampled(&Delivery { now: at(50), ack: 2000, sack: None, duplicate: false });
         assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (2.0, 1.0, Some(Duration::from_millis(40))));
+    }
+
+    #[test]
+    fn without_sack_each_segment_that_fills_a_gap_is_delivered_when_it_arrives() {
+        let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
+        (0..8).for_each(|n| segments.on_sent(n * 1000, (n + 1) * 1000, at(n), &mut sampler));
+        // The first, the third and the fifth are lost; five duplicates are taken for the second to the sixth.
+        let duplicate = Delivery { now: at(40), ack: 0, sack: None, duplicate: true };
+        (0..5).for_each(|_| assert_eq!(segments.on_ack(&duplicate, MSS, &mut sampler), 1.0));
+        segments.lose(0..8000, at(300), standing(false), &mut |_| (), &mut sampler);
+        assert_eq!(sampler.in_flight(), 0);
+        for (n, ack) in [(0, 2000), (2, 4000), (4, 8000)] {
+            segments.on_sent(n * 1000, (n + 1) * 1000, at(300 + 50 * n), &mut sampler);
+            let delivery = Delivery { now: at(340 + 50 * n), ack, sack: None, duplicate: false };
+            assert_eq!(segments.on_ack(&delivery, MSS, &mut sampler), 1.0, "{n}");
+            let sample = sampler.sample(delivery.now, standing(false));
+            assert_eq!((sample.rtt, sample.in_flight), (None, 0.0));
+        }
+        assert_eq!(sampler.sample(at(540), standing(false)).delivered_total, 8.0);
     }
 
     #[test]
