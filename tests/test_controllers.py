@@ -113,7 +113,9 @@ def test_a_controller_without_on_loss_is_noted_once_before_the_run(
         assert said.count("note: controllers.Grows has no on_loss: it is not told of losses") == 1, said
 
 
-@pytest.mark.parametrize(("ecn", "said"), [(False, None), (True, "of marks"), ("l4s", "of marks, but by sample.marked")])
+@pytest.mark.parametrize(
+    ("ecn", "said"), [(False, None), (True, "of marks"), ("l4s", "of marks, but by sample.marked")]
+)
 def test_a_controller_without_on_mark_is_noted_where_packets_can_be_marked(ecn: bool | str, said: str | None) -> None:
     class Hears:
         def on_ack(self, sample: Any) -> float:

@@ -67,6 +67,37 @@ def test_after_a_pause_the_window_is_halved_for_each_timeout_that_has_passed(sil
     assert after[1] == pytest.approx(before[1] / 2**halvings, abs=before[1] * 0.05 + 1)
 
 
+def marked(count: int) -> sj.Scenario:
+    """DCTCP over CoDel as Linux's, where few of the segments of a window are marked."""
+    tcp = {"control": {"cc": "dctcp"}, "ecn": "dctcp"}
+    queue = {"aqm": "codel", "rule": "linux", "limit": "2000 packets", "ecn": True}
+    return (
+        scenario(tcp, count=count).set("links", [LINK | {"queue": queue, "delay": "24.37 ms"}]).set("duration", "10 s")
+    )
+
+
+def test_few_marks_in_a_large_window_leave_dctcp_no_estimate() -> None:
+    trace = {"controller": {"flows": ["f/0"]}}
+    alpha = sj.run(marked(1).set("trace", trace)).series["controller/f/0"]["alpha"]
+    assert alpha[0] > 0.9
+    assert alpha[-1] < 0.02
+    assert all(float(each * 1024).is_integer() for each in alpha)
+
+
+@live
+@pytest.mark.parametrize(("cc", "case"), [("dctcp", marked(1)), ("dctcp", marked(4)), ("vegas", None)])
+def test_a_controller_of_the_kernel_does_the_same(cc: str, case: sj.Scenario | None) -> None:
+    case = case or pausing({"control": {"cc": "vegas"}}, 1)
+    flow = dict(case["flows"][0])
+    there = sj.run(
+        case.copy().set("host", "linux").set("flows", [flow | {"tcp": flow["tcp"] | {"control": {"linux": cc}}}])
+    )
+    here = sj.run(case)
+    assert here.value("total.goodput_bps") == pytest.approx(there.value("total.goodput_bps"), rel=0.005)
+    assert here.value("links.link.arrived") == pytest.approx(there.value("links.link.arrived"), rel=0.005)
+    assert here.value("links.link.marked") == pytest.approx(there.value("links.link.marked"), rel=0.05, abs=2)
+
+
 @live
 @pytest.mark.parametrize(
     "case",

@@ -11,9 +11,9 @@ from sojourn.notes import (
     idle_marks,
     idle_sack_algorithms,
     misplaced_ect1,
-    uncounted_marks,
     too_small_buckets,
     too_small_queues,
+    uncounted_marks,
 )
 
 SCENARIO = """

@@ -12,6 +12,7 @@ from sojourn.errors import note
 from sojourn.queue_notes import full_packet, link_field, unreached
 from sojourn.scenario import ACCURATE, Scenario, tables_of
 
+
 def note_unmet(scenario: Scenario) -> None:
     """Notes all that this module finds in a scenario, which must be one that can be run."""
     for each in [*_unmet(scenario), *idle_marks(scenario)]:

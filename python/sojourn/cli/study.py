@@ -114,7 +114,7 @@ def _bbr(asked: Asked) -> tuple[str, list[Path]]:
         alone = {cc: "*" if measured.by_use_alone(case, cc) else " " for cc in study_bbr.CONTROLLERS}
         table.add_row(case.title, *(f"{measured.score(case, cc)}{alone[cc]}" for cc in study_bbr.CONTROLLERS))
     show(table)
-    out.print("* judged by the use of the path alone, since the controller has none of the states that the case is about")
+    out.print("* judged by the use of the path alone: the controller has no state that the case is about")
     text = _page("bbr.html", study=measured, controllers=study_bbr.CONTROLLERS)
     summary = f"{counted(len(measured.cases), 'case')}, {counted(len(measured.judged), 'run')} judged"
     return summary, _write("bbr", asked, measured.data(), text)
