@@ -1,7 +1,8 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr#4.1.2): what was delivered when a segment left, and what each ACK delivers.
 //!
 //! Who keeps the segments tells of each that leaves, arrives or is lost: RACK-TLP of its own, `sent_segments.rs` for the other strategies. What
-//! is the same for all segments that leave between two ACKs is kept once. Data is counted in bytes here and in segments in the samples.
+//! is the same for all segments that leave between two ACKs is kept once. Data is counted in bytes here and in segments in the samples; where
+//! each segment counts as one, however short it is, it has the bytes of a full one.
 
 use super::segment::{Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
@@ -61,6 +62,8 @@ struct Taken {
 /// What was delivered: the per-connection state C of draft-ietf-ccwg-bbr#4.1.2.1.1.
 #[derive(Clone, Default, Debug)]
 pub struct Sampler {
+    /// The bytes for which each segment counts; 0 for its own.
+    each: u32,
     /// What was delivered when the outstanding segments left, in the order of time.
     snapshots: VecDeque<Snapshot>,
     /// The number of the first of them.
@@ -89,6 +92,23 @@ pub struct Sampler {
 }
 
 impl Sampler {
+    /// At the start of a connection, where each segment counts for so many bytes, or with 0 for its own.
+    pub fn counting(each: u32) -> Self {
+        Sampler { each, ..Sampler::default() }
+    }
+
+    /// The bytes for which so many segments of so many bytes together count.
+    #[inline]
+    fn count(&self, bytes: u64, segments: u32) -> u64 {
+        if self.each == 0 { bytes } else { u64::from(self.each) * u64::from(segments) }
+    }
+
+    /// The bytes for which a segment counts.
+    #[inline]
+    fn size(&self, segment: &Segment) -> u64 {
+        self.count(segment.size(), 1)
+    }
+
     /// Bytes in flight.
     #[inline]
     pub fn in_flight(&self) -> u64 {
@@ -125,7 +145,7 @@ impl Sampler {
     #[inline]
     pub fn on_sent(&mut self, bytes: u64, now: Time) -> Sending {
         self.begin_flight(now);
-        self.in_flight += bytes;
+        self.in_flight += self.count(bytes, 1);
         self.sending()
     }
 
@@ -135,8 +155,8 @@ impl Sampler {
         self.begin_flight(now);
         if segment.has(tag::SAMPLED_LOST) {
             segment.clear(tag::SAMPLED_LOST);
-            self.lost_out -= segment.size();
-            self.in_flight += segment.size();
+            self.lost_out -= self.size(segment);
+            self.in_flight += self.size(segment);
         }
         segment.set(tag::EVER_RETRANSMITTED);
         (segment.sent, segment.sending) = (now, self.sending());
@@ -185,14 +205,15 @@ impl Sampler {
         }
         segment.set(tag::SAMPLED_LOST);
         self.is_current = false;
-        self.lost += segment.size();
-        self.lost_out += segment.size();
-        self.in_flight -= segment.size();
+        let size = self.size(segment);
+        self.lost += size;
+        self.lost_out += size;
+        self.in_flight -= size;
         let then = self.snapshot(segment.sending);
         let segments = |bytes: u64| bytes as f64 / f64::from(standing.mss);
         report(&LostSegment {
             now,
-            size: segments(segment.size()),
+            size: segments(size),
             tx_in_flight: segments(u64::from(segment.sending.in_flight)),
             lost: segments(self.lost_since(&then)),
             is_app_limited: then.is_app_limited,
@@ -224,15 +245,16 @@ impl Sampler {
             return;
         }
         if segment.has(tag::SAMPLED_LOST) {
-            self.lost_out -= segment.size();
-            self.in_flight += segment.size();
+            self.lost_out -= self.size(segment);
+            self.in_flight += self.size(segment);
         }
-        self.take_run(segment.size(), segment, now);
+        self.take_run(segment.size(), 1, segment, now);
     }
 
-    /// Segments of so many bytes in flight have arrived, of which this one was sent last.
+    /// So many segments of so many bytes in flight have arrived, of which this one was sent last.
     #[inline]
-    pub fn take_run(&mut self, bytes: u64, last: &Segment, now: Time) {
+    pub fn take_run(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
+        let bytes = self.count(bytes, segments);
         self.in_flight -= bytes;
         self.is_current = false;
         self.delivered += bytes;
@@ -247,9 +269,10 @@ impl Sampler {
     /// Not `first` has arrived, as was guessed, but `other`, which was in flight or lost: each is now where the other was.
     pub fn exchange(&mut self, first: &mut Segment, other: &mut Segment) {
         let is_lost = other.has(tag::SAMPLED_LOST);
+        let (took, gave) = (self.size(first), self.size(other));
         let left = if is_lost { &mut self.lost_out } else { &mut self.in_flight };
-        *left = *left + first.size() - other.size();
-        self.delivered = self.delivered + other.size() - first.size();
+        *left = *left + took - gave;
+        self.delivered = self.delivered + gave - took;
         first.clear(tag::SACKED);
         other.set(tag::SACKED);
         if is_lost {

@@ -59,7 +59,7 @@ impl Path {
             follows_window: paces && !needs.pacing,
             pace_of_window: None,
             pace_due: Time::NEVER,
-            sampler: samples.then(Sampler::default),
+            sampler: samples.then(|| Sampler::counting(if params.linux_growth { params.mss } else { 0 })),
             segments: SentSegments::default(),
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),

@@ -40,7 +40,7 @@ impl Run {
     #[inline]
     pub fn tell(&self, sampler: &mut Sampler, now: Time) {
         if self.first.is_untagged() {
-            sampler.take_run(self.last.end() - self.first.start, &self.last, now);
+            sampler.take_run(self.last.end() - self.first.start, self.count, &self.last, now);
         } else {
             sampler.take(&self.last, now);
         }
