@@ -47,6 +47,8 @@ pub struct RateSample {
     pub prior_in_flight: f64,
     /// `C.inflight`: segments in flight after this ACK.
     pub in_flight: f64,
+    /// Whether the receiver may have delayed the ACK: it is that of a single short segment, which was alone in flight (Linux `is_ack_delayed`).
+    pub may_be_delayed: bool,
     /// `C.is_cwnd_limited`: whether the congestion window limited the sender in the last round trip.
     pub is_cwnd_limited: bool,
     /// How far the endpoint is with the repair of losses.
@@ -99,6 +101,7 @@ pub(crate) mod tests {
         srtt: Duration::from_millis(100),
         prior_in_flight: 1.0,
         in_flight: 0.0,
+        may_be_delayed: false,
         is_cwnd_limited: true,
         state: LossState::Open,
         selective_acks: true,

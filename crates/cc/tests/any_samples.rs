@@ -62,6 +62,7 @@ fn sample(call: &Call, counts: &Counts, window: f64) -> RateSample {
         srtt: Duration::from_nanos(call.rtt.unwrap_or(0)),
         prior_in_flight: window,
         in_flight: (window - call.segments as f64).max(0.0),
+        may_be_delayed: call.segments == 1,
         is_cwnd_limited: cwnd_limited,
         state: call.state,
         selective_acks: !delivers,

@@ -63,6 +63,8 @@ pub struct KernelAck {
     pub in_recovery: u8,
     /// 1 until what was sent before the last timeout is acknowledged.
     pub after_timeout: u8,
+    /// Whether the receiver may have delayed the ACK.
+    pub may_be_delayed: u8,
 }
 
 /// What a controller wants, in segments. C declares the same.

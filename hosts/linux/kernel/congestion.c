@@ -193,6 +193,7 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 	told.newly_lost = sample->losses;
 	told.prior_delivered = sample->prior_delivered;
 	told.app_limited = sample->is_app_limited;
+	told.may_be_delayed = sample->is_ack_delayed;
 	if (sample->delivered > 0 && sample->interval_us > 0) {
 		told.delivered_since = sample->delivered;
 		told.interval_us = sample->interval_us;

@@ -82,6 +82,7 @@ struct sojourn_ack {
 	u8 cwnd_limited;
 	u8 in_recovery;
 	u8 after_timeout;
+	u8 may_be_delayed;
 };
 
 struct sojourn_windows {

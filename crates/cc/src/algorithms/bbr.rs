@@ -94,6 +94,11 @@ const QUANTUM_TIME: f64 = 1.0 / 1024.0;
 /// The round-trip time before the first sample.
 const NOMINAL_RTT: f64 = 1e-3;
 
+/// The ticks of Linux's clock that have passed: those of a millisecond, in which it takes the age of the least round-trip time.
+fn jiffies(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Startup,
@@ -290,8 +295,9 @@ impl State {
 
     /// `bbr_update_min_rtt`.
     fn update_min_rtt(&mut self, sample: &RateSample) {
-        let expired = sample.now > self.min_rtt_stamp + self.params.min_rtt_window;
-        if let Some(rtt) = sample.rtt.filter(|&rtt| expired || self.min_rtt.is_none_or(|min| rtt < min)) {
+        let expired = jiffies(sample.now) > jiffies(self.min_rtt_stamp + self.params.min_rtt_window);
+        let is_less = |rtt: Duration| self.min_rtt.is_none_or(|min| rtt.as_nanos() / 1000 < min.as_nanos() / 1000);
+        if let Some(rtt) = sample.rtt.filter(|&rtt| is_less(rtt) || (expired && !sample.may_be_delayed)) {
             (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), sample.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -322,7 +328,7 @@ impl State {
 
     /// `bbr_check_probe_rtt_done`, `bbr_reset_mode`.
     fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+        if self.probe_rtt_done.is_none_or(|done| jiffies(now) <= jiffies(done)) {
             return;
         }
         self.min_rtt_stamp = now;

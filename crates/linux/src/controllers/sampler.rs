@@ -93,6 +93,7 @@ impl Sampler {
             srtt: micros(ack.srtt_us),
             prior_in_flight: f64::from(ack.in_flight),
             in_flight: f64::from(ack.in_flight_after),
+            may_be_delayed: ack.may_be_delayed != 0,
             is_cwnd_limited: ack.cwnd_limited != 0,
             state,
             selective_acks: ack.sack != 0,

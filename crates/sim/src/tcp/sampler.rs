@@ -54,6 +54,8 @@ struct Taken {
     /// Whether it is a guess which segment that is.
     guessed: bool,
     newly_acked: u64,
+    /// How many bytes they have in truth.
+    bytes: u64,
     /// What was in flight before it.
     prior_in_flight: u64,
     ack: u64,
@@ -235,7 +237,7 @@ impl Sampler {
     pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
         let prior_in_flight = self.in_flight;
         self.lost_before = self.lost;
-        self.taken = Taken { newest: None, guessed, newly_acked: 0, prior_in_flight, ack, ..self.taken };
+        self.taken = Taken { newest: None, guessed, newly_acked: 0, bytes: 0, prior_in_flight, ack, ..self.taken };
     }
 
     /// This segment has arrived, perhaps not only now: then it is tagged so (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
@@ -254,6 +256,7 @@ impl Sampler {
     /// So many segments of so many bytes in flight have arrived, of which this one was sent last.
     #[inline]
     pub fn take_run(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
+        self.taken.bytes += bytes;
         let bytes = self.count(bytes, segments);
         self.in_flight -= bytes;
         self.is_current = false;
@@ -317,7 +320,7 @@ impl Sampler {
     #[inline]
     pub fn sample(&mut self, now: Time, standing: Standing) -> RateSample {
         self.has_sample = false;
-        let Taken { newest, then, guessed, newly_acked, prior_in_flight, ack } = &self.taken;
+        let Taken { newest, then, guessed, newly_acked, bytes, prior_in_flight, ack } = &self.taken;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(standing.mss);
         let mut sample = RateSample {
             now,
@@ -335,6 +338,7 @@ impl Sampler {
             srtt: standing.srtt,
             prior_in_flight: segments(*prior_in_flight),
             in_flight: segments(self.in_flight),
+            may_be_delayed: false,
             is_cwnd_limited: *ack <= self.cwnd_limited_until,
             state: standing.state,
             selective_acks: standing.selective_acks,
@@ -343,6 +347,7 @@ impl Sampler {
         let Some(newest) = newest else { return sample };
         sample.prior_delivered = Some(segments(then.delivered));
         sample.delivered = segments(self.delivered - then.delivered);
+        sample.may_be_delayed = sample.delivered == 1.0 && *newly_acked == u64::from(self.each) && *bytes < u64::from(self.each);
         sample.lost = segments(self.lost_since(then));
         sample.tx_in_flight = segments(u64::from(newest.sending.in_flight));
         sample.is_app_limited = then.is_app_limited;
