@@ -117,7 +117,7 @@ def test_a_controller_without_on_loss_is_noted_once_before_the_run(
     ("ecn", "said"), [(False, None), (True, "of marks"), ("l4s", "of marks, but by sample.marked")]
 )
 def test_a_controller_without_on_mark_is_noted_where_packets_can_be_marked(ecn: bool | str, said: str | None) -> None:
-    class Hears:
+    class ToldOfLosses:
         def on_ack(self, sample: Any) -> float:
             return float(sample.window)
 
@@ -126,7 +126,7 @@ def test_a_controller_without_on_mark_is_noted_where_packets_can_be_marked(ecn: 
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sj.run(path().set("duration", "6 s").set("tcp.ecn", ecn), seed=1, laws={"mine": Hears})
+        sj.run(path().set("duration", "6 s").set("tcp.ecn", ecn), seed=1, laws={"mine": ToldOfLosses})
     told = [str(each.message) for each in caught if "on_mark" in str(each.message)]
     assert told == ([] if said is None else [f"controllers.mine has no on_mark: it is not told {said}"])
 

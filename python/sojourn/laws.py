@@ -64,7 +64,7 @@ class _Controllers:
                 method = static.__get__(factory)  # with the object as its first argument
             if wrong := misfit(method, None):
                 raise UserError(f"{where}: expected {CONTROLLER}, got {_name(factory)}.{name}{wrong}")
-        self.hears_marks = hasattr(made, ON_MARK)
+        self.is_told_of_marks = hasattr(made, ON_MARK)
         if not hasattr(made, ON_LOSS):
             note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
 
@@ -214,7 +214,7 @@ def _note_unheard_marks(scenario: Scenario, laws: Mapping[str, Any]) -> None:
     stacks = [group["tcp"] for group in scenario.resolved()["groups"] if group.get("tcp")]
     of = {stack["control"].get("controller", ""): stack["ecn"] for stack in stacks if stack["ecn"]}
     for name, law in laws.items():
-        if name in of and isinstance(law, _Controllers) and not law.hears_marks:
+        if name in of and isinstance(law, _Controllers) and not law.is_told_of_marks:
             but = ", but by sample.marked" if of[name] in ACCURATE else ""
             note(f"controllers.{name} has no {ON_MARK}: it is not told of marks{but}")
 
