@@ -36,8 +36,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<Dctcp, ParamError> {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
-        let law =
-            DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false };
+        let law = DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false };
         Ok(Box::new(Classic::new(start, law)))
     }
 }
