@@ -118,6 +118,12 @@ impl Window {
         Window { cwnd: kept.max(Window::MIN_CWND), ssthresh: kept.max(Window::MIN_CWND) }
     }
 
+    /// The slow-start threshold, and at least three quarters of the window: what Linux knows of the path (`tcp_current_ssthresh`, outside of a
+    /// reduction).
+    pub fn ssthresh_of_window(&self) -> f64 {
+        self.ssthresh.max(libm::floor(self.cwnd / 2.0) + libm::floor(self.cwnd / 4.0))
+    }
+
     /// The pace in segments a second that the windows, the segments in flight and the smoothed round-trip time give (Linux
     /// `tcp_update_pacing_rate`).
     #[inline]

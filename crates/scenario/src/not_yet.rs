@@ -4,7 +4,7 @@
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["bandwidth", "bandwith", "bw"], "what a link carries is its `rate`, such as `rate = \"10 Mbit/s\"`"),
     (&["latency"], "a link has the `delay` of one direction, such as `delay = \"10 ms\"`"),
-    (&["k"], "k of RFC 9332 is `coupling_factor`, the gains of `pd` are `k1`, `k2` and `k3`"),
+    (&["k"], "k of RFC 9332 is `coupling_factor`, K of RFC 8257 is `packets` of `step`, the gains of `pd` are `k1`, `k2` and `k3`"),
     (&["loss", "loss_rate", "plr", "error_rate"], "random loss of a link is `impairments = [{ kind = \"loss\", probability = 0.01 }]`"),
     (&["outages", "down", "blackout", "handover"], "an outage of a link is `impairments = [{ kind = \"outage\", ... }]`"),
     (&["replay", "pcap", "capture"], "packets of a capture cannot be replayed yet; the rates of a link can: `trace = { file = \"...\" }`"),

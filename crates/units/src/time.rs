@@ -32,6 +32,11 @@ impl Time {
         self.0
     }
 
+    /// Whole milliseconds that have passed.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
     /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as i64 as f64 * 1e-9

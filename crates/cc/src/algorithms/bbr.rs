@@ -94,11 +94,6 @@ const QUANTUM_TIME: f64 = 1.0 / 1024.0;
 /// The round-trip time before the first sample.
 const NOMINAL_RTT: f64 = 1e-3;
 
-/// The ticks of Linux's clock that have passed: those of a millisecond, in which it takes the age of the least round-trip time.
-fn jiffies(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Startup,
@@ -293,9 +288,9 @@ impl State {
         self.cycle_stamp = now;
     }
 
-    /// `bbr_update_min_rtt`.
+    /// `bbr_update_min_rtt`: times in ticks of a millisecond, round-trip times in microseconds.
     fn update_min_rtt(&mut self, sample: &RateSample) {
-        let expired = jiffies(sample.now) > jiffies(self.min_rtt_stamp + self.params.min_rtt_window);
+        let expired = sample.now.as_millis() > (self.min_rtt_stamp + self.params.min_rtt_window).as_millis();
         let is_less = |rtt: Duration| self.min_rtt.is_none_or(|min| rtt.as_nanos() / 1000 < min.as_nanos() / 1000);
         if let Some(rtt) = sample.rtt.filter(|&rtt| is_less(rtt) || (expired && !sample.may_be_delayed)) {
             (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), sample.now);
@@ -328,7 +323,7 @@ impl State {
 
     /// `bbr_check_probe_rtt_done`, `bbr_reset_mode`.
     fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_done.is_none_or(|done| jiffies(now) <= jiffies(done)) {
+        if self.probe_rtt_done.is_none_or(|done| now.as_millis() <= done.as_millis()) {
             return;
         }
         self.min_rtt_stamp = now;

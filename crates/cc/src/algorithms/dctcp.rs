@@ -36,8 +36,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<Dctcp, ParamError> {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
-        let law = DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false };
-        Ok(Box::new(Classic::new(start, law)))
+        Ok(Box::new(Classic::new(start, DctcpLaw::new(self))))
     }
 }
 
@@ -62,6 +61,11 @@ pub struct DctcpLaw {
 const PARTS: f64 = 1024.0;
 
 impl DctcpLaw {
+    fn new(params: &Params) -> Self {
+        let Params { g, alpha_on_init: alpha } = *params;
+        DctcpLaw { g, alpha, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false }
+    }
+
     /// The estimate after a window (rfc8257#3.3 step 5).
     fn estimate(&self) -> f64 {
         self.alpha + self.g * ((self.marked / self.acked).min(1.0) - self.alpha)
@@ -140,13 +144,9 @@ mod tests {
     use super::*;
     use crate::CongestionController;
 
-    fn law(params: &Params) -> DctcpLaw {
-        DctcpLaw { g: params.g, alpha: params.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false }
-    }
-
     /// The estimate after windows of 10 segments each, with so many marked.
     fn alpha_after(windows: &[f64], params: &Params) -> f64 {
-        let mut law = law(params);
+        let mut law = DctcpLaw::new(params);
         for (round, &marked) in (1u64..).zip(windows) {
             let ack = Ack { acked: 10.0, marked, snd_una: round, snd_max: round, ..Ack::ONE };
             law.observe(&ack, Window { cwnd: 10.0, ssthresh: 10.0 });
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn in_linux_the_estimate_is_in_whole_parts_and_few_marks_do_not_count() {
-        let mut law = law(&Params::default());
+        let mut law = DctcpLaw::new(&Params::default());
         law.use_linux_growth();
         let mut after = |acked: f64, marked: f64| {
             let end = law.window_end;

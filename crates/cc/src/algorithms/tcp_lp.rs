@@ -196,7 +196,7 @@ impl Module {
         if !(ack.in_recovery || ack.after_timeout) {
             self.sample(Timestamps { value: stamp(sent.saturating_add_signed(delay)), echo });
         }
-        self.check_delay(window, (ack.now.as_nanos() / 1_000_000) as u32, echo);
+        self.check_delay(window, ack.now.as_millis() as u32, echo);
         if self.inferring || ack.in_recovery || !ack.cwnd_limited {
             return;
         }

@@ -135,9 +135,8 @@ impl State {
             self.window.cwnd += 1.0;
         }
         self.window.cwnd = self.window.cwnd.max(Window::MIN_CWND);
-        // Linux `tcp_current_ssthresh`
-        let least = if self.as_linux { libm::floor(self.window.cwnd / 2.0) + libm::floor(self.window.cwnd / 4.0) } else { 0.0 };
-        self.window.ssthresh = self.window.ssthresh.max(least).max(Window::MIN_CWND);
+        let ssthresh = if self.as_linux { self.window.ssthresh_of_window() } else { self.window.ssthresh };
+        self.window.ssthresh = ssthresh.max(Window::MIN_CWND);
     }
 }
 

@@ -6,7 +6,7 @@ use sojourn_units::Time;
 /// What a timestamp shows: milliseconds (rfc7323#5.4).
 #[inline]
 pub fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
+    time.as_millis()
 }
 
 /// Whether the receiver's clock shows the time of the run.

@@ -21,10 +21,6 @@ const MAX_ACK_DELAY_US: u64 = 1_000;
 /// Segments whose time at the pace is a `hystart_ack_delay`: four times `sk_gso_max_size`, in segments of 1,448 bytes.
 const ACK_DELAY_SEGMENTS: f64 = 4.0 * 45.0;
 
-fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 fn micros(time: Time) -> u64 {
     time.as_nanos() / 1_000
 }
@@ -137,7 +133,7 @@ impl Kernel {
 
     /// `cubictcp_cwnd_event_tx_start`: a pause moves the epoch on, so that the window goes on where it was on the curve.
     pub fn on_idle_end(&mut self, now: Time, idle: Duration) {
-        self.epoch_start = self.epoch_start.map(|start| (start + idle.as_nanos() / 1_000_000).min(millis(now)));
+        self.epoch_start = self.epoch_start.map(|start| (start + idle.as_nanos() / 1_000_000).min(now.as_millis()));
     }
 
     /// `cubictcp_state` where the state is `TCP_CA_Loss`
@@ -155,7 +151,7 @@ impl Kernel {
         self.snd_nxt = ack.snd_max;
         let Some(rtt) = ack.rtt else { return false };
         // Right after fast recovery delays say nothing.
-        if self.epoch_start.is_some_and(|start| millis(ack.now).saturating_sub(start) < HZ) {
+        if self.epoch_start.is_some_and(|start| ack.now.as_millis().saturating_sub(start) < HZ) {
             return false;
         }
         let delay_us = (rtt.as_nanos() / 1_000).max(1);
@@ -169,7 +165,7 @@ impl Kernel {
 
     /// `bictcp_update`: after how many acknowledged segments the window grows by one.
     pub fn update(&mut self, cwnd: u64, acked: u64, now: Time, friendly: bool) -> u64 {
-        let now = millis(now);
+        let now = now.as_millis();
         self.ack_cnt += acked;
         if self.last_cwnd == cwnd && now.saturating_sub(self.last_time) <= HZ / 32 {
             return self.cnt.max(2);

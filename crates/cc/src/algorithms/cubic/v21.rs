@@ -31,13 +31,9 @@ pub struct V21 {
 const HZ: u64 = 1000;
 const MAX_INCREMENT: u64 = 16;
 
-fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 /// Milliseconds since a segment was sent. Like TCP-Linux it rounds the echoed timestamp and truncates the clock.
 fn delay(now: Time, rtt: Duration) -> u64 {
-    millis(now).saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
+    now.as_millis().saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
 }
 
 impl V21 {
@@ -76,7 +72,7 @@ impl V21 {
             return;
         }
         self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
-        let settled = millis(ack.now).saturating_sub(self.epoch_start) >= HZ;
+        let settled = ack.now.as_millis().saturating_sub(self.epoch_start) >= HZ;
         if let Some(rtt) = ack.rtt.filter(|_| settled) {
             let delay = (delay(ack.now, rtt) << 3).max(1);
             self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
@@ -88,7 +84,7 @@ impl V21 {
         if cwnd <= self.ssthresh {
             return (cwnd + 1) as f64;
         }
-        self.update(cwnd, millis(ack.now), friendly);
+        self.update(cwnd, ack.now.as_millis(), friendly);
         if self.snd_cwnd_cnt >= self.cnt {
             self.snd_cwnd_cnt = 0;
             (cwnd + 1) as f64

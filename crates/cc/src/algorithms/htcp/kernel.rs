@@ -8,10 +8,6 @@ const HZ: u64 = 1000;
 const SHIFT: u32 = 7;
 const ONE: u64 = 1 << SHIFT;
 
-fn jiffies(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 /// What an undone reduction gives back.
 #[derive(Clone, Copy, Debug)]
 struct Before {
@@ -93,7 +89,7 @@ impl Kernel {
 
     /// `measure_achieved_throughput`, which comes before the state changes, and `htcp_state`.
     pub fn observe(&mut self, ack: &Ack, cwnd: f64) {
-        let now = jiffies(ack.now);
+        let now = ack.now.as_millis();
         self.last_cong.get_or_insert(now);
         self.measure_throughput(ack, cwnd, now);
         self.repairing = ack.in_recovery || ack.after_timeout;
@@ -169,7 +165,7 @@ impl Kernel {
 
     /// `htcp_recalc_ssthresh`, and `htcp_reset` of the state that follows.
     pub fn recalc_ssthresh(&mut self, cwnd: f64, now: Time) -> f64 {
-        let now = jiffies(now);
+        let now = now.as_millis();
         self.beta_update();
         self.alpha_update(now);
         if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
@@ -194,7 +190,7 @@ impl Kernel {
         if (from.count as u64 * self.alpha) >> SHIFT < from.cwnd as u64 {
             return Counted { count: from.count + acked as f64, ..from };
         }
-        self.alpha_update(jiffies(ack.now));
+        self.alpha_update(ack.now.as_millis());
         Counted { cwnd: from.cwnd + 1.0, count: 0.0 }
     }
 }

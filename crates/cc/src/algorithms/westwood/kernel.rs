@@ -8,10 +8,6 @@ use sojourn_units::Time;
 /// `TCP_WESTWOOD_INIT_RTT`, in ms
 const INIT_RTT: u64 = 20_000;
 
-fn jiffies(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 /// `struct westwood`
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -89,7 +85,7 @@ impl Kernel {
 
     /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`
     pub fn observe(&mut self, ack: &Ack) {
-        let now = jiffies(ack.now);
+        let now = ack.now.as_millis();
         if let Some(rtt) = ack.rtt {
             self.rtt = rtt.as_nanos().div_ceil(1_000_000);
         }

@@ -151,11 +151,9 @@ impl SenderCore {
         self.cc.restart_after_idle(Window { cwnd: cwnd.max(least), ssthresh });
     }
 
-    /// The slow-start threshold, and at least three quarters of the window: what Linux knows of the path (`tcp_current_ssthresh`, outside of a
-    /// reduction).
+    /// What Linux knows of the path ([`Window::ssthresh_of_window`]).
     pub fn ssthresh_of_window(&self) -> f64 {
-        let cwnd = self.cc.cwnd();
-        self.cc.ssthresh().max((cwnd / 2.0).floor() + (cwnd / 4.0).floor())
+        Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() }.ssthresh_of_window()
     }
 
     /// A segment is about to be sent while nothing is in flight.
