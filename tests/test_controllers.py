@@ -131,6 +131,16 @@ def test_a_controller_without_on_mark_is_noted_where_packets_can_be_marked(ecn: 
     assert told == ([] if said is None else [f"controllers.mine has no on_mark: it is not told {said}"])
 
 
+def test_the_command_line_notes_once_for_all_seeds_that_a_controller_is_not_told_of_marks(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "grows.py").write_text("class Grows:\n    def on_ack(self, sample):\n        return sample.window + 1\n")
+    scenario = path().set("duration", "6 s").set("tcp.ecn", True).set("tcp.control.controller", "Grows")
+    (here / "path.toml").write_text(scenario.to_toml())
+    assert main(["run", "path.toml", "--controller", "grows.py", "--seeds", "2"]) == 0
+    assert capsys.readouterr().err.count("note: controllers.Grows has no on_mark: it is not told of marks") == 1
+
+
 @pytest.mark.parametrize("makes", [Reno, lambda: Reno()])
 def test_a_controller_with_on_loss_is_not_noted(makes: Any) -> None:
     with warnings.catch_warnings():

@@ -206,17 +206,22 @@ def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
     if laws:
         scenario.canonical(laws)
         check_named(laws, named_by(scenario))
-        _note_unheard_marks(scenario, laws)
+        for each in untold_marks(scenario, laws):
+            note(each)
 
 
-def _note_unheard_marks(scenario: Scenario, laws: Mapping[str, Any]) -> None:
-    """A note for each controller without `on_mark` whose packets may be marked."""
+def untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
+    """A sentence for each controller without `on_mark` whose packets may be marked in a scenario that can be run."""
+    without = {name for name, law in laws.items() if isinstance(law, _Controllers) and not law.is_told_of_marks}
+    if not without:
+        return []
     stacks = [group["tcp"] for group in scenario.resolved()["groups"] if group.get("tcp")]
-    of = {stack["control"].get("controller", ""): stack["ecn"] for stack in stacks if stack["ecn"]}
-    for name, law in laws.items():
-        if name in of and isinstance(law, _Controllers) and not law.is_told_of_marks:
-            but = ", but by sample.marked" if of[name] in ACCURATE else ""
-            note(f"controllers.{name} has no {ON_MARK}: it is not told of marks{but}")
+    ecn = {stack["control"].get("controller"): stack["ecn"] for stack in stacks if stack["ecn"]}
+    return [
+        f"controllers.{name} has no {ON_MARK}: it is not told of marks"
+        + (", but by sample.marked" if ecn[name] in ACCURATE else "")
+        for name in sorted(without & ecn.keys())
+    ]
 
 
 def _external(node: Any) -> Iterator[str]:
