@@ -205,6 +205,20 @@ mod tests {
     }
 
     #[test]
+    fn a_short_segment_counts_as_a_whole_one_where_segments_are_counted_and_its_ack_alone_may_be_delayed() {
+        let sampled = |each: u32, size: u64| {
+            let (mut segments, mut sampler) = (SentSegments::default(), Sampler::counting(each));
+            segments.on_sent(0, size, at(0), &mut sampler);
+            let ack = Delivery { now: at(40), ack: size, sack: None, duplicate: false };
+            segments.on_ack(&ack, MSS, &mut sampler);
+            let sample = sampler.sample(ack.now, standing(true));
+            (sample.newly_acked, sample.delivered, sample.may_be_delayed, sample.in_flight)
+        };
+        assert_eq!((sampled(0, 400), sampled(MSS, 400)), ((0.4, 0.4, false, 0.0), (1.0, 1.0, true, 0.0)));
+        assert_eq!(sampled(MSS, 1000), (1.0, 1.0, false, 0.0));
+    }
+
+    #[test]
     fn the_probe_of_a_tail_is_no_loss_and_its_ack_gives_no_round_trip_time() {
         let (mut segments, mut sampler) = (SentSegments::default(), Sampler::default());
         (0..3).for_each(|n| segments.on_sent(n * 1000, (n + 1) * 1000, at(10 * n), &mut sampler));
