@@ -3,7 +3,6 @@
 
 use super::Params;
 use crate::{Ack, Window};
-use sojourn_units::Time;
 
 /// `TCP_WESTWOOD_INIT_RTT`, in ms
 const INIT_RTT: u64 = 20_000;
