@@ -126,7 +126,7 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Duration;
+    use sojourn_units::{Duration, Time};
 
     #[test]
     fn the_bandwidth_is_filtered_twice_in_whole_bytes_a_millisecond() {
