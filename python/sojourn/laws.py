@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sojourn.display import counted
@@ -192,26 +192,30 @@ def named_by(scenario: Scenario) -> set[str]:
     return {*external_laws(scenario), *external_controllers(scenario)}
 
 
-def check_named(laws: Mapping[str, Any], named: Collection[str]) -> None:
-    """Raises `UserError` for a law or controller that no scenario of these names names."""
+def check_named(laws: Mapping[str, Any], named: Collection[str], scenarios: Iterable[Scenario]) -> None:
+    """Raises `UserError` for a law or controller that is none of those that these scenarios name, which can be run.
+
+    Notes controllers that are not told of the marks of their packets.
+    """
     for name in laws:
         if name not in named:
             field = f'controller = "{name}"' if isinstance(laws[name], _Controllers) else f'law = "{name}"'
             whose = "flows" if isinstance(laws[name], _Controllers) else "a queue"
             raise UserError(f"laws.{name}: expected {whose} with {field}, got none")
+    each_once = {id(scenario): scenario for scenario in scenarios}.values() if laws else ()
+    for said in dict.fromkeys(said for scenario in each_once for said in _untold_marks(scenario, laws)):
+        note(said)
 
 
 def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
     """Raises `UserError` for a law that a scenario does not name, `ScenarioError` for what else is wrong."""
     if laws:
         scenario.canonical(laws)
-        check_named(laws, named_by(scenario))
-        for each in untold_marks(scenario, laws):
-            note(each)
+        check_named(laws, named_by(scenario), [scenario])
 
 
-def untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
-    """A sentence for each controller without `on_mark` whose packets may be marked in a scenario that can be run."""
+def _untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
+    """A sentence for each controller without `on_mark` whose packets may be marked in a scenario."""
     without = {name for name, law in laws.items() if isinstance(law, _Controllers) and not law.is_told_of_marks}
     if not without:
         return []

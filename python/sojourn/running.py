@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 from sojourn import _sojourn
 from sojourn.chunks import run_in_chunks
 from sojourn.cluster import Cluster, Executor, cluster_of
-from sojourn.errors import Interrupted, RunError, ScenarioError, UserError, note
+from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.files import written_elsewhere
 from sojourn.hosts import on_linux
-from sojourn.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run, untold_marks
+from sojourn.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
 from sojourn.linux.guest import Guests, run_captured
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
@@ -254,10 +254,7 @@ def run_each(
         if own and (names := named_by(jobs[index].scenario)):
             uncached.add(key)
             named |= names
-    check_named(own, named)
-    scenarios = {id(job.scenario): job.scenario for job in jobs} if own else {}
-    for each in dict.fromkeys(said for scenario in scenarios.values() for said in untold_marks(scenario, own)):
-        note(each)
+    check_named(own, named, [job.scenario for job in jobs])
     if uncached and (cluster or part):
         where = "executor" if cluster else "shard"
         raise UserError(f'{where}: expected no laws or controllers in Python, got aqm or cc = "external"')
