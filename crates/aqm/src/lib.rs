@@ -50,5 +50,5 @@ pub use qdisc::{ClassConfig, Qdisc, Shares};
 pub use registry::Plugin;
 pub use rtt_estimator::{Header, RttEstimator, Timestamps};
 pub use sampled::Sampled;
-pub use scheduler::FlowQueuing;
+pub use scheduler::{FlowQueuing, Overflow};
 pub use sojourn_units::{Amount, ParamError};

@@ -15,7 +15,7 @@ use crate::dual_queue::DualQueues;
 use crate::host_queue::Held;
 use crate::scheduler::FlowQueues;
 use crate::{
-    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, Packet, PacketView,
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, Overflow, Packet, PacketView,
     QueueController,
 };
 use acks::Useless;
@@ -146,7 +146,7 @@ impl<P: Packet> Qdisc<P> {
             },
             // Where the longest queue drops, an arriving packet is always admitted: room is then made there.
             (None, Some(queuing)) => {
-                let limit = if queuing.drop_longest { replace(&mut controller.limit, NO_LIMIT) } else { NO_LIMIT };
+                let limit = if queuing.overflow != Overflow::Arrival { replace(&mut controller.limit, NO_LIMIT) } else { NO_LIMIT };
                 Waiting::Flows(Box::new(FlowQueues::new(queuing)), limit)
             }
         };
@@ -362,7 +362,7 @@ impl<P: Packet> Qdisc<P> {
         self.controller.inspect(arrival, waiting.as_ref(), can_mark, backlog)
     }
 
-    /// Drops from the head of the longest queue while all queues together hold too much (rfc8290#4.1.3).
+    /// Drops from the head of the longest queue where all queues together hold too much (rfc8290#4.1.3).
     /// `departure` is the size of a packet that departs at this instant and still counts.
     fn make_room(&mut self, now: Time, departure: Option<u32>, dropped: &mut impl FnMut(P, DropReason)) {
         let (Waiting::Flows(_, limit) | Waiting::Cake(_, limit)) = self.waiting else { return };
@@ -371,7 +371,8 @@ impl<P: Packet> Qdisc<P> {
             Amount::Packets(limit) => packets > limit,
             Amount::Bytes(limit) => bytes > limit,
         };
-        while exceeded(self.held.packets + one, self.held.bytes + more) {
+        let goes_on = |waiting: &Waiting<P>| matches!(waiting, Waiting::Flows(queues, _) if queues.drops_more());
+        while goes_on(&self.waiting) || exceeded(self.held.packets + one, self.held.bytes + more) {
             let longest = match &mut self.waiting {
                 Waiting::Flows(queues, _) => queues.drop_longest(),
                 Waiting::Cake(queues, _) => queues.drop_longest(),

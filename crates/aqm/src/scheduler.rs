@@ -14,11 +14,25 @@ pub struct FlowQueuing {
     pub quantum: u32,
     /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
     pub perturbation: u32,
-    /// Where all queues together hold too much: whether the longest one drops at its head, or else the arriving packet is lost.
-    pub drop_longest: bool,
+    /// What happens where all queues together hold too much.
+    pub overflow: Overflow,
     /// Whether the algorithm sees the backlog of all queues together where a packet departs, instead of that of the packet's own queue.
     pub shows_all: bool,
 }
+
+/// What is dropped where all queues together hold too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// The arriving packet.
+    Arrival,
+    /// The packet at the head of the longest queue (rfc8290#4.1.3).
+    HeadOfLongest,
+    /// From the head of the longest queue half of its bytes, but at most [`BATCH`] packets (Linux `fq_codel_drop`).
+    HalfOfLongest,
+}
+
+/// Packets that are dropped at once at most (Linux `fq_codel`'s `drop_batch`).
+const BATCH: u32 = 64;
 
 impl FlowQueuing {
     /// The queue of a flow.
@@ -61,13 +75,23 @@ pub(crate) struct FlowQueues<P> {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u32,
+    /// What is left of a batch of drops.
+    batch: Option<Batch>,
+}
+
+/// Packets and bytes of a queue that are to be dropped.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    queue: u32,
+    packets: u32,
+    bytes: u64,
 }
 
 impl<P: Packet> FlowQueues<P> {
     pub fn new(queuing: FlowQueuing) -> Self {
         let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
-        FlowQueues { queuing, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0 }
+        FlowQueues { queuing, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
     }
 
     /// Packets in all queues.
@@ -156,14 +180,29 @@ impl<P: Packet> FlowQueues<P> {
         Some((since, packet))
     }
 
-    /// Removes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
+    /// The queue with the most bytes.
+    fn longest(&self) -> Option<u32> {
+        let length = |index: u32| (self.queues[index as usize].bytes, u32::MAX - index);
+        self.new.iter().chain(&self.old).copied().max_by_key(|&index| length(index))
+    }
+
+    /// Removes the packet at the head of the queue with the most bytes, or the next of a batch.
     pub fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
-        let longest = *self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;
-        let queue = &mut self.queues[longest as usize];
-        let (since, packet) = queue.waiting.pop_front()?;
-        queue.bytes -= u64::from(packet.size());
-        self.packets -= 1;
+        let batch = self.batch.take();
+        let longest = batch.map_or_else(|| self.longest(), |batch| Some(batch.queue))?;
+        let half = self.queues[longest as usize].bytes / 2;
+        let (since, packet) = self.remove(longest, 0)?;
+        if self.queuing.overflow == Overflow::HalfOfLongest {
+            let Batch { packets, bytes, .. } = batch.unwrap_or(Batch { queue: longest, packets: BATCH, bytes: half });
+            let left = Batch { queue: longest, packets: packets - 1, bytes: bytes.saturating_sub(u64::from(packet.size())) };
+            self.batch = Some(left).filter(|left| left.packets > 0 && left.bytes > 0);
+        }
         Some((longest, since, packet))
+    }
+
+    /// Whether a batch of drops is not complete.
+    pub fn drops_more(&self) -> bool {
+        self.batch.is_some()
     }
 }
 
@@ -188,7 +227,8 @@ mod tests {
         fn mark(&mut self) {}
     }
 
-    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, drop_longest: true, shows_all: false };
+    const QUEUING: FlowQueuing =
+        FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
 
     /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
@@ -233,6 +273,22 @@ mod tests {
         assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(1), Time::ZERO, Parcel(1, 100))));
         assert_eq!((queues.packets(), served(&mut queues, 9)), (2, std::vec![1, 1]));
         assert_eq!(queues.drop_longest(), None);
+    }
+
+    #[test]
+    fn a_batch_takes_half_of_the_longest_queue_and_no_more_than_64_packets() {
+        let dropped = |packets: u32| {
+            let mut queues = FlowQueues::new(FlowQueuing { overflow: Overflow::HalfOfLongest, ..QUEUING });
+            (0..packets).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
+            queues.push(Time::ZERO, Parcel(2, 100));
+            let mut from = Vec::new();
+            while from.is_empty() || queues.drops_more() {
+                from.push(queues.drop_longest().unwrap().2.0);
+            }
+            assert!(from.iter().all(|&flow| flow == 1));
+            from.len()
+        };
+        assert_eq!([2, 9, 10, 300].map(dropped), [1, 5, 5, 64]);
     }
 
     #[test]

@@ -75,6 +75,7 @@ fn windows(controller: &mut dyn CongestionController, rounds: u32) -> Vec<f64> {
                 cwnd_limited: true,
                 in_recovery: false,
                 after_timeout: false,
+                open: true,
                 abc_limit: 0.0,
                 snd_una: sent * 1000,
                 snd_max: (sent + window as u64) * 1000,

@@ -68,6 +68,9 @@ pub trait WindowLaw {
     /// A segment is about to be sent while nothing is in flight; the last one was sent so long ago.
     fn on_idle_end(&mut self, _now: Time, _idle: Duration) {}
 
+    /// The window, now this one, is about to fall after a pause.
+    fn on_restart(&mut self, _cwnd: f64) {}
+
     /// The endpoint paces the segments.
     fn use_pacing(&mut self) {}
 
@@ -127,6 +130,8 @@ pub struct Classic<L> {
     /// Ends the first slow start early, if asked for.
     hystart: Option<Box<HyStart>>,
     counting: Counting,
+    /// A reduction is over, which the law learns after what the acknowledgment brings.
+    reduction_ended: bool,
     law: L,
 }
 
@@ -144,7 +149,7 @@ enum Counting {
 impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
-        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, counting: Counting::Fractions, law }
+        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, counting: Counting::Fractions, reduction_ended: false, law }
     }
 
     /// The same controller with this first slow start; `None` is the standard one.
@@ -242,6 +247,12 @@ impl<L: WindowLaw> Classic<L> {
         (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
     }
 
+    fn end_reduction(&mut self) {
+        if let Some(Window { cwnd, ssthresh }) = self.law.on_reduction_end() {
+            (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+        }
+    }
+
     /// Remembers what was gained of the next segment.
     fn set_gain(&mut self, gain: f64) {
         match &mut self.counting {
@@ -260,6 +271,9 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     fn on_ack(&mut self, ack: &Ack) {
         if self.law.observe(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
             self.ssthresh = self.cwnd;
+        }
+        if core::mem::take(&mut self.reduction_ended) {
+            self.end_reduction();
         }
         match self.law.early(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
             Early::None => {}
@@ -306,6 +320,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn restart_after_idle(&mut self, window: Window) {
+        self.law.on_restart(self.cwnd);
         (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
     }
 
@@ -314,8 +329,10 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn on_reduction_end(&mut self) {
-        if let Some(Window { cwnd, ssthresh }) = self.law.on_reduction_end() {
-            (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+        // Linux tells of it after `in_ack_event` and `pkts_acked`.
+        self.reduction_ended = matches!(self.counting, Counting::Linux(_));
+        if !self.reduction_ended {
+            self.end_reduction();
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Ack {
     pub in_recovery: bool,
     /// Whether data sent before the last timeout is not acknowledged yet (Linux's state `Loss`).
     pub after_timeout: bool,
+    /// Whether nothing was lost, marked or out of order when it arrived (Linux's state `Open`).
+    pub open: bool,
     /// L of appropriate byte counting: segments that it counts for at most in slow start (rfc3465#2.2); 0 counts
     /// acknowledgments instead of bytes.
     pub abc_limit: f64,
@@ -68,6 +70,7 @@ impl Ack {
         cwnd_limited: true,
         in_recovery: false,
         after_timeout: false,
+        open: true,
         abc_limit: 0.0,
         snd_una: 0,
         snd_max: 0,

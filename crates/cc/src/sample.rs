@@ -49,6 +49,8 @@ pub struct RateSample {
     pub in_flight: f64,
     /// Whether the receiver may have delayed the ACK: it is that of a single short segment, which was alone in flight (Linux `is_ack_delayed`).
     pub may_be_delayed: bool,
+    /// For how long the pace holds the next segment back (Linux `tcp_wstamp_ns`).
+    pub pacing_delay: Duration,
     /// `C.is_cwnd_limited`: whether the congestion window limited the sender in the last round trip.
     pub is_cwnd_limited: bool,
     /// How far the endpoint is with the repair of losses.
@@ -102,6 +104,7 @@ pub(crate) mod tests {
         prior_in_flight: 1.0,
         in_flight: 0.0,
         may_be_delayed: false,
+        pacing_delay: Duration::ZERO,
         is_cwnd_limited: true,
         state: LossState::Open,
         selective_acks: true,

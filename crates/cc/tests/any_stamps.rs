@@ -25,6 +25,7 @@ fn ack(at: u64, number: u64) -> Ack {
         cwnd_limited: true,
         in_recovery: false,
         after_timeout: false,
+        open: true,
         abc_limit: 0.0,
         snd_una: number + 1,
         snd_max: number + 3,

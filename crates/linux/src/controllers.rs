@@ -19,6 +19,8 @@ pub struct KernelAck {
     pub rtt_us: i64,
     /// The receiver's timestamp less the one that it echoes, in ns.
     pub one_way_delay_ns: i64,
+    /// For how long the pace holds the next segment back, in ns (`tcp_sock.tcp_wstamp_ns`).
+    pub pacing_delay_ns: u64,
     /// Segments acknowledged for the first time.
     pub acked: u32,
     /// Segments acknowledged cumulatively, SACKed before or not (`ack_sample.pkts_acked`).
@@ -65,6 +67,8 @@ pub struct KernelAck {
     pub after_timeout: u8,
     /// Whether the receiver may have delayed the ACK.
     pub may_be_delayed: u8,
+    /// 1 if nothing was lost, marked or out of order when it arrived (`TCP_CA_Open`).
+    pub open: u8,
 }
 
 /// What a controller wants, in segments. C declares the same.
@@ -179,6 +183,7 @@ impl KernelController {
             cwnd_limited: ack.cwnd_limited != 0,
             in_recovery: ack.in_recovery != 0,
             after_timeout: ack.after_timeout != 0,
+            open: ack.open != 0,
             // Linux counts every acknowledged segment.
             abc_limit: f64::from(INFINITE),
             snd_una: ack.snd_una,
@@ -216,6 +221,11 @@ impl KernelController {
             self.running.restart_after_timeout(f64::from(window) - 1.0);
         }
         self.windows()
+    }
+
+    /// A reduction for marks or a loss is over.
+    pub fn end_reduction(&mut self) {
+        self.running.on_reduction_end();
     }
 
     /// A loss is found while `window` is in use and is being reduced for marks; gives the window that the reduction goes on to, if that

@@ -13,6 +13,7 @@ struct ours {
 	u32 delivered_ce;       /* marks that it has been told of */
 	u32 lost;               /* losses that it has been told of */
 	u32 advanced;           /* segments below the number of this ACK, and not of the last one */
+	bool open;              /* whether nothing was lost, marked or out of order when this ACK arrived */
 	struct sojourn_needs needs;
 };
 
@@ -87,13 +88,25 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 	WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 }
 
+/*
+ * Whether a reduction is over with this state: then a congestion control without cong_control is told CA_EVENT_COMPLETE_CWR. It
+ * is not where a recovery is taken back before its end.
+ */
+static bool ends_reduction(const struct tcp_sock *tp, u8 state)
+{
+	return state == TCP_CA_CWR || (state == TCP_CA_Recovery && !before(tp->snd_una, tp->high_seq));
+}
+
 /* The kernel has set the window when it tells of the state: of that after a timeout, each time that the timer expires. */
 static void on_state(struct sock *sk, u8 state)
 {
 	struct sojourn_windows windows = { tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->snd_ssthresh };
 	const struct ours *ours = ours_of(sk);
+	u8 old = inet_csk(sk)->icsk_ca_state;
 
-	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR && !ours->needs.owns_window) {
+	if (state <= TCP_CA_Disorder && ends_reduction(tcp_sk(sk), old))
+		sojourn_controller_ends_reduction(guest, ours->controller);
+	if (state == TCP_CA_Recovery && old == TCP_CA_CWR && !ours->needs.owns_window) {
 		u32 target = sojourn_controller_loses_in_reduction(guest, ours->controller, windows.cwnd);
 
 		if (target)
@@ -166,10 +179,19 @@ static void set_pace(struct sock *sk, u64 pace)
 	WRITE_ONCE(sk->sk_pacing_rate, max_t(u64, div_u64(min_t(u64, pace, U32_MAX) * tcp_sk(sk)->mss_cache, 1000), 1));
 }
 
-/* The kernel calls it before on_ack. */
+/* The kernel calls it before on_ack, and before it looks at what the ACK says of losses and marks. */
 static void on_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	ours_of(sk)->advanced = sample->pkts_acked;
+	ours_of(sk)->open = inet_csk(sk)->icsk_ca_state == TCP_CA_Open;
+}
+
+/* Whether an ACK may open the window (tcp_may_raise_cwnd). */
+static bool is_progress(struct sock *sk, const struct sojourn_ack *told)
+{
+	bool reordered = tcp_sk(sk)->reordering > READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reordering);
+
+	return told->advanced || (reordered && told->acked);
 }
 
 static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample)
@@ -185,8 +207,11 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 	told.acked = sample->acked_sacked;
 	told.advanced = ours->advanced;
 	ours->advanced = 0;
+	told.cwnd_limited &= ours->needs.owns_window || is_progress(sk, &told);
 	told.in_flight = sample->prior_in_flight;
 	told.in_recovery = reducing;
+	told.open = ours->open;
+	told.pacing_delay_ns = max_t(s64, tp->tcp_wstamp_ns - tp->tcp_clock_cache, 0);
 	told.marked = tp->delivered_ce - ours->delivered_ce;
 	ours->delivered_ce = tp->delivered_ce;
 	told.newest = sample->last_end_seq;
@@ -205,11 +230,10 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 	}
 	if (ours->needs.owns_window)
 		tell_losses(sk, &told);
-	if (told.acked || ours->needs.owns_window)
-		sojourn_controller_acks(guest, sojourn_now(), ours->controller, &told, &windows);
+	sojourn_controller_acks(guest, sojourn_now(), ours->controller, &told, &windows);
 	if (reducing) {
 		tcp_cwnd_reduction(sk, sample->acked_sacked, sample->losses, flag);
-	} else if (told.acked || ours->needs.owns_window) {
+	} else {
 		tcp_snd_cwnd_set(tp, min(windows.cwnd, tp->snd_cwnd_clamp));
 		WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 	}

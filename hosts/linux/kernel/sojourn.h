@@ -60,6 +60,7 @@ struct sojourn_ack {
 	u64 snd_max;
 	s64 rtt_us;
 	s64 one_way_delay_ns;
+	u64 pacing_delay_ns;
 	u32 acked;
 	u32 advanced;
 	u32 in_flight;
@@ -83,6 +84,7 @@ struct sojourn_ack {
 	u8 in_recovery;
 	u8 after_timeout;
 	u8 may_be_delayed;
+	u8 open;
 };
 
 struct sojourn_windows {
@@ -110,6 +112,7 @@ void sojourn_controller_times_out(struct guest *guest, u64 now, u32 controller, 
 void sojourn_controller_restarts_after_timeout(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
 void sojourn_controller_undoes(struct guest *guest, u32 controller, struct sojourn_windows *windows);
 u32 sojourn_controller_loses_in_reduction(struct guest *guest, u32 controller, u32 window);
+void sojourn_controller_ends_reduction(struct guest *guest, u32 controller);
 void sojourn_controller_restarts(struct guest *guest, u32 controller, const struct sojourn_windows *windows);
 void sojourn_controller_ends_idle(struct guest *guest, u64 now, u32 controller, u32 idle_ms);
 

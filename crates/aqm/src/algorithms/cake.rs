@@ -70,7 +70,7 @@ impl Params {
         for tin in 0..self.diffserv.tins() {
             let rate = queuing.rate_of(tin).or(Rate::from_bps(UNLIMITED)).unwrap_or(link.rate);
             let params = cobalt::Params { target: self.rtt / 20, interval: self.rtt, ..cobalt::Params::default() };
-            let cobalt = params.build(&Link { rate, ..*link })?;
+            let cobalt = params.build(&Link { rate, ..*link })?.of_cake();
             queues.resize(queues.len() + QUEUES as usize, cobalt);
         }
         Ok(Cake { queuing, queues, last: 0 })

@@ -56,6 +56,7 @@ impl Params {
             increment: self.increment,
             decrement: self.decrement,
             count: 0,
+            starts_at_once: false,
             dropping: false,
             drop_next: Time::ZERO,
             drop_next_if_dropped: Time::ZERO,
@@ -76,6 +77,8 @@ pub struct Cobalt {
     increment: f64,
     decrement: f64,
     count: u32,
+    /// Whether the next signal, the first of all, does not wait for an interval.
+    starts_at_once: bool,
     dropping: bool,
     drop_next: Time,
     /// What `drop_next` is if the last signal was a drop instead of a mark.
@@ -90,7 +93,22 @@ pub struct Cobalt {
 impl Cobalt {
     /// The control law: the time of the next signal, counted from `t`.
     fn control_law(&self, t: Time) -> Time {
+        if self.starts_at_once {
+            return t;
+        }
         t + Duration::from_nanos((self.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
+    }
+
+    /// Changes the count, by which the gaps between signals go.
+    fn set_count(&mut self, count: u32) {
+        (self.count, self.starts_at_once) = (count, false);
+    }
+
+    /// The same for a queue of CAKE: Linux's `cobalt_vars_init` leaves `rec_inv_sqrt` at 0 until the count changes, so that the first
+    /// signal of all comes at the second packet in a row that waits too long, without an interval.
+    #[must_use]
+    pub(super) fn of_cake(self) -> Self {
+        Cobalt { starts_at_once: true, ..self }
     }
 
     /// Whether the probability of BLUE may change at `now`; if so it may not for another `target`.
@@ -117,7 +135,7 @@ impl Cobalt {
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
-            self.count -= 1;
+            self.set_count(self.count - 1);
             self.drop_next = self.control_law(self.drop_next);
         }
     }
@@ -147,12 +165,12 @@ impl Cobalt {
         }
         let signal = next_due && self.dropping;
         if signal {
-            self.count = self.count.saturating_add(1);
+            self.set_count(self.count.saturating_add(1));
             self.drop_next = self.control_law(self.drop_next);
             scheduled = self.drop_next;
         } else if next_due {
             while is_due(self) {
-                self.count -= 1;
+                self.set_count(self.count - 1);
                 self.drop_next = self.control_law(self.drop_next);
             }
             scheduled = self.drop_next;

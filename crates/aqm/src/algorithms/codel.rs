@@ -22,7 +22,7 @@ pub enum Rule {
     #[cfg_attr(feature = "serde", serde(rename = "2012"))]
     Nichols2012,
     /// As rfc8289, with Linux's approximation of 1/sqrt(count), which is rough after the count has jumped, and in ticks of 1024 ns
-    /// (Linux `codel_impl.h`).
+    /// (Linux `codel_impl.h`). FQ-CoDel that is full drops up to 64 packets at once (Linux `fq_codel_drop`).
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
@@ -148,12 +148,12 @@ impl Codel {
         t + Duration::from_nanos((self.params.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
     }
 
-    /// A step of Newton's method towards 1/sqrt(count) (Linux `codel_Newton_step`).
+    /// A step of Newton's method towards 1/sqrt(count) (Linux `codel_Newton_step`). Where the count has jumped it overflows, as there.
     fn newton_step(&mut self) {
         let inverse = self.rec_inv_sqrt << 16;
         let square = (inverse * inverse) >> 32;
-        let rest = (3u64 << 32).saturating_sub(u64::from(self.count) * square) >> 2;
-        self.rec_inv_sqrt = ((rest * inverse) >> (32 - 2 + 1) >> 16).min(ONE);
+        let rest = (3u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.rec_inv_sqrt = (rest.wrapping_mul(inverse) >> (32 - 2 + 1) >> 16) & ONE;
     }
 
     /// Whether the sojourn time has been above the target for an interval; `backlog_bytes` stay in the queue (rfc8289#5.6).
@@ -181,7 +181,8 @@ impl Codel {
     /// Enters the dropping state (rfc8289#5.5).
     fn enter_dropping(&mut self, now: Time) {
         self.dropping = true;
-        let recent = now.since(self.drop_next) < self.params.interval * 16;
+        let has_dropped = self.drop_next > Time::ZERO;
+        let recent = has_dropped && now.since(self.drop_next) < self.params.interval * 16;
         self.count = match self.params.rule {
             Rule::Rfc8289 | Rule::Linux => match self.count.saturating_sub(self.last_count) {
                 delta if delta > 1 && recent => delta,
@@ -236,6 +237,13 @@ impl Codel {
     /// The queue was asked for a packet and had none (rfc8289#5.5).
     pub(super) fn empty(&mut self) {
         (self.first_above_time, self.dropping, self.next) = (None, false, Next::First);
+    }
+
+    /// A packet was dropped because the queue is full: a signal too, in Linux (`fq_codel_drop`).
+    pub(super) fn overflowed(&mut self) {
+        if self.params.rule == Rule::Linux {
+            self.count = self.count.saturating_add(1);
+        }
     }
 
     /// The last signal was a drop instead of a mark.

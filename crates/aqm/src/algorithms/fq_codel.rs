@@ -7,7 +7,7 @@
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -91,7 +91,8 @@ impl Params {
         let reachable = selector & !mask == 0;
         ParamError::unless(reachable, "ce_threshold_selector", &selector, "a value whose bits are all in ce_threshold_mask")?;
         let (quantum, shows_all) = (self.quantum.0 as u32, self.backlog == Backlogged::All);
-        let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, drop_longest: true, shows_all };
+        let overflow = if rule == Rule::Linux { Overflow::HalfOfLongest } else { Overflow::HeadOfLongest };
+        let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, overflow, shows_all };
         let ce_threshold = CeThreshold::only(ce_threshold, selector, mask);
         Ok(FqCodel { queuing, ce_threshold, queues: vec![codel; self.flows as usize], last: 0 })
     }
@@ -120,6 +121,10 @@ impl Aqm for FqCodel {
         self.last = self.queuing.queue_of(departure.flow) as usize;
         let verdict = self.queues[self.last].on_departure(departure, sojourn, backlog.bytes);
         self.ce_threshold.apply(verdict, sojourn, departure.ecn)
+    }
+
+    fn on_full(&mut self, queue: u32, _now: Time) {
+        self.queues[queue as usize].overflowed();
     }
 
     fn on_empty(&mut self, queue: u32, _now: Time) -> bool {

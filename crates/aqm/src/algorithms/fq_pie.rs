@@ -5,7 +5,7 @@
 
 use super::pie::linux::{Constants, Vars};
 use super::pie::{self, Rule, Times};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -62,7 +62,8 @@ impl Params {
         ParamError::unless((1..=1_000_000).contains(&self.quantum.0), "quantum", &self.quantum.0, "1 B to 1 MB")?;
         ParamError::unless((0.0..=1.0).contains(&self.ecn_prob), "ecn_prob", &self.ecn_prob, "a probability, 0 to 1")?;
         let quantum = self.quantum.0 as u32;
-        let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, drop_longest: false, shows_all: false };
+        let queuing =
+            FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, overflow: Overflow::Arrival, shows_all: false };
         let constants = self.pie().constants(link)?;
         let fresh = Queue { pie: Vars::new(&constants), backlog: 0, active: false };
         Ok(FqPie {

@@ -2,7 +2,7 @@
 
 use super::{QUEUES, WAYS};
 use crate::counters::Fate;
-use crate::{FlowQueuing, Packet, Subqueue};
+use crate::{FlowQueuing, Overflow, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
@@ -131,7 +131,7 @@ impl<P: Packet> Tin<P> {
 
     /// The queues that a flow may have, its own first.
     fn ways(flow: u32) -> impl Iterator<Item = usize> {
-        let hash = FlowQueuing { queues: QUEUES, quantum: 1, perturbation: 0, drop_longest: true, shows_all: false };
+        let hash = FlowQueuing { queues: QUEUES, quantum: 1, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
         let home = hash.queue_of(flow) as usize;
         (0..WAYS).map(move |way| home - home % WAYS + (home + way) % WAYS)
     }

@@ -1,8 +1,7 @@
 //! BBR version 1, as in Linux 7 (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control of 2017): it paces at the greatest delivery
 //! rate of ten round trips and limits the data in flight to twice the bandwidth-delay product.
 //!
-//! Differences: rates and windows are not rounded to fixed-point numbers. Segments that wait for their time in the sender are not in
-//! flight here, so nothing is taken off for them (`bbr_packets_in_net_at_edt`). Random choices are drawn from the time of the ACK.
+//! Differences: rates and windows are not rounded to fixed-point numbers. Random choices are drawn from the time of the ACK.
 
 mod extra_acked;
 mod full_pipe;
@@ -203,6 +202,13 @@ impl State {
         self.quantized(self.bdp(self.bw.max(), gain))
     }
 
+    /// Segments in flight when the next quantum leaves, for so many now (`bbr_packets_in_net_at_edt`).
+    fn in_flight_at_departure(&self, sample: &RateSample, in_flight: f64) -> f64 {
+        let leaving = if self.pacing_gain > 1.0 { self.pacing().quantum() } else { 0.0 };
+        let delivered = libm::floor(self.bandwidth() * sample.pacing_delay.as_secs_f64());
+        (in_flight + leaving - delivered).max(0.0)
+    }
+
     /// `bbr_set_pacing_rate`.
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = self.bandwidth() * gain * MARGIN;
@@ -257,10 +263,10 @@ impl State {
         let Some(min_rtt) = self.min_rtt.filter(|_| self.mode == Mode::ProbeBw) else { return };
         let full_length = sample.now.since(self.cycle_stamp) > min_rtt;
         let next = if self.pacing_gain > 1.0 {
-            let in_flight = sample.prior_in_flight + self.pacing().quantum();
+            let in_flight = self.in_flight_at_departure(sample, sample.prior_in_flight);
             full_length && (sample.newly_lost > 0.0 || in_flight >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            full_length || sample.prior_in_flight <= self.inflight(1.0)
+            full_length || self.in_flight_at_departure(sample, sample.prior_in_flight) <= self.inflight(1.0)
         } else {
             full_length
         };
@@ -275,7 +281,7 @@ impl State {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && sample.in_flight <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.in_flight_at_departure(sample, sample.in_flight) <= self.inflight(1.0) {
             self.enter_probe_bw(sample.now);
         }
     }

@@ -4,7 +4,8 @@
 //!
 //! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
 //! slow start ends by trains of ACKs or delays (HyStart). A reduction for a gradient takes a round trip, in which the window falls in
-//! proportion to what is acknowledged (rfc6937#3). Random choices are drawn from the time of the ACK.
+//! proportion to what is acknowledged (rfc6937#3). A loss in it begins a recovery of its own, in Linux it goes on with what was
+//! acknowledged. Random choices are drawn from the time of the ACK.
 
 use crate::{Ack, Classic, CongestionEvent, Early, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
@@ -66,24 +67,7 @@ impl Params {
         ParamError::unless(beta, "backoff_beta", &self.backoff_beta, "a fraction above 0 and at most 1")?;
         let factor = self.backoff_factor >= 0.0 && self.backoff_factor.is_finite();
         ParamError::unless(factor, "backoff_factor", &self.backoff_factor, "a number, 0 or more")?;
-        let law = CdgLaw {
-            params: self.clone(),
-            rtt: None,
-            rtt_prev: None,
-            gradients: vec![Extremes::default(); self.window as usize],
-            next: 0,
-            filled: false,
-            sum: Extremes::default(),
-            gradient: 0,
-            round_end: Some(0),
-            falling: None,
-            full: None,
-            delayed_acks: 0,
-            backoffs: 0,
-            shadow: start.window,
-            last_cwnd: start.window,
-            hystart: HyStart::default(),
-        };
+        let law = CdgLaw::new(self.clone(), vec![Extremes::default(); self.window as usize], start.window);
         Ok(Box::new(Classic::new(start, law)))
     }
 }
@@ -152,12 +136,15 @@ struct Falling {
     to: f64,
     /// Acknowledged since.
     acked: f64,
+    /// Segments that left at the acknowledgment with which it began (Linux `prr_out`).
+    first: f64,
 }
 
 impl Falling {
     /// The window now.
     fn window(&self) -> Window {
-        let left = self.from - self.acked * (1.0 - self.to / self.from);
+        let sent = (libm::ceil(self.acked * self.to / self.from) - self.first).max(0.0);
+        let left = self.from - self.acked + sent;
         Window { cwnd: left.max(self.to), ssthresh: self.to }
     }
 }
@@ -187,6 +174,8 @@ pub struct CdgLaw {
     backoffs: u32,
     shadow: f64,
     last_cwnd: f64,
+    /// Whether this is not the first round after the handshake.
+    restarted: bool,
     hystart: HyStart,
 }
 
@@ -198,6 +187,29 @@ const SMALL: i64 = 64;
 const DELAYED_ACKS: u32 = 5;
 
 impl CdgLaw {
+    /// The state without a sample; all `gradients` are zero.
+    fn new(params: Params, gradients: Vec<Extremes>, cwnd: f64) -> Self {
+        CdgLaw {
+            params,
+            rtt: None,
+            rtt_prev: None,
+            gradients,
+            next: 0,
+            filled: false,
+            sum: Extremes::default(),
+            gradient: 0,
+            round_end: Some(0),
+            falling: None,
+            full: None,
+            delayed_acks: 0,
+            backoffs: 0,
+            shadow: cwnd,
+            last_cwnd: cwnd,
+            restarted: false,
+            hystart: HyStart::default(),
+        }
+    }
+
     /// Takes a round-trip time; one of an ACK that was delayed counts for the least alone.
     fn sample(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt.map(|rtt| (rtt.as_nanos() / 1_000) as i64).filter(|&rtt| rtt > 0) else { return };
@@ -213,7 +225,8 @@ impl CdgLaw {
             }
         }
         // The first round begins with the handshake.
-        let first = if self.rtt_prev.is_none() { (ack.rtt_min.as_nanos() / 1_000) as i64 } else { rtt };
+        let is_first = self.rtt_prev.is_none() && !self.restarted;
+        let first = if is_first { (ack.rtt_min.as_nanos() / 1_000) as i64 } else { rtt };
         let seen = self.rtt.get_or_insert(Extremes { min: if first > 0 { first } else { rtt }, max: rtt });
         *seen = Extremes { min: seen.min.min(rtt), max: seen.max.max(rtt) };
     }
@@ -280,7 +293,7 @@ impl WindowLaw for CdgLaw {
             self.shadow += window.cwnd - self.last_cwnd;
         }
         self.last_cwnd = window.cwnd;
-        let ready = !ack.in_recovery && self.falling.is_none() && ack.advanced > 0.0;
+        let ready = !ack.in_recovery && self.falling.is_none() && (ack.advanced > 0.0 || ack.cwnd_limited);
         ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min))
     }
 
@@ -300,7 +313,7 @@ impl WindowLaw for CdgLaw {
             }
             return Early::Reduce(window);
         }
-        if ack.advanced == 0.0 {
+        if ack.advanced == 0.0 && !ack.cwnd_limited {
             // Linux asks for growth by acknowledged data alone (`tcp_may_raise_cwnd`).
             return Early::Hold;
         }
@@ -311,7 +324,7 @@ impl WindowLaw for CdgLaw {
             if self.backs_off(ack.now) {
                 self.shadow = self.shadow.max(window.cwnd);
                 let to = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0).min(window.cwnd);
-                let falling = Falling { until: ack.snd_max, from: window.cwnd, to, acked: 0.0 };
+                let falling = Falling { until: ack.snd_max, from: window.cwnd, to, acked: 0.0, first: ack.acked };
                 self.falling = Some(falling);
                 return Early::Reduce(falling.window());
             }
@@ -336,6 +349,13 @@ impl WindowLaw for CdgLaw {
         let kept = self.falling.take().map_or_else(|| self.after_loss(event.window), |falling| falling.to);
         self.last_cwnd = kept;
         Window { cwnd: kept, ssthresh: kept }
+    }
+
+    /// Linux `tcp_cdg_cwnd_event` with `CA_EVENT_CWND_RESTART`
+    fn on_restart(&mut self, cwnd: f64) {
+        let mut gradients = core::mem::take(&mut self.gradients);
+        gradients.fill(Extremes::default());
+        *self = CdgLaw { restarted: true, ..CdgLaw::new(self.params.clone(), gradients, cwnd) };
     }
 
     fn on_reduction_end(&mut self) -> Option<Window> {

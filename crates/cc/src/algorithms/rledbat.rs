@@ -202,6 +202,7 @@ impl Receiver {
             cwnd_limited: self.limited,
             in_recovery: gap,
             after_timeout: false,
+            open: true,
             abc_limit: 0.0,
             snd_una: self.highest.end,
             snd_max: self.edge,

@@ -94,6 +94,7 @@ impl Sampler {
             prior_in_flight: f64::from(ack.in_flight),
             in_flight: f64::from(ack.in_flight_after),
             may_be_delayed: ack.may_be_delayed != 0,
+            pacing_delay: Duration::from_nanos(ack.pacing_delay_ns),
             is_cwnd_limited: ack.cwnd_limited != 0,
             state,
             selective_acks: ack.sack != 0,

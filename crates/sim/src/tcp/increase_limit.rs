@@ -88,6 +88,7 @@ mod tests {
             cwnd_limited: true,
             in_recovery: false,
             after_timeout: false,
+            open: true,
             abc_limit: 0.0,
             snd_una: 0,
             snd_max: 0,

@@ -17,6 +17,8 @@ pub struct Standing {
     pub state: LossState,
     pub selective_acks: bool,
     pub mss: u32,
+    /// For how long the pace holds the next segment back.
+    pub pacing_delay: Duration,
     /// Segments that the ACK reports as marked.
     pub marked: f64,
 }
@@ -339,6 +341,7 @@ impl Sampler {
             prior_in_flight: segments(*prior_in_flight),
             in_flight: segments(self.in_flight),
             may_be_delayed: false,
+            pacing_delay: standing.pacing_delay,
             is_cwnd_limited: *ack <= self.cwnd_limited_until,
             state: standing.state,
             selective_acks: standing.selective_acks,

@@ -161,7 +161,7 @@ mod tests {
 
     fn standing(selective_acks: bool) -> Standing {
         let (srtt, rtt_min) = (Duration::ZERO, Duration::ZERO);
-        Standing { srtt, rtt_min, state: LossState::Open, selective_acks, mss: MSS, marked: 0.0 }
+        Standing { srtt, rtt_min, state: LossState::Open, selective_acks, mss: MSS, pacing_delay: Duration::ZERO, marked: 0.0 }
     }
 
     /// Three segments leave at 0, 10 and 20 ms; then an ACK comes. Gives what is sampled of it.

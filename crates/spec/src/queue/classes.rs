@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Shares};
+use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Overflow, Shares};
 use sojourn_units::{Rate, Stream};
 
 /// How the classes of a link share it.
@@ -177,7 +177,7 @@ impl Scheduler {
                 queues,
                 quantum: ROUND as u32,
                 perturbation: 0,
-                drop_longest: true,
+                overflow: Overflow::HeadOfLongest,
                 shows_all: true,
             });
             // In proportion to the rates. One that loses its turn because of its `ceil` comes again soon: Linux's rounds are longer.

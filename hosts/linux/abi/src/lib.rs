@@ -261,6 +261,14 @@ pub unsafe extern "C" fn sojourn_controller_loses_in_reduction(guest: &mut Guest
     guest.controller(controller).and_then(|controller| controller.lose_in_reduction(window)).unwrap_or(0)
 }
 
+/// A reduction for marks or a loss is over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_ends_reduction(guest: &mut Guest, controller: u32) {
+    if let Some(controller) = guest.controller(controller) {
+        controller.end_reduction();
+    }
+}
+
 /// The kernel restarts after an idle time, with these windows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, controller: u32, windows: &Windows) {

@@ -75,11 +75,11 @@ impl Kernel {
         now.saturating_sub(self.last_cong.unwrap_or(now))
     }
 
-    fn measure_rtt(&mut self, srtt: u64) {
+    fn measure_rtt(&mut self, srtt: u64, open: bool) {
         if self.min_rtt == 0 || self.min_rtt > srtt {
             self.min_rtt = srtt;
         }
-        if !self.repairing {
+        if open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
             if srtt <= self.max_rtt + HZ / 50 {
                 self.max_rtt = self.max_rtt.max(srtt);
@@ -100,11 +100,11 @@ impl Kernel {
 
     fn measure_throughput(&mut self, ack: &Ack, cwnd: f64, now: u64) {
         let acked = ack.advanced as u64;
-        if !self.repairing {
+        if ack.open {
             self.pkts_acked = acked;
         }
         if let Some(rtt) = ack.rtt {
-            self.measure_rtt(rtt.as_nanos().div_ceil(1_000_000));
+            self.measure_rtt(rtt.as_nanos().div_ceil(1_000_000), ack.open);
         }
         if !self.use_bandwidth_switch {
             return;

@@ -89,16 +89,22 @@ impl Kernel {
             self.rtt = rtt.as_nanos().div_ceil(1_000_000);
         }
         let Some(before) = self.snd_una.replace(ack.snd_una) else {
-            self.rtt_win_sx = now;
-            self.update_rtt_min();
+            // The window begins when the connection opens, a round trip before.
+            self.rtt_win_sx = now.saturating_sub(ack.rtt.map_or(0, |_| self.rtt));
+            self.count(ack, ack.snd_una, 0, now);
             return;
         };
         let advanced = ack.snd_una.saturating_sub(before);
+        self.count(ack, advanced, advanced, now);
+    }
+
+    /// Takes an acknowledgment of so many bytes, of which so many count.
+    fn count(&mut self, ack: &Ack, bytes: u64, counted: u64, now: u64) {
         if ack.advanced >= 1.0 {
-            self.mss = self.mss.max(advanced / ack.advanced as u64);
+            self.mss = self.mss.max(bytes / ack.advanced as u64);
         }
         self.update_window(now);
-        self.bk = self.bk.saturating_add(self.acked_count(advanced));
+        self.bk = self.bk.saturating_add(self.acked_count(counted));
         self.update_rtt_min();
     }
 

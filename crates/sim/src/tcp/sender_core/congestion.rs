@@ -125,6 +125,7 @@ impl SenderCore {
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery,
             after_timeout: after_timeout(),
+            open: !in_recovery && !after_timeout(),
             abc_limit: abc_limit(params, after_timeout()),
             snd_una: self.snd_una,
             snd_max: self.snd_max,

@@ -268,12 +268,13 @@ impl SenderCore {
     }
 
     #[inline]
-    fn standing(&self, params: &TcpOptions) -> Standing {
+    fn standing(&self, now: Time, params: &TcpOptions) -> Standing {
         let told = self.path.as_ref().and_then(|path| path.state);
         let state = told.unwrap_or_else(|| self.loss_state());
         let selective_acks = params.recovery == Recovery::Sack;
         let marked = self.path.as_ref().map_or(0.0, |path| path.marked);
-        Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss, marked }
+        let pacing_delay = self.pacing_delay(now);
+        Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss, pacing_delay, marked }
     }
 
     /// A recovery strategy with states of its own is in this one.
@@ -289,7 +290,7 @@ impl SenderCore {
         if self.path.is_none() {
             return;
         }
-        let standing = self.standing(call.params);
+        let standing = self.standing(call.now, call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         if let Some(sampler) = &mut path.sampler {
             path.segments.lose(bytes, call.now, standing, &mut |lost| cc.on_lost(lost), sampler);
@@ -301,7 +302,7 @@ impl SenderCore {
         if self.path.is_none() {
             return;
         }
-        let standing = self.standing(call.params);
+        let standing = self.standing(call.now, call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         if let Some(sampler) = &mut path.sampler {
             sampler.lose(segment, call.now, standing, &mut |lost| cc.on_lost(lost));
@@ -314,7 +315,7 @@ impl SenderCore {
         if self.path.is_none() {
             return;
         }
-        let standing = self.standing(call.params);
+        let standing = self.standing(call.now, call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         if let Some(sampler) = &mut path.sampler {
             path.segments.lose_below(end, call.now, standing, &mut |lost| cc.on_lost(lost), sampler);
@@ -394,7 +395,7 @@ impl SenderCore {
 
     #[inline(never)]
     fn tell_sample_now<O>(&mut self, call: &Call<O>) {
-        let standing = self.standing(call.params);
+        let standing = self.standing(call.now, call.params);
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         let Some(sampler) = &mut path.sampler else { return };
         cc.on_sample(&sampler.sample(call.now, standing));

@@ -26,6 +26,8 @@ pub struct Delivered {
     pub in_recovery: bool,
     /// Whether data sent before the last timeout is not acknowledged yet.
     pub after_timeout: bool,
+    /// Whether nothing was lost, marked or out of order before.
+    pub open: bool,
     /// Whether the ACK echoes a congestion mark.
     pub ece: bool,
 }
@@ -107,6 +109,7 @@ impl SenderCore {
             cwnd_limited: delivered.cwnd_limited,
             in_recovery: delivered.in_recovery,
             after_timeout: delivered.after_timeout,
+            open: delivered.open,
             abc_limit: f64::from(call.params.abc),
             snd_una: self.snd_una,
             snd_max: self.snd_max,

@@ -88,6 +88,8 @@ struct Brought {
     covered: u32,
     /// Whether the cumulative ACK advanced.
     advanced: bool,
+    /// Whether the state was `Open` before.
+    open: bool,
     /// Whether a segment was acknowledged cumulatively.
     acked: bool,
     /// Whether a segment was SACKed.
@@ -370,6 +372,7 @@ impl RackTlp {
                 && (!call.params.growth_needs_limit || call.params.rate_limited_increase || self.usage.is_cwnd_limited(sender)),
             in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
+            open: brought.open,
             ece: brought.ece,
         };
         sender.report(&delivered, call);
@@ -416,7 +419,13 @@ impl LossRecovery for RackTlp {
         self.newly_lost = 0;
         self.undo.see(ack, call.params.timestamps);
         let prior_una = sender.snd_una();
-        let mut brought = Brought { prior_una, advanced: ack.packet.seq > prior_una, ece: ack.ece, ..Brought::default() };
+        let mut brought = Brought {
+            prior_una,
+            advanced: ack.packet.seq > prior_una,
+            ece: ack.ece,
+            open: self.state == State::Open,
+            ..Brought::default()
+        };
         self.take(sender, ack, &mut brought, call);
         if brought.acked || brought.sacked {
             self.rack.update_reo_wnd(call.now);
