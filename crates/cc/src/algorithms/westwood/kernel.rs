@@ -91,6 +91,10 @@ impl Kernel {
         let Some(before) = self.snd_una.replace(ack.snd_una) else {
             // The window begins when the connection opens, a round trip before.
             self.rtt_win_sx = now.saturating_sub(ack.rtt.map_or(0, |_| self.rtt));
+            if ack.advanced == 0.0 && ack.in_flight > 0.0 {
+                // A duplicate stands for a segment, whose size is not known yet.
+                self.mss = (ack.snd_max.saturating_sub(ack.snd_una) / ack.in_flight as u64).max(1);
+            }
             self.count(ack, ack.snd_una, 0, now);
             return;
         };
