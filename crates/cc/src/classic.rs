@@ -130,8 +130,6 @@ pub struct Classic<L> {
     /// Ends the first slow start early, if asked for.
     hystart: Option<Box<HyStart>>,
     counting: Counting,
-    /// A reduction is over, which the law learns after what the acknowledgment brings.
-    reduction_ended: bool,
     law: L,
 }
 
@@ -142,14 +140,19 @@ enum Counting {
     Fractions,
     /// In whole segments: the fraction of the next one that was gained.
     Whole(f64),
-    /// As in Linux: acknowledged segments that are not used for growth yet (`snd_cwnd_cnt`), or what was gained by another law.
-    Linux(f64),
+    /// As in Linux.
+    Linux {
+        /// Acknowledged segments that are not used for growth yet (`snd_cwnd_cnt`), or what was gained by another law.
+        count: f64,
+        /// A reduction is over, which the law learns after what the acknowledgment brings.
+        reduction_ended: bool,
+    },
 }
 
 impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
-        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, counting: Counting::Fractions, reduction_ended: false, law }
+        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, counting: Counting::Fractions, law }
     }
 
     /// The same controller with this first slow start; `None` is the standard one.
@@ -257,7 +260,7 @@ impl<L: WindowLaw> Classic<L> {
     fn set_gain(&mut self, gain: f64) {
         match &mut self.counting {
             Counting::Fractions => {}
-            Counting::Whole(gained) | Counting::Linux(gained) => *gained = gain,
+            Counting::Whole(gained) | Counting::Linux { count: gained, .. } => *gained = gain,
         }
     }
 
@@ -272,7 +275,9 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         if self.law.observe(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
             self.ssthresh = self.cwnd;
         }
-        if core::mem::take(&mut self.reduction_ended) {
+        if let Counting::Linux { reduction_ended, .. } = &mut self.counting
+            && core::mem::take(reduction_ended)
+        {
             self.end_reduction();
         }
         match self.law.early(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
@@ -287,7 +292,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
             Counting::Fractions if self.cwnd < self.ssthresh => self.slow_start(ack),
             Counting::Fractions => self.cwnd = self.law.grow(self.cwnd, ack),
             Counting::Whole(gained) => self.grow_whole(ack, gained),
-            Counting::Linux(cwnd_cnt) => self.grow_as_linux(ack, cwnd_cnt),
+            Counting::Linux { count, .. } => self.grow_as_linux(ack, count),
         }
     }
 
@@ -329,10 +334,10 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn on_reduction_end(&mut self) {
-        // Linux tells of it after `in_ack_event` and `pkts_acked`.
-        self.reduction_ended = matches!(self.counting, Counting::Linux(_));
-        if !self.reduction_ended {
-            self.end_reduction();
+        match &mut self.counting {
+            // Linux tells of it after `in_ack_event` and `pkts_acked`.
+            Counting::Linux { reduction_ended, .. } => *reduction_ended = true,
+            Counting::Fractions | Counting::Whole(_) => self.end_reduction(),
         }
     }
 
@@ -392,7 +397,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn use_linux_growth(&mut self) {
-        self.counting = Counting::Linux(0.0);
+        self.counting = Counting::Linux { count: 0.0, reduction_ended: false };
         if self.law.use_linux_growth() {
             self.hystart = None;
         }
