@@ -311,4 +311,12 @@ mod tests {
         let cobalt = Params::default().build(&slow).unwrap();
         assert_eq!((cobalt.target, cobalt.interval), (Duration::from_millis(12), Duration::from_millis(107)));
     }
+
+    #[test]
+    fn the_first_signal_of_a_queue_of_cake_is_at_the_second_packet_that_waits_too_long() {
+        let mut cobalt = Params::default().build(&test_link()).unwrap().of_cake();
+        assert_eq!(signals(&mut cobalt, 50, 300, 20), [51, 121, 179, 229, 274]);
+        signals(&mut cobalt, 300, 2000, 1);
+        assert_eq!(signals(&mut cobalt, 2000, 2150, 20), [2100]);
+    }
 }

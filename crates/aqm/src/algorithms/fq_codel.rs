@@ -197,6 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn a_full_queue_drops_one_packet_or_half_of_the_longest_with_the_rule_of_linux() {
+        for (rule, dropped) in [(Rule::Rfc8289, 1), (Rule::Linux, 51)] {
+            let fq = AnyAqm::FqCodel(Params { rule, ..Params::default() }.build(&test_link()).unwrap());
+            let mut queue = Qdisc::new(QueueController::new(fq, Amount::Packets(100), false, Stream::named(1, "fq")));
+            let mut lost = 0;
+            for _ in 0..101 {
+                lost += queue.offer(Time::ZERO, Parcel { flow: 1, size: 1000, ..Parcel::default() }, None).len();
+            }
+            assert_eq!(lost, dropped, "{rule:?}");
+        }
+    }
+
+    #[test]
     fn parameters_out_of_range_are_named() {
         let default = Params::default;
         for (params, field) in [

@@ -494,3 +494,6 @@ impl CongestionController for Bbr {
         Some(self.0.pacing())
     }
 }
+
+#[cfg(test)]
+mod tests;

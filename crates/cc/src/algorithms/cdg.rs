@@ -469,4 +469,32 @@ mod tests {
         assert!(refused(Params { backoff_beta: 0.0, ..Params::default() }) && refused(Params { backoff_beta: 1.1, ..Params::default() }));
         assert!(refused(Params { backoff_factor: -1.0, ..Params::default() }));
     }
+
+    #[test]
+    fn what_leaves_as_a_reduction_for_a_gradient_begins_is_part_of_it() {
+        // From 20 to 14: of what 10 acknowledge 7 may leave, and 2 have left.
+        let falling = |acked| Falling { until: 0, from: 20.0, to: 14.0, acked, first: 2.0 }.window().cwnd;
+        assert_eq!([0.0, 2.0, 4.0, 10.0, 20.0].map(falling), [20.0, 18.0, 17.0, 15.0, 14.0]);
+    }
+
+    #[test]
+    fn it_grows_by_an_acknowledgment_of_data_above_a_hole_where_the_endpoint_says_that_it_may() {
+        for (cwnd_limited, grown) in [(false, 0.0), (true, 1.0 / 40.0)] {
+            let mut cc = cdg(Params::default());
+            cc.on_ack(&Ack { advanced: 0.0, cwnd_limited, ..Ack::ONE });
+            assert!((cc.cwnd() - 40.0 - grown).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_pause_makes_it_forget_all_but_the_window_from_before() {
+        let mut cc = cdg(Params { backoff_factor: 0.0, ..Params::default() });
+        rounds(&mut cc, &[50, 70, 90, 110]);
+        let before = cc.cwnd();
+        assert!(cc.law().gradient > 0 && cc.law().filled == false && cc.law().next > 0);
+        cc.restart_after_idle(Window { cwnd: 10.0, ssthresh: 30.0 });
+        let law = cc.law();
+        assert_eq!((law.gradient, law.next, law.rtt_prev.is_none(), law.shadow, cc.cwnd()), (0, 0, true, before, 10.0));
+        assert!(law.gradients.iter().all(|gradient| (gradient.min, gradient.max) == (0, 0)));
+    }
 }

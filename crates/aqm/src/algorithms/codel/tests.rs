@@ -84,6 +84,26 @@ fn dropping_that_starts_again_soon_continues_at_the_count_of_the_rule() {
 }
 
 #[test]
+fn drops_of_a_full_queue_count_as_signals_with_the_rule_of_linux() {
+    for (rule, count) in [(Rule::Linux, 5), (Rule::Rfc8289, 1)] {
+        let mut codel = Params { rule, ..Params::default() }.build(&test_link()).unwrap();
+        let depart = |codel: &mut Codel, ms: u64, wait| {
+            if codel.on_departure(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait), 15_000) == DepartureVerdict::Signal {
+                codel.dropped();
+            }
+        };
+        // Before the first signal they count for nothing: there is no last one.
+        (0..4).for_each(|_| codel.overflowed());
+        (0..150).for_each(|ms| depart(&mut codel, ms, 20));
+        assert_eq!(codel.count, 1);
+        (0..5).for_each(|_| codel.overflowed());
+        (150..160).for_each(|ms| depart(&mut codel, ms, 1));
+        (160..262).for_each(|ms| depart(&mut codel, ms, 20));
+        assert_eq!(codel.count, count, "{rule:?}");
+    }
+}
+
+#[test]
 fn after_a_mark_the_packet_is_sent_and_the_next_mark_comes_later() {
     let mut codel = Params::default().build(&test_link()).unwrap();
     let mut marks = Vec::new();

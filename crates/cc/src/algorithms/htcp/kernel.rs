@@ -235,4 +235,14 @@ mod tests {
         kernel.undo();
         assert_eq!(kernel.last_cong, Some(0));
     }
+
+    #[test]
+    fn the_greatest_round_trip_time_is_that_of_the_state_open() {
+        let mut kernel = kernel(60, 60);
+        let ack = |open| Ack { open, rtt: Some(Duration::from_millis(75)), ..Ack::ONE };
+        kernel.observe(&ack(false), 10.0);
+        assert_eq!(kernel.max_rtt, 60);
+        kernel.observe(&ack(true), 10.0);
+        assert_eq!(kernel.max_rtt, 75);
+    }
 }

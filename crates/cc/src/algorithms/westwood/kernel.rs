@@ -159,4 +159,23 @@ mod tests {
         assert_eq!(kernel.acked_count(5000), 4000);
         assert_eq!(kernel.acked_count(5000), 5000);
     }
+
+    #[test]
+    fn the_first_window_begins_a_round_trip_before_the_first_acknowledgment() {
+        let mut kernel = Kernel::new(&Params::default());
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let rtt = Some(Duration::from_millis(60));
+        for (ms, bytes) in [(160, 14_480), (221, 28_960)] {
+            kernel.observe(&Ack { now: at(ms), rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..Ack::ONE });
+        }
+        // Since 100 ms; the first acknowledgment counts a segment, as a duplicate does.
+        assert_eq!((kernel.rtt_win_sx, kernel.bw_est), (221, 1448 / 121));
+    }
+
+    #[test]
+    fn a_duplicate_that_comes_first_counts_a_segment() {
+        let mut kernel = Kernel::new(&Params::default());
+        kernel.observe(&Ack { advanced: 0.0, snd_max: 14_480, in_flight: 10.0, ..Ack::ONE });
+        assert_eq!((kernel.mss, kernel.bk), (1448, 1448));
+    }
 }
