@@ -491,7 +491,7 @@ mod tests {
         let mut cc = cdg(Params { backoff_factor: 0.0, ..Params::default() });
         rounds(&mut cc, &[50, 70, 90, 110]);
         let before = cc.cwnd();
-        assert!(cc.law().gradient > 0 && cc.law().filled == false && cc.law().next > 0);
+        assert!(cc.law().gradient > 0 && !cc.law().filled && cc.law().next > 0);
         cc.restart_after_idle(Window { cwnd: 10.0, ssthresh: 30.0 });
         let law = cc.law();
         assert_eq!((law.gradient, law.next, law.rtt_prev.is_none(), law.shadow, cc.cwnd()), (0, 0, true, before, 10.0));
