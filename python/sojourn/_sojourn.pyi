@@ -160,6 +160,9 @@ def surface(queue: str, backlog: Array, change: Array) -> Array:
 def quantity(kind: str, text: str) -> float:
     """A quantity as scenarios write it, of kind `time` (s), `rate` (bit/s) or `size` (bytes)."""
 
+def agreed_ecn(ours: str, peer: str) -> str:
+    """The ECN that a sender with `ecn` agrees on with a receiver with `peer_ecn`, all three as JSON (rfc9768#3.1.2)."""
+
 def path_split(path: str) -> list[str]:
     """The steps of a path, positions as digits. Raises `ScenarioError` for a text that is no path."""
 

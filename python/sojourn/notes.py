@@ -143,9 +143,7 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
         return []
     counting = {entry["name"] for entry in json.loads(_sojourn.registry())["cc"] if entry["counts_marks"]}
     groups = [
-        group
-        for group in scenario.resolved()["groups"]
-        if (tcp := group.get("tcp")) and tcp["ecn"] == "l4s" and tcp.get("peer_ecn", "l4s") in ACCURATE
+        group for group in scenario.resolved()["groups"] if (tcp := group.get("tcp")) and _agreed_ecn(tcp) == "l4s"
     ]
     return [
         f'flows.{group["name"]}.tcp.ecn: "l4s" puts packets of {cc} among those of scalable senders, '
@@ -178,12 +176,20 @@ def uncounted_marks(scenario: Scenario) -> list[str]:
 
 def _no_count(tcp: dict[str, Any]) -> str:
     """Why a sender gets no count of marks from its receiver; empty where it may get one."""
-    ours, peer, cc = tcp["ecn"], tcp.get("peer_ecn"), tcp["control"]["cc"]
-    if peer is False:
+    agreed, cc = _agreed_ecn(tcp), tcp["control"]["cc"]
+    if agreed is False:
         return f"false leaves {cc} without ECN: its packets cannot be marked"
-    if isinstance(ours, str) and isinstance(peer, str) and (ours in ACCURATE) != (peer in ACCURATE):
-        return f'"{peer}" is not the feedback of "{ours}", so both agree on one echo for a window: {cc} gets no count'
+    if agreed is True and tcp["ecn"] is not True:
+        ours, peer = json.dumps(tcp["ecn"]), json.dumps(tcp["peer_ecn"])
+        return f"{peer} is not the feedback of {ours}, so both agree on one echo for a window: {cc} gets no count"
     return ""
+
+
+def _agreed_ecn(tcp: dict[str, Any]) -> bool | str:
+    """The ECN that both hosts of a flow agree on."""
+    ours, peer = json.dumps(tcp["ecn"]), json.dumps(tcp.get("peer_ecn", tcp["ecn"]))
+    agreed: bool | str = json.loads(_sojourn.agreed_ecn(ours, peer))
+    return agreed
 
 
 def idle_accecn_options(scenario: Scenario) -> list[str]:
@@ -201,7 +207,7 @@ def idle_accecn_options(scenario: Scenario) -> list[str]:
     unused = _unused(
         scenario,
         "accecn_option",
-        lambda tcp: tcp["ecn"] in ACCURATE and tcp.get("peer_ecn", tcp["ecn"]) in ACCURATE,
+        lambda tcp: _agreed_ecn(tcp) in ACCURATE,
     )
     return [
         f'{field}.accecn_option: "{option}" has no effect, because {need}'

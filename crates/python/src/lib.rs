@@ -311,6 +311,12 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// The ECN that a sender with `ecn` agrees on with a receiver with `peer_ecn`; all three are JSON, as in a resolved scenario.
+#[pyfunction]
+fn agreed_ecn(ours: &str, peer: &str) -> PyResult<String> {
+    listing::agreed_ecn(ours, peer).map_err(refused)
+}
+
 /// Reads a quantity as scenarios write it. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
@@ -336,6 +342,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(agreed_ecn, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
     module.add_class::<fluid::Resting>()?;

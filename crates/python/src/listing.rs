@@ -5,7 +5,7 @@ use sojourn_aqm::{AqmConfig, Link};
 use sojourn_cc::{About, CongestionController, Start};
 use sojourn_scenario::Document;
 use sojourn_spec::tcp::profiles::ProfileEntry;
-use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
+use sojourn_spec::tcp::{EcnChoice, OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
@@ -88,6 +88,12 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
     let rows = sojourn_web::grid(&config, &link, backlog, change).map_err(|error| format!("queue.{error}"))?;
     rows.ok_or_else(|| format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()))
+}
+
+/// The ECN that both hosts agree on. See `_sojourn.agreed_ecn`.
+pub fn agreed_ecn(ours: &str, peer: &str) -> Result<String, String> {
+    let read = |text: &str| serde_json::from_str::<EcnChoice>(text).map_err(|error| error.to_string());
+    serde_json::to_string(&read(ours)?.agreed(read(peer)?)).map_err(|error| error.to_string())
 }
 
 /// A quantity in seconds, bit/s or bytes. See `_sojourn.quantity`.

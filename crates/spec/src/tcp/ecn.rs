@@ -98,6 +98,12 @@ impl EcnChoice {
     #[cfg(feature = "serde")]
     const NAMES: [(&'static str, EcnChoice); 3] = [("dctcp", EcnChoice::Dctcp), ("accurate", EcnChoice::Accurate), ("l4s", EcnChoice::L4s)];
 
+    /// What a sender that offers this agrees on with a receiver that knows `peer`; `true` is classic ECN.
+    #[must_use]
+    pub fn agreed(self, peer: EcnChoice) -> EcnChoice {
+        self.or(Ecn::Classic).agreed(peer.or(Ecn::Classic)).into()
+    }
+
     /// The same, where `true` stands for `on`.
     fn or(self, on: Ecn) -> Ecn {
         match self {
