@@ -152,7 +152,7 @@ def test_a_sender_whose_receiver_has_no_accecn_sends_no_ect1(dumbbell, peer, nam
 
 @pytest.mark.parametrize(
     ("peer", "named"),
-    [(False, 1), (True, 0), ("dctcp", 1), ("accurate", 0), ("l4s", 0)],
+    [(False, 1), (True, 1), ("dctcp", 1), ("accurate", 0), ("l4s", 0)],
 )
 def test_a_receiver_that_gives_no_count_of_marks_is_named(dumbbell, peer, named):
     sent = dumbbell.set("tcp.ecn", "l4s").set("tcp.control", {"cc": "prague"}).set("tcp.peer_ecn", peer)

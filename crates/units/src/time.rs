@@ -32,6 +32,11 @@ impl Time {
         self.0
     }
 
+    /// Whole microseconds that have passed.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+
     /// Whole milliseconds that have passed.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000

@@ -1,12 +1,18 @@
 //! Timestamps, and the clock of a receiver, which may be ahead of its sender's and run faster.
 
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// What a timestamp shows: milliseconds (rfc7323#5.4).
 #[inline]
 pub fn millis(time: Time) -> u64 {
     time.as_millis()
+}
+
+/// From one time to another by a clock of whole microseconds, such as Linux's (`tcp_stamp_us_delta`); at least 1.
+#[inline]
+pub fn micros_between(from: Time, to: Time) -> Duration {
+    Duration::from_micros((to.as_micros() - from.as_micros()).max(1))
 }
 
 /// Whether the receiver's clock shows the time of the run.
@@ -25,4 +31,15 @@ pub fn clock(now: Time, params: &TcpOptions) -> Time {
 fn inexact_clock(now: Time, params: &TcpOptions) -> Time {
     let skew = now.as_nanos() as f64 * params.clock_skew_ppm * 1e-6;
     Time::from_nanos(now.as_nanos().saturating_add_signed(params.clock_offset + skew as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_time_in_microseconds_depends_on_when_it_began() {
+        let between = |from, to| micros_between(Time::from_nanos(from), Time::from_nanos(to)).as_nanos();
+        assert_eq!([between(0, 2_999), between(900, 3_899), between(1_100, 4_099), between(0, 10)], [2_000, 3_000, 3_000, 1_000]);
+    }
 }

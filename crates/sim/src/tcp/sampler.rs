@@ -4,6 +4,7 @@
 //! is the same for all segments that leave between two ACKs is kept once. Data is counted in bytes here and in segments in the samples; where
 //! each segment counts as one, however short it is, it has the bytes of a full one.
 
+use super::clock::micros_between;
 use super::segment::{Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time};
@@ -354,7 +355,8 @@ impl Sampler {
         sample.lost = segments(self.lost_since(then));
         sample.tx_in_flight = segments(u64::from(newest.sending.in_flight));
         sample.is_app_limited = then.is_app_limited;
-        sample.rtt = (!newest.resent && !guessed).then(|| now.since(newest.sent));
+        let rtt = || if self.each == 0 { now.since(newest.sent) } else { micros_between(newest.sent, now) };
+        sample.rtt = (!newest.resent && !guessed).then(rtt);
         let send_elapsed = newest.sent.since(then.first_send_time);
         let ack_elapsed = self.delivered_time.since(then.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);

@@ -27,7 +27,7 @@ mod writes;
 use super::loss_recovery::LossRecovery;
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::clock::millis;
+use crate::tcp::clock::{micros_between, millis};
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
@@ -337,12 +337,13 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, else by the timestamp, in whole milliseconds.
+    /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, by a clock of whole microseconds, else by the timestamp, in
+    /// whole milliseconds.
     fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
         let acked = brought.acked_sent.filter(|_| !brought.retransmitted);
         brought.set_timer = brought.acked;
         let (first, newest) = match (acked.or(brought.sacked_sent), brought.sacked_sent.or(acked)) {
-            (Some((first, _)), Some((_, newest))) => (call.now.since(first), call.now.since(newest)),
+            (Some((first, _)), Some((_, newest))) => (micros_between(first, call.now), micros_between(newest, call.now)),
             _ if call.params.timestamps && brought.acked => {
                 let ticks = millis(call.now).saturating_sub(millis(ack.packet.stamp)).max(1);
                 (Duration::from_millis(ticks), Duration::from_millis(ticks))
