@@ -25,8 +25,8 @@ TITLES = ("our queues in the network of the scenario, against the same as discip
           "our DualPI2 against the kernel's, both in the kernel, with our Prague and the kernel's CUBIC")  # fmt: skip
 """Of the tables: what is compared, and with what."""
 
-CONTROLLERS = ("dctcp", "prague", "copa", "bbr", "bbr3")
-"""Those that pace, take samples of the delivery rate or count marks."""
+CONTROLLERS = ("dctcp", "prague", "copa", "bbr", "bbr3", "westwood", "cdg")
+"""Those that pace, take samples of the delivery rate or count marks, and two that learn of the end of a reduction."""
 
 Case = tuple[str, list[Scenario]]
 
