@@ -193,7 +193,7 @@ def controller_axis(
 
     Names in `own_laws` are of controllers in Python.
 
-    Raises `UserError` where every group has its own.
+    Raises `UserError` where every group has its own, and where they replace one in Python that is not among them.
     """
     groups = tables_of(base, "flows")
     names = [str(paths.name_of(item)) for item in groups]
@@ -206,6 +206,9 @@ def controller_axis(
     before = table_at(base, at) or table_at(base, "tcp.control") or {}
     tables = _tables(controllers, "cc", "cc")
     named = {label: _external(table, own_laws) for label, table in tables.items()}
+    replaced = before.get("controller")
+    if replaced in own_laws and replaced not in [control.get("controller") for control in named.values()]:
+        raise UserError.expected("cc", f"{replaced} among the controllers, since they replace it", ", ".join(tables))
     changes = {
         label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **named[label]})
         for label, table in tables.items()

@@ -43,8 +43,8 @@ pub struct Params {
     /// The bits of the ECN field of which a packet of the low-latency queue has one, 1 to 3; default 1, ECT(1) and CE; 3 is all
     /// that can be marked (Linux `ecn_mask`).
     pub ecn_mask: u8,
-    /// The most memory that packets of both queues take, from 0 B on: an arriving one for which it does not suffice is lost. Each takes 780 B
-    /// besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no limit; Linux's is twice an Ethernet packet for each
+    /// The most memory that packets of both queues take, from 0 B on: an arriving one for which it does not suffice is lost, unless
+    /// it goes to an idle link at once. Each takes 780 B besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no limit; Linux's is twice an Ethernet packet for each
     /// packet of the queue's `limit`, which packets that are not larger never reach (Linux `memlimit`).
     pub memory_limit: Bytes,
 }
