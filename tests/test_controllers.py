@@ -334,6 +334,12 @@ def test_a_controller_that_calls_sys_exit_ends_its_run_and_not_the_program(raise
         assert "controllers.mine: raised at 1." in caught.value.__notes__[-1]
 
 
+def test_controllers_that_replace_one_in_python_have_to_name_it_too() -> None:
+    said = '^cc: expected mine among the controllers, since they replace it, got "cubic"$'
+    with pytest.raises(sj.UserError, match=said):
+        sj.compare(path(), cc=["cubic"], seeds=1, laws={"mine": Reno})
+
+
 def test_a_controller_is_compared_with_others() -> None:
     found = sj.compare(path(), cc=["cubic", "mine"], seeds=1, laws={"mine": Reno})
     assert list(found.records) == ["cubic", "mine"]

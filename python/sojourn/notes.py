@@ -130,8 +130,8 @@ def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def misplaced_ect1(scenario: Scenario) -> list[str]:
     """A sentence for each flow whose packets are ECT(1) though its controller does not react to the count of marks.
 
-    ECT(1) is for senders that do (rfc9331#4.3). It takes a window with a mark for one with a loss, or does not look at
-    marks, and so fills the queue for scalable senders. Nothing is sent as ECT(1) where the receiver has no AccECN. The
+    ECT(1) is for senders that do (rfc9331#4.3). Others take a window with a mark for one with a loss, or ignore marks,
+    and so fill the queue for scalable senders. Nothing is sent as ECT(1) where the receiver has no AccECN. The
     scenario must be one that can be run.
 
     ```python
@@ -147,7 +147,7 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
     ]
     return [
         f'flows.{group["name"]}.tcp.ecn: "l4s" puts packets of {cc} among those of scalable senders, '
-        "but it does not react to their count; true keeps it among the classic ones"
+        "but it does not react to the count of marks; true keeps it among the classic ones"
         for group in groups
         if (cc := group["tcp"]["control"]["cc"]) not in counting
     ]

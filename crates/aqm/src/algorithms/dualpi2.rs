@@ -44,8 +44,9 @@ pub struct Params {
     /// that can be marked (Linux `ecn_mask`).
     pub ecn_mask: u8,
     /// The most memory that packets of both queues take, from 0 B on: an arriving one for which it does not suffice is lost, unless
-    /// it goes to an idle link at once. Each takes 780 B besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no limit; Linux's is twice an Ethernet packet for each
-    /// packet of the queue's `limit`, which packets that are not larger never reach (Linux `memlimit`).
+    /// it goes to an idle link at once. Each takes 780 B besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no
+    /// limit; Linux's is twice an Ethernet packet for each packet of the queue's `limit`, which packets that are not larger never reach
+    /// (Linux `memlimit`).
     pub memory_limit: Bytes,
 }
 

@@ -174,7 +174,7 @@ pub struct CdgLaw {
     backoffs: u32,
     shadow: f64,
     last_cwnd: f64,
-    /// Whether this is not the first round after the handshake.
+    /// Whether a pause has cleared the state, whose first round then does not begin with the handshake.
     restarted: bool,
     hystart: HyStart,
 }

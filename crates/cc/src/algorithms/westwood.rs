@@ -171,4 +171,22 @@ mod tests {
         cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 150.0, signal: Signal::Loss });
         assert!((cc.cwnd() - 60.0).abs() < 1.0, "{}", cc.cwnd());
     }
+
+    #[test]
+    fn as_linux_it_takes_its_window_after_what_the_acknowledgment_brings_that_ends_a_reduction() {
+        let mut cc = Params::default().build(Start { window: 40.0, ssthresh: 20.0 }).unwrap();
+        cc.use_linux_growth();
+        let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), in_recovery: true, ..Ack::ONE };
+        let rtt = Some(Duration::from_millis(100));
+        for ms in 1..200 {
+            let bytes = 1_448 * 10 * ms;
+            cc.on_ack(&Ack { rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..at(100 * ms) });
+        }
+        let before = cc.cwnd();
+        cc.on_reduction_end();
+        assert_eq!(cc.cwnd(), before, "its round-trip time is not known yet");
+        cc.on_ack(&Ack { rtt: Some(Duration::from_millis(50)), snd_una: 1_448 * 2_000, acked: 10.0, advanced: 10.0, ..at(20_000) });
+        // 10 segments in 100 ms, and the least round trip is that of this acknowledgment.
+        assert!((4.0..=5.0).contains(&cc.cwnd()), "{}", cc.cwnd());
+    }
 }

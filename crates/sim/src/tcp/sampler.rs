@@ -67,7 +67,7 @@ struct Taken {
 /// What was delivered: the per-connection state C of draft-ietf-ccwg-bbr#4.1.2.1.1.
 #[derive(Clone, Default, Debug)]
 pub struct Sampler {
-    /// The bytes for which each segment counts; 0 for its own.
+    /// The bytes for which each segment counts, as in Linux, with its clock of whole microseconds for RTTs; 0 for its own, and exact RTTs.
     each: u32,
     /// What was delivered when the outstanding segments left, in the order of time.
     snapshots: VecDeque<Snapshot>,
@@ -97,7 +97,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// At the start of a connection, where each segment counts for so many bytes, or with 0 for its own.
+    /// At the start of a connection, where each segment counts for so many bytes as in Linux, or with 0 for its own.
     pub fn counting(each: u32) -> Self {
         Sampler { each, ..Sampler::default() }
     }

@@ -104,6 +104,22 @@ fn drops_of_a_full_queue_count_as_signals_with_the_rule_of_linux() {
 }
 
 #[test]
+fn the_root_of_a_count_that_jumped_is_what_the_steps_of_linux_make_of_it() {
+    // Computed with Linux's expression in C: three steps from 1, at the count and the two after it.
+    for (count, roots) in [(2, [32_769, 36_864, 31_968]), (6, [32_775, 20_472, 22_717]), (97, [143, 214, 320])] {
+        let mut codel = Params { rule: Rule::Linux, ..Params::default() }.build(&test_link()).unwrap();
+        let found: Vec<u64> = (count..count + 3)
+            .map(|count| {
+                codel.count = count;
+                codel.newton_step();
+                codel.rec_inv_sqrt
+            })
+            .collect();
+        assert_eq!(found, roots, "{count}");
+    }
+}
+
+#[test]
 fn after_a_mark_the_packet_is_sent_and_the_next_mark_comes_later() {
     let mut codel = Params::default().build(&test_link()).unwrap();
     let mut marks = Vec::new();
