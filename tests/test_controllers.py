@@ -260,6 +260,39 @@ def test_a_controller_that_hangs_is_stopped(way: Any, hangs: Any, monkeypatch: p
     assert " s: expected an answer within 0.3 s, got none" in str(caught.value)
 
 
+class LoopsAtOnce(Answers):
+    """Never comes out of its constructor."""
+
+    def __init__(self) -> None:
+        while True:
+            pass
+
+
+@pytest.mark.parametrize("factory", [LoopsAtOnce, lambda: LoopsAtOnce()])
+def test_a_controller_that_hangs_while_it_is_made_is_stopped(factory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    with pytest.raises(sj.UserError, match=r"mine: when it was made: expected an answer within 0\.3 s, got none"):
+        sj.run(path(), laws={"mine": factory})
+
+
+def test_methods_that_a_controller_gets_when_it_is_made_count() -> None:
+    class Told:
+        def __init__(self) -> None:
+            self.on_loss = lambda event: None
+
+        def on_ack(self, sample: Any) -> None: ...
+
+    class Untold(Told):
+        def __init__(self) -> None:
+            self.on_ack = None  # type: ignore[assignment]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no note that it is not told of losses
+        sj.run(path(), laws={"mine": Told})
+    with pytest.raises(sj.UserError, match=r"controllers\.mine: expected .*, got Untold\.on_ack that is an object"):
+        sj.run(path(), laws={"mine": Untold})
+
+
 def test_a_law_of_a_queue_that_hangs_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     class Hangs:
         def step(self, sample: Any) -> float:

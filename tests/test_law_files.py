@@ -84,7 +84,10 @@ def test_a_law_that_raises_is_one_line_with_its_place_case_time_and_seed(laws, d
 
 
 ENDS = """
+import asyncio
 import sys
+
+from sojourn.errors import UserError
 
 class Law:
     def step(self, sample):
@@ -105,18 +108,39 @@ class Never:
 
     def step(self, sample):
         return 0.0
+
+
+class Cancelled:
+    def on_ack(self, sample):
+        raise asyncio.CancelledError
+
+    def on_loss(self, event):
+        return None
+
+
+class Wrong(Cancelled):
+    def on_ack(self, sample):
+        raise UserError("a window is missing")
 """
 
 
 @pytest.mark.parametrize(
     ("option", "raised"),
     [
-        ("--law=ends.py:Law", r"ends\.py:6: .*: laws\.Law: raised SystemExit: 0 at [0-9.]+ s \(seed \d\)"),
+        ("--law=ends.py:Law", r"ends\.py:9: .*: laws\.Law: raised SystemExit: 0 at [0-9.]+ s \(seed \d\)"),
         (
             "--controller=ends.py:Control",
-            r"ends\.py:11: .*: controllers\.Control: raised SystemExit: enough at .* s .*",
+            r"ends\.py:14: .*: controllers\.Control: raised SystemExit: enough at .* s .*",
         ),
-        ("--law=ends.py:Never", r"ends\.py:19: .*: laws\.Never: raised SystemExit when it was made \(seed \d\)"),
+        ("--law=ends.py:Never", r"ends\.py:22: .*: laws\.Never: raised SystemExit when it was made \(seed \d\)"),
+        (
+            "--controller=ends.py:Cancelled",
+            r"ends\.py:30: .*: controllers\.Cancelled: raised asyncio\.exceptions\.CancelledError at .* s .*",
+        ),
+        (
+            "--controller=ends.py:Wrong",
+            r"ends\.py:38: .*: controllers\.Wrong: raised sojourn\.errors\.UserError: a window is missing at .* s .*",
+        ),
     ],
 )
 def test_a_law_that_ends_the_program_is_one_that_raises(here, dumbbell, capsys, option, raised):

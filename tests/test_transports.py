@@ -125,6 +125,17 @@ def test_scream_holds_half_of_its_target_without_marks_and_the_step_with_them() 
     assert loss == 0
 
 
+@pytest.mark.parametrize("profile", ["linux", "rfc"])
+@pytest.mark.parametrize("control", ["prague", "scream", "dctcp", "ledbat++", "flower+"])
+@pytest.mark.parametrize(("rate", "delay"), [("50 Mbit/s", "20 ms"), ("100 Mbit/s", "2.5 ms")])
+def test_what_counts_marks_does_not_stay_where_all_packets_are_marked(
+    control: str, profile: str, rate: str, delay: str
+) -> None:
+    scenario = path(control, queue={"aqm": "dualpi2", "ecn": True}, ecn="l4s", profile=profile)
+    link = sj.run(scenario.set("links.path.rate", rate).set("links.path.delay", delay), seed=1)["links"][0]
+    assert link["marked"] < 0.25 * link["arrived"]
+
+
 def test_scream_shares_a_dual_queue_with_a_classic_flow() -> None:
     scenario = path("scream", queue={"aqm": "dualpi2", "ecn": True}, seconds=60, ecn="l4s").set("warmup", "30 s")
     classic = {"name": "classic", "from": "a", "to": "b", "tcp": {"control": {"cc": "cubic"}, "ecn": True}}

@@ -10,7 +10,7 @@ from sojourn.display import counted
 from sojourn.errors import ScenarioError, UserError, note
 from sojourn.scenario import ACCURATE, Scenario
 from sojourn.toml import plain
-from sojourn.watched import EXITS, Alarm, Watched, left
+from sojourn.watched import Alarm, Stopped, Watched, made_in_time
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law or a congestion controller"
@@ -54,30 +54,47 @@ class _Controllers:
 
     def __init__(self, where: str, factory: Callable[[], Any], made: Any) -> None:
         """`made` is the class, or what the function made."""
-        self.factory = factory
-        for name in ANSWERS:
-            method = getattr(made, name, None)
-            if method is None and name != ANSWERS[0]:
-                continue
-            static = inspect.getattr_static(made, name, None) if inspect.isclass(factory) else None
-            if inspect.isfunction(static):
-                method = static.__get__(factory)  # with the object as its first argument
-            if wrong := misfit(method, None):
-                raise UserError(f"{where}: expected {CONTROLLER}, got {_name(factory)}.{name}{wrong}")
+        self.where, self.factory = where, factory
+        self._check(made)
+        if inspect.isclass(factory) and not all(hasattr(made, name) for name in ANSWERS):
+            made = next(_tried(where, factory), made)  # it may get its methods when it is made
+            self._check(made)
         self.is_told_of_marks = hasattr(made, ON_MARK)
         if not hasattr(made, ON_LOSS):
             note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
 
+    def _check(self, made: Any) -> None:
+        """Raises `UserError` for a method that can't be called, and for none that is told of ACKs."""
+        for name in ANSWERS:
+            method = getattr(made, name, None)
+            if method is None and name != ANSWERS[0]:
+                continue
+            static = inspect.getattr_static(made, name, None) if inspect.isclass(made) else None
+            if inspect.isfunction(static):
+                method = static.__get__(made)  # with the object as its first argument
+            if wrong := misfit(method, None):
+                of = made if inspect.isclass(made) else self.factory
+                raise UserError(f"{self.where}: expected {CONTROLLER}, got {_name(of)}.{name}{wrong}")
+
     def __call__(self, alarm: Alarm) -> Watched:
-        return Watched(_made(self.factory), alarm)
+        made = made_in_time(self.factory, alarm)
+        self._check(made)
+        return Watched(made, alarm)
 
 
-def _made(factory: Callable[[], Any]) -> Any:
-    """What a factory makes."""
+def _tried(where: str, factory: Callable[[], Any]) -> Iterator[Any]:
+    """What one call of a factory makes; nothing where it raises an error, which a run says.
+
+    Raises `UserError` where it hangs.
+    """
+    said: list[str] = []
     try:
-        return factory()
-    except EXITS as error:
-        raise left(error) from error
+        made = made_in_time(factory, said.append)
+    except Stopped:
+        raise UserError(f"{where}: {said[0]}") from None
+    except Exception:
+        return
+    yield made
 
 
 def is_controller(factory: Any, where: str = "laws") -> bool:
@@ -92,13 +109,11 @@ def _seen(factory: Any, where: str) -> Any:
     """What has the methods of what it makes: a class itself, else what one call makes; None where that fails."""
     if inspect.isclass(factory):
         return factory
-    try:
-        made = factory()
-    except (Exception, *EXITS):
-        return None  # said where a run makes it
-    if not hasattr(made, ANSWERS[0]) and not hasattr(made, STEP):
-        raise UserError(f"{where}: expected {LAW}, or {CONTROLLER}, got {type(made).__name__} without one")
-    return made
+    for made in _tried(where, factory):
+        if not hasattr(made, ANSWERS[0]) and not hasattr(made, STEP):
+            raise UserError(f"{where}: expected {LAW}, or {CONTROLLER}, got {type(made).__name__} without one")
+        return made
+    return None
 
 
 def _name(factory: Any) -> str:
@@ -115,8 +130,8 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
     if hasattr(seen, ANSWERS[0]):
         return _Controllers(where.replace("laws.", "controllers.", 1), factory, seen)
 
-    def made() -> Any:
-        law = _made(factory)
+    def made(alarm: Alarm) -> Any:
+        law = made_in_time(factory, alarm)
         _check_step(where, getattr(law, STEP, None), type(law).__name__)
         return law
 
@@ -125,10 +140,11 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
         if inspect.isfunction(step):
             _check_step(where, step.__get__(factory), factory.__name__)
         elif step is None:
-            made()  # it may get its step when it is made
+            for law in _tried(where, factory):
+                _check_step(where, getattr(law, STEP, None), type(law).__name__)  # it may get its step when it is made
 
     def make(alarm: Alarm) -> Watched:
-        return Watched(made(), alarm)
+        return Watched(made(alarm), alarm)
 
     return make
 

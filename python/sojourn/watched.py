@@ -38,7 +38,8 @@ def _watch() -> None:
         for thread, call in list(_calls.items()):
             since, method, argument, alarm = call
             if since < late and _calls.pop(thread, None) is call:
-                alarm(f"{method} at {argument.now:.9g} s: expected an answer within {LIMIT:g} s, got none")
+                when = method if argument is None else f"{method} at {argument.now:.9g} s"
+                alarm(f"{when}: expected an answer within {LIMIT:g} s, got none")
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
 
@@ -47,14 +48,29 @@ def _start() -> None:
         threading.Thread(target=_watch, name="sojourn-watch", daemon=True).start()
 
 
-EXITS = (SystemExit, GeneratorExit)
-"""What is no mistake for Python, and would end the program if code of a user's raises it."""
+ORDINARY = (Exception, KeyboardInterrupt, Stopped)
+"""What code of a user's may raise, or what ends it from outside. Others, as of `sys.exit`, end a program unsaid."""
 
 
-def left(error: SystemExit | GeneratorExit) -> RuntimeError:
-    """The error of code of a user's that called `sys.exit` or its like, after which nothing would say why."""
+def left(error: BaseException) -> RuntimeError:
+    """The error of code of a user's that raised what is no `Exception`."""
     shown = f"SystemExit({error.code!r})" if isinstance(error, SystemExit) else repr(error)
     return RuntimeError(shown).with_traceback(error.__traceback__)
+
+
+def made_in_time(factory: Callable[[], Any], alarm: Alarm) -> Any:
+    """What a factory makes. `alarm` is called where it hangs, and `Stopped` raised."""
+    _start()
+    thread = threading.get_ident()
+    _calls[thread] = (time.monotonic(), "when it was made", None, alarm)
+    try:
+        return factory()
+    except ORDINARY:
+        raise
+    except BaseException as error:
+        raise left(error) from error
+    finally:
+        _calls.pop(thread, None)
 
 
 class Watched:
@@ -75,7 +91,9 @@ class Watched:
         _calls[thread] = (time.monotonic(), name, argument, self.alarm)
         try:
             return method(argument)
-        except EXITS as error:
+        except ORDINARY:
+            raise
+        except BaseException as error:
             raise left(error) from error
         finally:
             _calls.pop(thread, None)

@@ -37,6 +37,9 @@ pub struct Needs {
     pub rate_samples: bool,
     /// ECN feedback.
     pub ecn: EcnNeed,
+    /// The window through marks that are counted: acknowledgments alone reduce it for them, and it goes on to grow. Else the endpoint
+    /// takes a mark for the beginning of a reduction, in which the window does not grow for a round trip.
+    pub grows_on_marks: bool,
 }
 
 /// How fast segments are sent.

@@ -4,7 +4,7 @@ mod sampler;
 
 use alloc::string::{String, ToString};
 use sampler::Sampler;
-use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, EcnNeed, Needs, Signal, Start, Window};
+use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Needs, Signal, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// What the kernel's TCP says about an acknowledgment. C declares the same.
@@ -129,8 +129,8 @@ impl KernelController {
 
     /// What it needs of the kernel.
     pub fn needs(&self) -> KernelNeeds {
-        let Needs { rate_samples, ecn, .. } = self.running.needs();
-        KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(ecn == EcnNeed::Scalable) }
+        let Needs { rate_samples, grows_on_marks, .. } = self.running.needs();
+        KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(grows_on_marks) }
     }
 
     /// The kernel paces the sender.

@@ -21,7 +21,7 @@ from sojourn.errors import UserError, note
 from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.sweep import Plan
-from sojourn.watched import EXITS
+from sojourn.watched import Stopped
 
 Law = Annotated[
     list[str] | None,
@@ -161,8 +161,10 @@ class LawFiles:
         """Makes a `UserError` of what a law raises."""
         try:
             yield
-        except (Exception, *EXITS) as error:
-            said = None if isinstance(error, UserError) else self._line(error)
+        except (KeyboardInterrupt, Stopped):
+            raise
+        except BaseException as error:
+            said = self._line(error)
             if said is None:
                 raise
             raise UserError(said) from error
@@ -172,9 +174,9 @@ class LawFiles:
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-        if isinstance(error, EXITS):  # from where the engine calls a law, as when it is copied
+        if not isinstance(error, Exception):  # from where the engine calls a law, as when it is copied
             return f"{place}raised {_shown(error)}"
-        if not notes:
+        if not notes or (isinstance(error, UserError) and not frames):  # one of ours says all itself
             return None
         return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
 
@@ -247,7 +249,9 @@ def _loaded(file: Path, kind: str) -> ModuleType:
         raise UserError(
             f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got a syntax error: {error.msg}"
         ) from None
-    except (Exception, *EXITS) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
         raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
     return module
@@ -272,5 +276,6 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 def _shown(error: BaseException) -> str:
     """An error as Python shows it, without its notes; that of `sys.exit` and its like as it was raised."""
-    error = error.__cause__ if isinstance(error.__cause__, EXITS) else error
+    cause = error.__cause__
+    error = error if cause is None or isinstance(cause, Exception) else cause
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

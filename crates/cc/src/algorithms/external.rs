@@ -169,7 +169,7 @@ impl CongestionController for External {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, ecn: EcnNeed::CountIfThere }
+        Needs { pacing: true, rate_samples: true, ecn: EcnNeed::CountIfThere, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

@@ -225,7 +225,7 @@ impl CongestionController for State {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, ecn: EcnNeed::Scalable, ..Needs::default() }
+        Needs { pacing: true, ecn: EcnNeed::Scalable, grows_on_marks: true, ..Needs::default() }
     }
 
     fn use_classic_ecn(&mut self) {

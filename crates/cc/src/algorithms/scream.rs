@@ -352,7 +352,7 @@ impl CongestionController for State {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, ecn: EcnNeed::CountIfThere, ..Needs::default() }
+        Needs { pacing: true, ecn: EcnNeed::CountIfThere, grows_on_marks: self.counts, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

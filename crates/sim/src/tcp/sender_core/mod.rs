@@ -22,7 +22,7 @@ use super::inflight::InflightLimit;
 use super::rto::RttEstimator;
 use crate::packet::Packet;
 use path::Path;
-use sojourn_cc::{AnyController, CongestionController, EcnNeed, ParamError, Source, Start};
+use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
 use sojourn_net::Moments;
 use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};
 use sojourn_units::{Duration, Time};
@@ -161,7 +161,7 @@ pub struct SenderCore {
     path: Option<Box<Path>>,
     /// What both hosts agreed on.
     ecn: Ecn,
-    /// Whether an ACK that tells of marks opens the window by what is not marked: the controller is a scalable one.
+    /// Whether an ACK that tells of marks opens the window by what is not marked, as the controller asks.
     grows_on_marks: bool,
     syns_sent: u8,
     flow: u32,
@@ -210,7 +210,7 @@ impl SenderCore {
             limits,
             path,
             ecn,
-            grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
+            grows_on_marks: ecn.counts() && cc.needs().grows_on_marks,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
