@@ -35,7 +35,7 @@ PATHS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], int, str]] = {
     "rfc": ("10 Mbit/s", "20 ms", droptail(60), {"profile": "rfc"}, 2, "20 s"),
     "rfc l4s": ("30 Mbit/s", "5 ms", {"aqm": "dualpi2", "ecn": True}, {"profile": "rfc", "ecn": "l4s"}, 2, "20 s"),
     "long": ("100 Mbit/s", "60 ms", droptail(300), {"profile": "linux"}, 2, "20 s"),
-    "crowded": ("2 Mbit/s", "5 ms", MARKING, {"profile": "rfc", "ecn": True}, 12, "20 s"),
+    "many flows": ("2 Mbit/s", "5 ms", MARKING, {"profile": "rfc", "ecn": True}, 12, "20 s"),
     "deep": ("10 Mbit/s", "20 ms", droptail(400), {"profile": "linux"}, 2, "40 s"),
     "slow": ("500 kbit/s", "20 ms", droptail(100), {"profile": "linux"}, 2, "1000 s"),
 }

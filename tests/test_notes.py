@@ -7,8 +7,10 @@ from sojourn.cli import main
 from sojourn.notes import (
     held_acks,
     idle_accecn_options,
+    idle_bursts,
     idle_ecn,
     idle_marks,
+    idle_repairs,
     idle_sack_algorithms,
     misplaced_ect1,
     too_small_buckets,
@@ -177,6 +179,22 @@ def test_an_algorithm_of_sack_that_no_flow_has_is_named(dumbbell):
     said = 'tcp.sack_algorithm: "rfc6675" has no effect, because no flow has recovery = "sack" for it'
     assert idle_sack_algorithms(asked.copy().set("tcp.recovery", "reno")) == [said]
     assert idle_sack_algorithms(asked.set("tcp.recovery", "sack")) == []
+
+
+def test_an_option_of_rack_tlp_that_no_flow_has_is_named(dumbbell):
+    asked = dumbbell.set("tcp.f_rto", True)
+    said = 'tcp.f_rto: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it'
+    assert idle_repairs(asked) == [said]
+    assert idle_repairs(asked.copy().set("tcp.f_rto", False)) == []
+    assert idle_repairs(asked.set("tcp.sack_algorithm", "rack-tlp")) == []
+
+
+def test_bursts_of_prague_that_leave_segment_by_segment_are_named():
+    scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.control", {"cc": "prague", "burst": "1 ms"})
+    said = '"1 ms" has no effect, because linux_pacing lets segments leave one by one'
+    assert idle_bursts(scenario) == [f"flows.prague.tcp.control.burst: {said}"]
+    assert idle_bursts(scenario.copy().set("tcp.linux_pacing", False)) == []
+    assert idle_bursts(sj.load("examples/l4s.toml")) == []
 
 
 def test_a_comparison_names_the_cases_that_a_note_is_about(dumbbell, capsys, tmp_path, monkeypatch):

@@ -35,6 +35,8 @@ def _unmet(scenario: Scenario) -> list[str]:
         too_small_queues,
         idle_accecn_options,
         idle_sack_algorithms,
+        idle_repairs,
+        idle_bursts,
         idle_ecn,
         misplaced_ect1,
         uncounted_marks,
@@ -230,6 +232,54 @@ def idle_sack_algorithms(scenario: Scenario) -> list[str]:
     return [
         f'{field}.sack_algorithm: "{name}" has no effect, because no flow has recovery = "sack" for it'
         for field, name in unused.items()
+    ]
+
+
+REPAIRS = ("tail_loss_probe", "f_rto", "undo", "proportional_reduction")
+"""Options of how losses are found and repaired that RACK-TLP alone has."""
+
+
+def idle_repairs(scenario: Scenario) -> list[str]:
+    """A sentence for each option of RACK-TLP that no flow uses, because it finds losses in another way.
+
+    The scenario must be one that can be run.
+
+    ```python
+    idle_repairs(sj.load("examples/dumbbell.toml").set("tcp.f_rto", True))
+    # ['tcp.f_rto: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it']
+    ```
+    """
+    return [
+        f'{field}.{option}: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it'
+        for option in REPAIRS
+        for field, on in _unused(scenario, option, _has_rack).items()
+        if on
+    ]
+
+
+def _has_rack(tcp: dict[str, Any]) -> bool:
+    return tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
+
+
+def idle_bursts(scenario: Scenario) -> list[str]:
+    """A sentence for each group of Prague with a `burst` of its own whose segments leave one by one, as in Linux.
+
+    The scenario must be one that can be run.
+
+    ```python
+    scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.control.burst", "1 ms")
+    idle_bursts(scenario)  # ['flows.prague.tcp.control.burst: "1 ms" has no effect, because ...']
+    ```
+    """
+    if "burst" not in scenario.to_toml():
+        return []
+    default = next(each["parameters"] for each in json.loads(_sojourn.registry())["cc"] if each["name"] == "prague")
+    return [
+        f"flows.{group['name']}.tcp.control.burst: {json.dumps(burst)} has no effect, because linux_pacing lets segments "
+        "leave one by one"
+        for group in scenario.resolved()["groups"]
+        if (tcp := group.get("tcp")) and tcp["control"].get("cc") == "prague" and tcp["linux_pacing"]
+        if (burst := tcp["control"]["burst"]) != default["burst"]
     ]
 
 

@@ -41,10 +41,10 @@ impl EstimatorParams {
     /// # Errors
     /// A parameter is out of range.
     pub fn build(&self) -> Result<Estimator, ParamError> {
-        for (field, given) in [("history", self.history), ("filter", self.filter)] {
+        for (field, given) in [("delay.history", self.history), ("delay.filter", self.filter)] {
             ParamError::unless((1..=MAX_LENGTH as u32).contains(&given), field, &given, "a whole number, 1 to 16")?;
         }
-        ParamError::unless(self.tick <= Duration::from_secs(1), "tick", &self.tick, "at most 1 s")?;
+        ParamError::unless(self.tick <= Duration::from_secs(1), "delay.tick", &self.tick, "at most 1 s")?;
         Ok(Estimator {
             history: self.history as usize,
             filter: self.filter as usize,
