@@ -4,8 +4,10 @@ import re
 import runpy
 import shlex
 import sys
+import types
 
 import gymnasium
+import numpy as np
 import pytest
 
 import sojourn as sj
@@ -70,6 +72,50 @@ def test_an_environment_is_made_by_its_name():
     env = gymnasium.make("sojourn/Congestion-v0", scenario=ROOT / "examples" / "learn.toml")
     observation, _ = env.reset(seed=1)
     assert observation.shape == (len(FEATURES),)
+
+
+class Untrained:
+    """Stands for PPO of stable-baselines3: steps its environments at random, and keeps the window."""
+
+    def __init__(self, policy, envs, **options):
+        self.envs = envs
+
+    def learn(self, steps):
+        for env in self.envs.envs:
+            env.reset(seed=self.envs.seeded)
+            for _ in range(steps // len(self.envs.envs)):
+                *_, terminated, truncated, _ = env.step(env.action_space.sample())
+                if terminated or truncated:
+                    env.reset()
+
+    def predict(self, observation, deterministic):
+        return np.zeros(1, dtype=np.float32), None
+
+
+class Together:
+    """Stands for its environments side by side."""
+
+    def __init__(self, factories):
+        self.envs = [factory() for factory in factories]
+
+    def seed(self, seed):
+        self.seeded = seed
+
+
+def test_an_example_trains_and_compares_with_any_library_of_that_form(monkeypatch, capsys):
+    """What the example asks of Sojourn, without the library, which takes gigabytes: the policy keeps its window."""
+    library, together = types.ModuleType("stable_baselines3"), types.ModuleType("stable_baselines3.common.vec_env")
+    library.PPO, together.DummyVecEnv = Untrained, Together
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setitem(sys.modules, "stable_baselines3", library)
+    monkeypatch.setitem(sys.modules, "stable_baselines3.common", types.ModuleType("stable_baselines3.common"))
+    monkeypatch.setitem(sys.modules, "stable_baselines3.common.vec_env", together)
+    monkeypatch.setattr(sys, "argv", ["learn.py", "--steps", "80"])
+    runpy.run_path("examples/learn.py", run_name="__main__")
+    *rows, mean = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [int(row[0]) for row in rows] == list(range(1000, 1010))
+    policy, cubic = map(float, mean[1:3])
+    assert 0 < policy < cubic, "a window of ten segments uses less of the link than CUBIC"
 
 
 def test_an_example_says_what_to_install(monkeypatch):

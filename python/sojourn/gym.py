@@ -340,7 +340,7 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as above
 
     def __init__(self, scenario: Networks, group: str | None = None, *, count: int, **arguments: Any) -> None:
-        if not isinstance(count, int) or not 1 <= count <= 100_000:
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100_000:
             raise UserError.expected("count", "a number of networks, 1 to 100000", count)
         alone = CongestionEnv(scenario, group, **arguments)
         self.num_envs = count

@@ -258,7 +258,7 @@ def idle_repairs(scenario: Scenario) -> list[str]:
 
 
 def _has_rack(tcp: dict[str, Any]) -> bool:
-    return tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
+    return bool(tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp")
 
 
 def idle_bursts(scenario: Scenario) -> list[str]:
@@ -275,8 +275,8 @@ def idle_bursts(scenario: Scenario) -> list[str]:
         return []
     default = next(each["parameters"] for each in json.loads(_sojourn.registry())["cc"] if each["name"] == "prague")
     return [
-        f"flows.{group['name']}.tcp.control.burst: {json.dumps(burst)} has no effect, because linux_pacing lets segments "
-        "leave one by one"
+        f"flows.{group['name']}.tcp.control.burst: {json.dumps(burst)} has no effect, because linux_pacing lets "
+        "segments leave one by one"
         for group in scenario.resolved()["groups"]
         if (tcp := group.get("tcp")) and tcp["control"].get("cc") == "prague" and tcp["linux_pacing"]
         if (burst := tcp["control"]["burst"]) != default["burst"]

@@ -36,7 +36,7 @@ tcp_options! {
         SackAlgorithm::Rfc6675, "rfc6675#4";
     proportional_reduction: bool as bool, ranges::any,
         "With sack_algorithm rack-tlp: whether a reduction is spread over a round trip; else the window is reduced at once",
-        true, "rfc6937#3";
+        true, "rfc9937";
     tail_loss_probe: bool as bool, ranges::any,
         "With sack_algorithm rack-tlp: whether a segment is sent as a probe where ACKs stay away for two round trips",
         true, "rfc8985#7";

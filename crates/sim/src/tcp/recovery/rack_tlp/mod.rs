@@ -1,4 +1,4 @@
-//! Loss recovery as in Linux: RACK-TLP finds losses by time (rfc8985), PRR spreads a reduction (rfc6937), F-RTO and the
+//! Loss recovery as in Linux: RACK-TLP finds losses by time (rfc8985), PRR spreads a reduction (rfc9937), F-RTO and the
 //! retransmissions' echoes find that a reduction was made for nothing (rfc5682, rfc3522), and then it is taken back.
 //!
 //! | file | what it does |

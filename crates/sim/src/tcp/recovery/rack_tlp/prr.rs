@@ -1,4 +1,5 @@
-//! Proportional rate reduction (rfc6937): a reduction is spread over the ACKs of a round trip.
+//! Proportional rate reduction (rfc9937, before: rfc6937): a reduction is spread over the ACKs of a round trip. As in Linux it begins at
+//! the whole window, in the RFC at what is in flight (`RecoverFS`).
 
 /// What is counted during a reduction.
 #[derive(Clone, Debug, Default)]
