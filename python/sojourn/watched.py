@@ -26,8 +26,8 @@ class Stopped(BaseException):
     """Ends a call that takes too long. No `except Exception` of its code holds it up."""
 
 
-_calls: dict[int, tuple[float, str, Any, Alarm]] = {}
-"""The call that has not returned yet, by thread: when it began, its method and argument, and whom to tell."""
+_calls: dict[int, tuple[float, str, tuple[Any, ...], Alarm]] = {}
+"""The call that has not returned yet, by thread: when it began, its method and arguments, and whom to tell."""
 _watcher = threading.Lock()
 
 
@@ -36,9 +36,9 @@ def _watch() -> None:
         time.sleep(LIMIT / 10)
         late = time.monotonic() - LIMIT
         for thread, call in list(_calls.items()):
-            since, method, argument, alarm = call
+            since, method, arguments, alarm = call
             if since < late and _calls.pop(thread, None) is call:
-                when = method if argument is None else f"{method} at {argument.now:.9g} s"
+                when = f"{method} at {arguments[0].now:.9g} s" if arguments else method
                 alarm(f"{when}: expected an answer within {LIMIT:g} s, got none")
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
@@ -58,19 +58,24 @@ def left(error: BaseException) -> RuntimeError:
     return RuntimeError(shown).with_traceback(error.__traceback__)
 
 
-def made_in_time(factory: Callable[[], Any], alarm: Alarm) -> Any:
-    """What a factory makes. `alarm` is called where it hangs, and `Stopped` raised."""
-    _start()
+def _in_time(call: Callable[..., Any], arguments: tuple[Any, ...], name: str, alarm: Alarm) -> Any:
+    """The answer of a call with no argument or one. `alarm` is called where it hangs, and `Stopped` raised."""
     thread = threading.get_ident()
-    _calls[thread] = (time.monotonic(), "when it was made", None, alarm)
+    _calls[thread] = (time.monotonic(), name, arguments, alarm)
     try:
-        return factory()
+        return call(*arguments)
     except ORDINARY:
         raise
     except BaseException as error:
         raise left(error) from error
     finally:
         _calls.pop(thread, None)
+
+
+def made_in_time(factory: Callable[[], Any], alarm: Alarm) -> Any:
+    """What a factory makes. `alarm` is called where it hangs, and `Stopped` raised."""
+    _start()
+    return _in_time(factory, (), "when it was made", alarm)
 
 
 class Watched:
@@ -85,18 +90,7 @@ class Watched:
 
     def _call(self, name: str, argument: Any) -> Any:
         method = getattr(self.watched, name, None)
-        if method is None:
-            return None
-        thread = threading.get_ident()
-        _calls[thread] = (time.monotonic(), name, argument, self.alarm)
-        try:
-            return method(argument)
-        except ORDINARY:
-            raise
-        except BaseException as error:
-            raise left(error) from error
-        finally:
-            _calls.pop(thread, None)
+        return None if method is None else _in_time(method, (argument,), name, self.alarm)
 
     def step(self, sample: Any) -> Any:
         """An interval of a queue."""
