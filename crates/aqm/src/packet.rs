@@ -55,7 +55,7 @@ pub enum DualClass {
 
 /// What a queue must know of a packet.
 pub trait Packet {
-    /// Size on the wire in bytes.
+    /// Size on the wire in bytes, at most 65,535.
     fn size(&self) -> u32;
     /// The flow it belongs to.
     fn flow(&self) -> u32;

@@ -30,7 +30,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use departures::NextDeparture;
 use sojourn_aqm::DropReason;
-use sojourn_units::Time;
+use sojourn_units::{Time, range::LARGEST_PACKET};
 
 /// The accounts of all packets: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -217,6 +217,7 @@ impl<P: Packet> Network<P> {
     #[inline(always)]
     pub fn send_in_place(&mut self, now: Time, route: RouteId, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         debug_assert!(packet.size() >= self.least_packet, "a packet of {} B is sent, less than {}", packet.size(), self.least_packet);
+        debug_assert!(u64::from(packet.size()) <= LARGEST_PACKET, "a packet of {} B is sent, more than {LARGEST_PACKET}", packet.size());
         self.audit.sent += 1;
         self.travel(now, route.0, false, packet, observer)
     }

@@ -81,21 +81,29 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
-        let usual = self.stacks.get(flow.stack as usize).is_some_and(|params| flow.receiver.is_usual(packet, params));
-        if usual && (flow.in_window || now < self.warmup) {
-            self.at_receiver_of_usual(now, packet)
+        let Some(params) = self.stacks.get(flow.stack as usize).filter(|_| flow.in_window || now < self.warmup) else {
+            return self.at_receiver_of_any(now, packet);
+        };
+        if flow.receiver.is_usual(packet, params) {
+            self.at_receiver_of_usual::<true>(now, packet)
+        } else if flow.receiver.is_plainly_answered(packet, params) {
+            self.at_receiver_of_usual::<false>(now, packet)
         } else {
             self.at_receiver_of_any(now, packet)
         }
     }
 
-    /// A usual segment arrives, which is acknowledged at once.
+    /// A segment arrives that needs nothing but an ACK at once, mostly the next in order.
     #[inline(never)]
-    fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
+    fn at_receiver_of_usual<const IN_ORDER: bool>(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
-        let (readable, mut ack) = flow.receiver.on_usual_segment(now, packet, params);
+        let (readable, mut ack) = if IN_ORDER {
+            flow.receiver.on_usual_segment(now, packet, params)
+        } else {
+            flow.receiver.on_plainly_answered_segment(now, packet, params)
+        };
         flow.totals.received += u64::from(packet.size);
         flow.totals.packets += 1;
         flow.totals.delivered += readable;

@@ -41,10 +41,6 @@ impl Blocks {
         }
         let place = nodes.len();
         self.before.push(last);
-        if nodes.capacity() < place + BLOCK as usize {
-            // By a fourth, not to twice as many: there may be millions.
-            nodes.reserve_exact((place / 4).max(BLOCK as usize));
-        }
         let empty = || Node { key: Key::default(), item: InFlight { packet: P::default(), hop: 0, next: NONE } };
         nodes.resize_with(place + BLOCK as usize, empty);
         place as u32

@@ -20,6 +20,13 @@ struct Class {
     limit: Amount,
 }
 
+/// A class, and the transmission of the last packet that was looked up for it.
+#[derive(Clone, Debug)]
+struct KnownClass {
+    class: Class,
+    last: Transmission,
+}
+
 /// How long a packet takes to send: whole ns, and the rest in units of 1/rate ns.
 #[derive(Clone, Copy, Default, Debug)]
 struct Transmission {
@@ -38,8 +45,10 @@ struct AccessLink {
     /// Bytes whose transmission has been planned, for the audit.
     sent_bytes: u64,
     /// The size in bytes of the last packet whose transmission began with a nanosecond, and the whole ns that it took.
-    size: u32,
+    size: u16,
     tx_ns: u32,
+    /// How many packets of that size have followed each other since then without a gap, where no queue counts them.
+    train: u16,
 }
 
 /// What other packets need: the class of the link, the queue that has been made for it, or that it only delays.
@@ -93,6 +102,17 @@ impl Transmission {
     }
 }
 
+impl KnownClass {
+    /// How long a packet of this size takes.
+    #[inline]
+    fn transmission(&mut self, size: u32) -> Transmission {
+        if self.last.size != size {
+            self.last = Transmission::new(size, self.class.rate);
+        }
+        self.last
+    }
+}
+
 impl AccessLink {
     /// Sends a packet from `start` on, when the link is free; gives its arrival.
     #[inline]
@@ -104,17 +124,60 @@ impl AccessLink {
 
     /// Sends a packet from `now` on, when nothing of that nanosecond is taken.
     fn send_first(&mut self, now: Time, size: u32, tx_ns: u32) -> Time {
-        (self.size, self.tx_ns) = (size, tx_ns);
+        (self.size, self.tx_ns, self.train) = (size as u16, tx_ns, 1);
         self.send(now, u64::from(tx_ns), size)
     }
 
     /// What is taken of the nanosecond in which it gets free, in units of 1/rate ns.
     fn carry(&self, queue: Option<&AccessQueue>, rate: Rate) -> u64 {
+        let size = u32::from(self.size);
         match queue {
             Some(queue) if queue.carried_at == self.free_at => queue.carry,
-            Some(queue) if queue.last.size == self.size => queue.last.rest,
-            _ => Transmission::new(self.size, rate).rest,
+            Some(queue) if queue.last.size == size => queue.last.rest,
+            Some(_) => Transmission::new(size, rate).rest,
+            None => Transmission::new(size, rate).rest * u64::from(self.train) % rate.as_bps(),
         }
+    }
+
+    /// Has a packet wait behind others of its size, where so few of them wait that there is room for it and one more; `None` if they are
+    /// more, or of another size, or if it need not wait. How many wait follows from when the link gets free.
+    #[inline]
+    fn follow(&mut self, class: &mut KnownClass, now: Time, size: u32) -> Option<Time> {
+        let Transmission { ns, rest, .. } = class.transmission(size);
+        let rate = class.class.rate.as_bps();
+        let waits = self.free_at.since(now).as_nanos().checked_add(3 * ns)?;
+        let has_room = match class.class.limit {
+            Amount::Packets(limit) => waits < ns.saturating_mul(limit.into()),
+            Amount::Bytes(limit) => waits.checked_mul(size.into())? < ns.saturating_mul(limit),
+        };
+        if u32::from(self.size) != size || !has_room || self.free_at <= now {
+            return None;
+        }
+        let carry = if rest == 0 { 0 } else { rest * u64::from(self.train) % rate };
+        self.train = self.train.checked_add(1)?;
+        Some(self.send(self.free_at, ns + u64::from(carry + rest >= rate), size))
+    }
+
+    /// Makes the queue of the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
+    #[cold]
+    #[inline(never)]
+    fn start_queue(&self, class: &mut KnownClass, now: Time) -> AccessQueue {
+        let last = class.transmission(self.size.into());
+        let Transmission { size, ns, rest } = last;
+        let rate = class.class.rate;
+        let mut carry = self.carry(None, rate);
+        let mut queue = AccessQueue { last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class) };
+        let mut start = self.free_at.as_nanos();
+        for _ in 1..self.train {
+            start -= ns + u64::from(carry < rest);
+            carry = if carry < rest { carry + rate.as_bps() - rest } else { carry - rest };
+            queue.waiting.push_front(Waiting { start: Time::from_nanos(start), size });
+            queue.bytes += u64::from(size);
+            if start <= now.as_nanos() {
+                break;
+            }
+        }
+        queue
     }
 
     /// Offers a packet where one has waited before, or this one may.
@@ -210,7 +273,7 @@ const CLASSES_COMPARED: usize = 8;
 pub(crate) struct AccessLinks {
     links: Vec<AccessLink>,
     kinds: Vec<Kind>,
-    classes: Vec<Class>,
+    classes: Vec<KnownClass>,
     queues: Vec<AccessQueue>,
 }
 
@@ -220,16 +283,16 @@ impl AccessLinks {
         let &Planned { rate, delay, limit, .. } = link;
         let kind = rate.map_or(Kind::PURE_DELAY, |rate| self.class(Class { rate, limit }));
         self.kinds.push(kind);
-        self.links.push(AccessLink { free_at: Time::ZERO, delay, sent_bytes: 0, size: 0, tx_ns: 0 });
+        self.links.push(AccessLink { free_at: Time::ZERO, delay, sent_bytes: 0, size: 0, tx_ns: 0, train: 0 });
         self.links.len() - 1
     }
 
     /// A class, which is new unless one of the last few is the same.
     fn class(&mut self, class: Class) -> Kind {
         let lately = self.classes.iter().enumerate().rev().take(CLASSES_COMPARED);
-        let known = lately.into_iter().find(|&(_, &known)| known == class).map(|(at, _)| at);
+        let known = lately.into_iter().find(|(_, known)| known.class == class).map(|(at, _)| at);
         Kind(known.unwrap_or_else(|| {
-            self.classes.push(class);
+            self.classes.push(KnownClass { class, last: Transmission::default() });
             self.classes.len() - 1
         }) as u32)
     }
@@ -244,12 +307,13 @@ impl AccessLinks {
     pub fn prefetch(&self, link: usize) {
         prefetch(&self.links, link);
         prefetch(&self.links, link + 2);
+        prefetch(&self.kinds, link);
     }
 
     /// The rate of a link; `None` where it only delays.
     pub fn rate_of(&self, link: usize) -> Option<Rate> {
         let kind = self.kinds[link];
-        let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize], |queue| self.queues[queue].class);
+        let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize].class, |queue| self.queues[queue].class);
         (kind != Kind::PURE_DELAY).then(|| class().rate)
     }
 
@@ -282,9 +346,10 @@ impl AccessLinks {
     #[inline(always)]
     pub fn pass(&mut self, link: usize, now: Time, size: u32) -> Option<Time> {
         let link = &mut self.links[link];
-        if link.size != size || link.free_at >= now {
+        if u32::from(link.size) != size || link.free_at >= now {
             return None;
         }
+        link.train = 1;
         Some(link.send(now, u64::from(link.tx_ns), size))
     }
 
@@ -296,23 +361,22 @@ impl AccessLinks {
             return AccessOffer::Arrives(now + link.delay);
         }
         let queue = match kind.queue() {
-            Some(queue) => &mut self.queues[queue],
+            Some(queue) => queue,
             None => {
-                let class = self.classes[kind.0 as usize];
-                let carry = link.carry(None, class.rate);
-                if link.free_at < now || (link.free_at == now && carry == 0) {
-                    let transmission = Transmission::new(size, class.rate);
-                    if let Ok(tx_ns) = u32::try_from(transmission.ns) {
+                let class = &mut self.classes[kind.0 as usize];
+                if link.free_at < now || (link.free_at == now && link.carry(None, class.class.rate) == 0) {
+                    if let Ok(tx_ns) = u32::try_from(class.transmission(size).ns) {
                         return AccessOffer::Arrives(link.send_first(now, size, tx_ns));
                     }
+                } else if let Some(arrival) = link.follow(class, now, size) {
+                    return AccessOffer::Arrives(arrival);
                 }
                 self.kinds[at] = Kind(Kind::QUEUES | self.queues.len() as u32);
-                self.queues.push(AccessQueue::new(class));
-                let Some(queue) = self.queues.last_mut() else { unreachable!("one was added") };
-                queue
+                self.queues.push(link.start_queue(class, now));
+                self.queues.len() - 1
             }
         };
-        link.offer(queue, now, size, transit_time)
+        link.offer(&mut self.queues[queue], now, size, transit_time)
     }
 
     /// A link that sent more than its rate allows; there is none.
@@ -331,17 +395,59 @@ impl AccessLinks {
     pub fn memory(&self) -> usize {
         let queues: usize = self.queues.iter().map(|queue| queue.waiting.capacity() * size_of::<Waiting>()).sum();
         let links = self.links.capacity() * size_of::<AccessLink>() + self.kinds.capacity() * size_of::<Kind>();
-        queues + self.queues.capacity() * size_of::<AccessQueue>() + self.classes.capacity() * size_of::<Class>() + links
+        queues + self.queues.capacity() * size_of::<AccessQueue>() + self.classes.capacity() * size_of::<KnownClass>() + links
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn an_access_link_takes_half_of_a_cache_line() {
         assert_eq!(size_of::<AccessLink>(), 32);
+    }
+
+    /// When a packet that is sent at `now` arrives at the other end, and takes so long over the link before; `None` if it is dropped.
+    fn send(links: &mut AccessLinks, now: Time, size: u32, transit_time: Duration) -> Option<Time> {
+        let passed = links.pass(0, now, size).map(AccessOffer::Arrives);
+        let mut offer = passed.unwrap_or_else(|| links.offer(0, now, size, None));
+        if matches!(offer, AccessOffer::NeedsTieBreak) {
+            offer = links.offer(0, now, size, Some(transit_time));
+        }
+        if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
+
+        /// Packets that are counted while they are of one size are dropped, and sent, as those that a queue holds one by one.
+        #[test]
+        fn packets_that_are_counted_fare_as_in_a_queue(
+            bps in prop_oneof![Just(100_000_000_000), Just(8_000_000_000_007), (0..43_u32, any::<u32>()).prop_map(|(bits, low)| (1 << bits) + u64::from(low))],
+            limit in prop_oneof![(1..9_u32).prop_map(Amount::Packets), (64..9_000_u64).prop_map(Amount::Bytes)],
+            // A gap before each packet: a part, in 1/8, of the time that a large one takes, or until the link gets free, and some ns.
+            packets in prop::collection::vec((prop::bool::weighted(0.9), prop_oneof![4 => Just(0), 4 => 0..12_u64, 1 => Just(99)], 0..3_u64), 1..60),
+            transit_ns in 0..200_u64,
+        ) {
+            let rate = Rate::from_bps(bps).unwrap();
+            let planned = Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::from_nanos(7), limit };
+            let (mut counted, mut queued) = (AccessLinks::default(), AccessLinks::default());
+            counted.add(&planned);
+            queued.add(&planned);
+            queued.kinds[0] = Kind(Kind::QUEUES);
+            queued.queues.push(AccessQueue::new(Class { rate, limit }));
+            let mut now = Time::from_nanos(1);
+            for (large, part, ns) in packets {
+                let gap = Duration::from_nanos((Transmission::new(1500, rate).ns / 8).saturating_mul(part) + ns);
+                now = if part == 99 { now.max(queued.links[0].free_at) } else { now + gap };
+                let (size, transit_time) = (if large { 1500 } else { 64 }, Duration::from_nanos(transit_ns));
+                let expected = send(&mut queued, now, size, transit_time);
+                prop_assert_eq!(send(&mut counted, now, size, transit_time), expected, "{} B at {:?}", size, now);
+            }
+            prop_assert_eq!(counted.faster_than_rate(), None);
+        }
     }
 
     #[test]

@@ -24,6 +24,16 @@ pub struct Received {
     pub acks: bool,
 }
 
+/// Which segments may take a short way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ShortWay {
+    None,
+    /// Those that are answered at once whatever their place: something waits above a gap.
+    OfAnyPlace,
+    /// Also the next in order.
+    InOrder,
+}
+
 /// The receiving endpoint of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -31,8 +41,8 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What arrived above `rcv_nxt`: made when something does for the first time.
     reassembly: Option<Box<Reassembly>>,
-    /// Whether the next segment may take the short way (header prediction, jacobson-1990), and whether any ever may.
-    predictable: bool,
+    /// Which segments may take a short way now (header prediction, jacobson-1990), and whether any ever may.
+    short_way: ShortWay,
     predicts: bool,
     /// Whether it waits to acknowledge segments that follow those above a gap.
     gathers: bool,
@@ -54,7 +64,7 @@ impl Default for Receiver {
         Receiver {
             rcv_nxt: 0,
             reassembly: None,
-            predictable: false,
+            short_way: ShortWay::None,
             predicts: false,
             gathers: false,
             marks: MarkFeedback::CLASSIC,

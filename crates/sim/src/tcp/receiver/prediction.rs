@@ -1,8 +1,8 @@
 //! The short ways of a receiver, for segments that need nothing unusual (header prediction, jacobson-1990). They change nothing but the
 //! speed.
 
-use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, Told, flag};
-use sojourn_spec::tcp::TcpOptions;
+use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, ShortWay, Told, flag};
+use sojourn_spec::tcp::{Recovery, TcpOptions};
 use sojourn_units::Time;
 
 impl Receiver {
@@ -12,14 +12,21 @@ impl Receiver {
         let policy = self.rules.as_ref().and_then(|rules| rules.policy.as_ref());
         let reports = policy.is_some_and(|policy| policy.duplicate.is_some());
         let gathers = policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
-        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
+        let plain = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
+        self.short_way = if plain { self.short_way_beside_gap() } else { ShortWay::None };
         self.gathers = self.predicts && gathers && !self.marks.counts();
+    }
+
+    /// The short way where there is one, with a gap or without.
+    #[inline(always)]
+    fn short_way_beside_gap(&self) -> ShortWay {
+        if self.has_gap() { ShortWay::OfAnyPlace } else { ShortWay::InOrder }
     }
 
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.predictable
+        self.short_way == ShortWay::InOrder
             && is_plain(segment)
             && segment.seq == self.rcv_nxt
             && segment.stamp >= self.ts_recent
@@ -30,6 +37,29 @@ impl Receiver {
     #[inline(always)]
     pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.rules.is_none() && self.is_predicted(segment, params)
+    }
+
+    /// Whether this is a segment with data of any place, which says nothing else, and is acknowledged at once without SACK blocks.
+    #[inline(always)]
+    pub fn is_plainly_answered(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        self.short_way != ShortWay::None
+            && self.rules.is_none()
+            && segment.flags & !(PLAIN | flag::RETRANSMIT) == 0
+            && segment.stamp >= self.ts_recent
+            && u32::from(segment.size) > params.header
+            && params.recovery != Recovery::Sack
+    }
+
+    /// Takes such a segment, which arrives at `now`: gives the bytes that became readable, and its ACK.
+    #[inline(always)]
+    pub fn on_plainly_answered_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+        let (before, end) = (self.rcv_nxt, segment.seq + u64::from(segment.size) - u64::from(params.header));
+        self.reassemble(segment.seq, end, params);
+        if (segment.seq..=end).contains(&self.last_ack_sent) {
+            self.ts_recent = segment.stamp;
+        }
+        self.short_way = self.short_way_beside_gap();
+        (self.rcv_nxt - before, self.plain_ack(now, segment, params))
     }
 
     /// Takes a usual segment that arrives at `now`: gives the bytes that became readable, and its ACK.
@@ -103,7 +133,7 @@ impl Receiver {
         }
     }
 
-    /// The ACK of a segment where there is no gap, no clock of its own, no limit on the window and no mark to tell.
+    /// The ACK of a segment where there is no SACK block, no clock of its own, no limit on the window and no mark to tell.
     #[inline(always)]
     fn plain_ack(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Packet {
         self.unacked_segments = 0;
@@ -133,8 +163,11 @@ impl Receiver {
     }
 }
 
+/// What says nothing of itself in a segment that carries no mark.
+const PLAIN: u16 = flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN;
+
 /// Whether a segment says nothing but its place.
 #[inline(always)]
 fn is_plain(segment: &Packet) -> bool {
-    segment.flags & !(flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN) == 0
+    segment.flags & !PLAIN == 0
 }
