@@ -191,16 +191,21 @@ def line(case: Case, runs: int, with_ns2: bool) -> str:
 def of_many_flows(runs: int) -> str:
     """How many times a packet of ten flows one of 10,000 costs, in their first 3 s and in 15 s.
 
-    In the first 3 s they lose every seventh packet, and a lost packet costs nearly what one costs that passes.
+    Runs of ten flows have as many packets, and take turns with the others: beside other load the least of short runs is
+    too low.
+    In the first 3 s every seventh packet is lost, and a lost packet costs nearly what one costs that passes.
     """
 
-    def cost(flows: int, mbit: int, seconds: int, limit: int) -> float:
-        taken, packets, _ = ours(Case("", flows, mbit, seconds, 100, limit), runs)
-        return taken / packets
+    def times(end: int, of_few: int) -> float:
+        least = [math.inf, math.inf]
+        for _ in range(runs):
+            for at, (flows, mbit, seconds, limit) in enumerate([(10, 10, of_few, 84), (10_000, 10_000, end, 84_000)]):
+                taken, packets, _ = ours(Case("", flows, mbit, seconds, 100, limit), 1)
+                least[at] = min(least[at], taken / packets)
+        return least[1] / least[0]
 
-    few = cost(10, 10, 1800, 84)
-    times = ", ".join(f"{cost(10_000, 10_000, end, 84_000) / few:.2f}x in {end} s" for end in (3, 15))
-    return f"cost of a packet from 10 to 10,000 flows: {times} (wanted at most 1.5x)"
+    found = ", ".join(f"{times(end, of_few):.2f}x in {end} s" for end, of_few in ((3, 2_000), (15, 14_000)))
+    return f"cost of a packet from 10 to 10,000 flows: {found} (wanted at most 1.5x)"
 
 
 def counted(command: list[str], packets: str) -> tuple[int, int]:

@@ -81,7 +81,8 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
-        let Some(params) = self.stacks.get(flow.stack as usize).filter(|_| flow.in_window || now < self.warmup) else {
+        let may_be_usual = flow.receiver.answers_alike() && (flow.in_window || now < self.warmup);
+        let Some(params) = self.stacks.get(flow.stack as usize).filter(|_| may_be_usual) else {
             return self.at_receiver_of_any(now, packet);
         };
         if flow.receiver.is_usual(packet, params) {

@@ -19,9 +19,10 @@ const MOST_REACH: u32 = 4;
 /// From so many events on the later ones wait in bins, until there are but a fourth: the cache has no room for them beside the flows.
 const MANY: usize = 4096;
 
-/// Log2 of the number of buckets of a bin, and by how much that may differ.
+/// Log2 of the number of buckets of a bin, and by how much that may be less and more: to lay out bins anew takes as long as thousands of
+/// events, and wide ones do no harm.
 const BIN_BUCKETS: u32 = 8;
-const BIN_TOLERANCE: u32 = 2;
+const BIN_TOLERANCE: [u32; 2] = [2, 3];
 
 /// Widths and numbers of buckets and bins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,8 +57,10 @@ impl<P: Packet> Calendar<P> {
     fn fitting(&self, gap: u64) -> Layout {
         let Layout { shift, buckets, bins } = self.layout();
         let enough = |have: usize, wanted: usize| if wanted <= have && have <= wanted * 8 { have } else { wanted };
-        let close = |have: u32, wanted: u32, tolerance: u32| if have.abs_diff(wanted) <= tolerance { have } else { wanted };
-        let shift = close(shift, gap.ilog2().saturating_sub(1).min(40), 1);
+        let close = |have: u32, wanted: u32, [less, more]: [u32; 2]| {
+            if have + less >= wanted && have <= wanted + more { have } else { wanted }
+        };
+        let shift = close(shift, gap.ilog2().saturating_sub(1).min(40), [1, 1]);
         let year = ((4 * self.len()) << self.reach).next_power_of_two();
         if self.len() < if self.bins.are_used() { MANY / 4 } else { MANY } {
             return Layout { shift, buckets: enough(buckets, year.clamp(1024, 1 << 20)), bins: BinLayout { shift: 0, bins: 0 } };

@@ -47,7 +47,7 @@ struct AccessLink {
     /// The size in bytes of the last packet whose transmission began with a nanosecond, and the whole ns that it took.
     size: u16,
     tx_ns: u32,
-    /// How many packets of that size have followed each other since then without a gap, where no queue counts them.
+    /// How many packets of that size have followed each other since then without a gap; 0 where others followed, which a queue holds.
     train: u16,
 }
 
@@ -68,6 +68,8 @@ impl Kind {
 #[derive(Clone, Debug)]
 struct AccessQueue {
     class: Class,
+    /// What the link is without it.
+    kind: Kind,
     waiting: VecDeque<Waiting>,
     bytes: u64,
     last: Transmission,
@@ -161,12 +163,12 @@ impl AccessLink {
     /// Makes the queue of the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
     #[cold]
     #[inline(never)]
-    fn start_queue(&self, class: &mut KnownClass, now: Time) -> AccessQueue {
+    fn start_queue(&self, class: &mut KnownClass, kind: Kind, now: Time) -> AccessQueue {
         let last = class.transmission(self.size.into());
         let Transmission { size, ns, rest } = last;
         let rate = class.class.rate;
         let mut carry = self.carry(None, rate);
-        let mut queue = AccessQueue { last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class) };
+        let mut queue = AccessQueue { last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class, kind) };
         let mut start = self.free_at.as_nanos();
         for _ in 1..self.train {
             start -= ns + u64::from(carry < rest);
@@ -178,6 +180,12 @@ impl AccessLink {
             }
         }
         queue
+    }
+
+    /// Whether none of those that waited in its queue is still being sent, and the departure of none matters any more.
+    fn queue_is_over(&self, queue: &mut AccessQueue, now: Time) -> bool {
+        queue.release_until(now);
+        (self.free_at < now || self.train == 1) && !queue.last_departure.ties_with(now)
     }
 
     /// Offers a packet where one has waited before, or this one may.
@@ -202,6 +210,7 @@ impl AccessLink {
             queue.carried_at = Time::NEVER;
             return AccessOffer::Arrives(self.send_first(now, size, tx_ns));
         }
+        self.train = 0;
         let sum = carry + queue.last.rest;
         let over = sum >= rate.as_bps();
         let ns = queue.last.ns + u64::from(over);
@@ -212,9 +221,10 @@ impl AccessLink {
 }
 
 impl AccessQueue {
-    fn new(class: Class) -> Self {
+    fn new(class: Class, kind: Kind) -> Self {
         AccessQueue {
             class,
+            kind,
             waiting: VecDeque::new(),
             bytes: 0,
             last: Transmission::default(),
@@ -275,6 +285,7 @@ pub(crate) struct AccessLinks {
     kinds: Vec<Kind>,
     classes: Vec<KnownClass>,
     queues: Vec<AccessQueue>,
+    free_queues: Vec<u32>,
 }
 
 impl AccessLinks {
@@ -357,25 +368,40 @@ impl AccessLinks {
     /// [`AccessOffer::NeedsTieBreak`].
     pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
         let (kind, link) = (self.kinds[at], &mut self.links[at]);
+        if let Some(class) = self.classes.get_mut(kind.0 as usize) {
+            if link.free_at < now || (link.free_at == now && link.carry(None, class.class.rate) == 0) {
+                if let Ok(tx_ns) = u32::try_from(class.transmission(size).ns) {
+                    return AccessOffer::Arrives(link.send_first(now, size, tx_ns));
+                }
+            } else if let Some(arrival) = link.follow(class, now, size) {
+                return AccessOffer::Arrives(arrival);
+            }
+        }
+        self.offer_to_queue(at, now, size, transit_time)
+    }
+
+    /// The same where the packets that wait are in a queue, or will be, or where the link only delays.
+    #[inline(never)]
+    fn offer_to_queue(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+        let (kind, link) = (self.kinds[at], &mut self.links[at]);
         if kind == Kind::PURE_DELAY {
             return AccessOffer::Arrives(now + link.delay);
         }
-        let queue = match kind.queue() {
-            Some(queue) => queue,
-            None => {
-                let class = &mut self.classes[kind.0 as usize];
-                if link.free_at < now || (link.free_at == now && link.carry(None, class.class.rate) == 0) {
-                    if let Ok(tx_ns) = u32::try_from(class.transmission(size).ns) {
-                        return AccessOffer::Arrives(link.send_first(now, size, tx_ns));
-                    }
-                } else if let Some(arrival) = link.follow(class, now, size) {
-                    return AccessOffer::Arrives(arrival);
-                }
-                self.kinds[at] = Kind(Kind::QUEUES | self.queues.len() as u32);
-                self.queues.push(link.start_queue(class, now));
-                self.queues.len() - 1
+        let Some(queue) = kind.queue() else {
+            let queue = link.start_queue(&mut self.classes[kind.0 as usize], kind, now);
+            let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
+            match self.queues.get_mut(number as usize) {
+                Some(free) => *free = queue,
+                None => self.queues.push(queue),
             }
+            self.kinds[at] = Kind(Kind::QUEUES | number);
+            return link.offer(&mut self.queues[number as usize], now, size, transit_time);
         };
+        if link.queue_is_over(&mut self.queues[queue], now) {
+            self.kinds[at] = self.queues[queue].kind;
+            self.free_queues.push(queue as u32);
+            return self.offer(at, now, size, transit_time);
+        }
         link.offer(&mut self.queues[queue], now, size, transit_time)
     }
 
@@ -395,81 +421,13 @@ impl AccessLinks {
     pub fn memory(&self) -> usize {
         let queues: usize = self.queues.iter().map(|queue| queue.waiting.capacity() * size_of::<Waiting>()).sum();
         let links = self.links.capacity() * size_of::<AccessLink>() + self.kinds.capacity() * size_of::<Kind>();
-        queues + self.queues.capacity() * size_of::<AccessQueue>() + self.classes.capacity() * size_of::<KnownClass>() + links
+        queues
+            + self.free_queues.capacity() * 4
+            + self.queues.capacity() * size_of::<AccessQueue>()
+            + self.classes.capacity() * size_of::<KnownClass>()
+            + links
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn an_access_link_takes_half_of_a_cache_line() {
-        assert_eq!(size_of::<AccessLink>(), 32);
-    }
-
-    /// When a packet that is sent at `now` arrives at the other end, and takes so long over the link before; `None` if it is dropped.
-    fn send(links: &mut AccessLinks, now: Time, size: u32, transit_time: Duration) -> Option<Time> {
-        let passed = links.pass(0, now, size).map(AccessOffer::Arrives);
-        let mut offer = passed.unwrap_or_else(|| links.offer(0, now, size, None));
-        if matches!(offer, AccessOffer::NeedsTieBreak) {
-            offer = links.offer(0, now, size, Some(transit_time));
-        }
-        if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
-
-        /// Packets that are counted while they are of one size are dropped, and sent, as those that a queue holds one by one.
-        #[test]
-        fn packets_that_are_counted_fare_as_in_a_queue(
-            bps in prop_oneof![Just(100_000_000_000), Just(8_000_000_000_007), (0..43_u32, any::<u32>()).prop_map(|(bits, low)| (1 << bits) + u64::from(low))],
-            limit in prop_oneof![(1..9_u32).prop_map(Amount::Packets), (64..9_000_u64).prop_map(Amount::Bytes)],
-            // A gap before each packet: a part, in 1/8, of the time that a large one takes, or until the link gets free, and some ns.
-            packets in prop::collection::vec((prop::bool::weighted(0.9), prop_oneof![4 => Just(0), 4 => 0..12_u64, 1 => Just(99)], 0..3_u64), 1..60),
-            transit_ns in 0..200_u64,
-        ) {
-            let rate = Rate::from_bps(bps).unwrap();
-            let planned = Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::from_nanos(7), limit };
-            let (mut counted, mut queued) = (AccessLinks::default(), AccessLinks::default());
-            counted.add(&planned);
-            queued.add(&planned);
-            queued.kinds[0] = Kind(Kind::QUEUES);
-            queued.queues.push(AccessQueue::new(Class { rate, limit }));
-            let mut now = Time::from_nanos(1);
-            for (large, part, ns) in packets {
-                let gap = Duration::from_nanos((Transmission::new(1500, rate).ns / 8).saturating_mul(part) + ns);
-                now = if part == 99 { now.max(queued.links[0].free_at) } else { now + gap };
-                let (size, transit_time) = (if large { 1500 } else { 64 }, Duration::from_nanos(transit_ns));
-                let expected = send(&mut queued, now, size, transit_time);
-                prop_assert_eq!(send(&mut counted, now, size, transit_time), expected, "{} B at {:?}", size, now);
-            }
-            prop_assert_eq!(counted.faster_than_rate(), None);
-        }
-    }
-
-    #[test]
-    fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
-        for (bps, size) in [(2_000_000_000_000, 64), (10_000_000_000_000, 40), (512_000_000_000, 64), (3_000_000_000_000, 1_500)] {
-            let mut links = AccessLinks::default();
-            let rate = Rate::from_bps(bps).unwrap();
-            let limit = Amount::Packets(1_000);
-            let link = links.add(&Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::ZERO, limit });
-            let mut now = Time::ZERO;
-            for sent in 1..=1_000 {
-                // Two come when the link gets free, and a third behind them.
-                if sent % 3 > 0 {
-                    now = links.links[link].free_at;
-                }
-                let arrival = links.pass(link, now, size).or_else(|| match links.offer(link, now, size, Some(Duration::ZERO)) {
-                    AccessOffer::Arrives(arrival) => Some(arrival),
-                    AccessOffer::Dropped | AccessOffer::NeedsTieBreak => None,
-                });
-                let expected = sent * u64::from(size) * NANOBITS_PER_BYTE / bps;
-                assert_eq!(arrival, Some(Time::from_nanos(expected)), "packet {sent} of {size} B at {bps} bit/s");
-            }
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,9 @@
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
+    /// After those that are gone: to move the others each time one goes would take longer than all else.
     ranges: Vec<(u64, u64)>,
+    gone: usize,
     /// Bytes held in all of them.
     held: u64,
 }
@@ -18,7 +20,7 @@ impl Ranges {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.ranges.clear();
-        self.held = 0;
+        (self.gone, self.held) = (0, 0);
     }
 
     /// The index of the first range that ends above `point`. Most points that are asked about lie in the last range or above it.
@@ -26,7 +28,7 @@ impl Ranges {
     fn ending_above(&self, point: u64) -> usize {
         match self.ranges.last() {
             Some(&(start, end)) if start <= point => self.ranges.len() - usize::from(end > point),
-            _ => self.ranges.partition_point(|&(_, end)| end <= point),
+            _ => self.gone + self.ranges[self.gone..].partition_point(|&(_, end)| end <= point),
         }
     }
 
@@ -77,15 +79,26 @@ impl Ranges {
         to - from - held
     }
 
+    /// The ranges before this one are gone. Those that are left move when they are no more than those that are gone.
+    #[inline]
+    fn begin_at(&mut self, first: usize) {
+        self.gone = first;
+        if 2 * first >= self.ranges.len() {
+            self.ranges.drain(..first);
+            self.gone = 0;
+        }
+    }
+
     /// Forgets everything below `point`; gives how many bytes that were.
     pub fn forget_below(&mut self, point: u64) -> u64 {
-        if self.ranges.first().is_none_or(|&(start, _)| point <= start) {
+        if self.ranges.get(self.gone).is_none_or(|&(start, _)| point <= start) {
             return 0;
         }
         let before = self.held;
-        let gone = self.ending_above(point);
-        self.held -= self.ranges.drain(..gone).map(|(start, end)| end - start).sum::<u64>();
-        if let Some(first) = self.ranges.first_mut() {
+        let first = self.ending_above(point);
+        self.held -= self.ranges[self.gone..first].iter().map(|(start, end)| end - start).sum::<u64>();
+        self.begin_at(first);
+        if let Some(first) = self.ranges.get_mut(self.gone) {
             self.held -= point.saturating_sub(first.0);
             first.0 = first.0.max(point);
         }
@@ -94,9 +107,9 @@ impl Ranges {
 
     /// Removes the range that begins at or before `point` and reaches it; gives its end, or `point` if there is none.
     pub fn absorb(&mut self, point: u64) -> u64 {
-        match self.ranges.first() {
+        match self.ranges.get(self.gone) {
             Some(&(start, end)) if start <= point => {
-                self.ranges.remove(0);
+                self.begin_at(self.gone + 1);
                 self.held -= end - start;
                 end.max(point)
             }
@@ -135,7 +148,7 @@ impl Ranges {
     /// Bytes held below `point`. It looks at the ranges on that side of the point on which there are fewer.
     pub fn below(&self, point: u64) -> u64 {
         let reached = self.ending_above(point);
-        if reached <= self.ranges.len() / 2 {
+        if reached - self.gone <= (self.ranges.len() - self.gone) / 2 {
             return self.between(0, point);
         }
         self.held - self.ranges[reached..].iter().map(|&(start, end)| end - start.max(point)).sum::<u64>()
@@ -150,7 +163,7 @@ impl Ranges {
 
     /// All ranges, rising.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
-        self.ranges.iter().copied()
+        self.ranges[self.gone..].iter().copied()
     }
 
     /// Bytes of memory held.
@@ -166,12 +179,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_the_set_of_their_points(steps in prop::collection::vec((0u64..200, 1u64..30), 0..60), probe in 0u64..230, below in 0u64..230) {
+        fn ranges_are_the_set_of_their_points(
+            steps in prop::collection::vec((prop_oneof![0u64..200, Just(0)], 1u64..30, 0u32..8), 0..60),
+            probe in 0u64..230,
+            below in 0u64..230,
+        ) {
             let (mut ranges, mut points) = (Ranges::default(), std::collections::BTreeSet::new());
-            for (from, length) in steps {
+            for (from, length, kind) in steps {
                 let before = points.len();
-                points.extend(from..from + length);
-                prop_assert_eq!(ranges.insert(from, from + length), (points.len() - before) as u64);
+                match kind {
+                    0 => {
+                        points = points.split_off(&(from / 4));
+                        prop_assert_eq!(ranges.forget_below(from / 4), (before - points.len()) as u64);
+                    }
+                    1 if let Some(&first) = points.first() => {
+                        let end = ranges.absorb(first);
+                        prop_assert_eq!(end, (first..).find(|p| !points.contains(p)).unwrap());
+                        points = points.split_off(&end);
+                    }
+                    2 if from == 0 => {
+                        points.clear();
+                        ranges.clear();
+                    }
+                    _ => {
+                        points.extend(from..from + length);
+                        prop_assert_eq!(ranges.insert(from, from + length), (points.len() - before) as u64);
+                    }
+                }
+                prop_assert_eq!(ranges.is_empty(), points.is_empty());
             }
             prop_assert_eq!(ranges.around(probe).is_some(), points.contains(&probe));
             prop_assert_eq!(ranges.below(probe), points.range(..probe).count() as u64);

@@ -33,17 +33,22 @@ impl Receiver {
             && u32::from(segment.size) > params.header
     }
 
-    /// Whether this is a usual segment: predicted, and acknowledged at once with an unlimited window.
+    /// Whether it acknowledges each segment at once with an unlimited window.
     #[inline(always)]
-    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.rules.is_none() && self.is_predicted(segment, params)
+    pub fn answers_alike(&self) -> bool {
+        self.rules.is_none()
     }
 
-    /// Whether this is a segment with data of any place, which says nothing else, and is acknowledged at once without SACK blocks.
+    /// Whether this is a usual segment where each is answered alike: the predicted one.
+    #[inline(always)]
+    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
+        self.is_predicted(segment, params)
+    }
+
+    /// Whether this is a segment with data of any place, which says nothing else, where each is answered alike and without SACK blocks.
     #[inline(always)]
     pub fn is_plainly_answered(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.short_way != ShortWay::None
-            && self.rules.is_none()
             && segment.flags & !(PLAIN | flag::RETRANSMIT) == 0
             && segment.stamp >= self.ts_recent
             && u32::from(segment.size) > params.header

@@ -1,0 +1,70 @@
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn an_access_link_takes_half_of_a_cache_line() {
+    assert_eq!(size_of::<AccessLink>(), 32);
+}
+
+/// When a packet that is offered arrives at the other end; `None` if it is dropped. It took so long over the link before.
+fn arrival(transit_time: Duration, mut offer: impl FnMut(Option<Duration>) -> AccessOffer) -> Option<Time> {
+    let mut answer = offer(None);
+    if matches!(answer, AccessOffer::NeedsTieBreak) {
+        answer = offer(Some(transit_time));
+    }
+    if let AccessOffer::Arrives(arrival) = answer { Some(arrival) } else { None }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
+
+    /// Packets that are counted while they are of one size are dropped, and sent, as those that a queue holds one by one.
+    #[test]
+    fn packets_that_are_counted_fare_as_in_a_queue(
+        bps in prop_oneof![Just(100_000_000_000), Just(8_000_000_000_007), (0..43_u32, any::<u32>()).prop_map(|(bits, low)| (1 << bits) + u64::from(low))],
+        limit in prop_oneof![(1..9_u32).prop_map(Amount::Packets), (64..9_000_u64).prop_map(Amount::Bytes)],
+        // A gap before each packet: a part, in 1/8, of the time that a large one takes, or until the link gets free, and some ns.
+        packets in prop::collection::vec((prop::bool::weighted(0.9), prop_oneof![4 => Just(0), 4 => 0..12_u64, 1 => Just(99)], 0..3_u64), 1..60),
+        transit_ns in 0..200_u64,
+    ) {
+        let rate = Rate::from_bps(bps).unwrap();
+        let planned = Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::from_nanos(7), limit };
+        let mut links = AccessLinks::default();
+        links.add(&planned);
+        let (mut link, mut queue) = (links.links[0].clone(), AccessQueue::new(Class { rate, limit }, links.kinds[0]));
+        let mut now = Time::from_nanos(1);
+        for (large, part, ns) in packets {
+            let gap = Duration::from_nanos((Transmission::new(1500, rate).ns / 8).saturating_mul(part) + ns);
+            now = if part == 99 { now.max(link.free_at) } else { now + gap };
+            let (size, transit_time) = (if large { 1500 } else { 64 }, Duration::from_nanos(transit_ns));
+            let expected = arrival(transit_time, |transit_time| link.offer(&mut queue, now, size, transit_time));
+            let passes = links.pass(0, now, size);
+            let arrives = passes.or_else(|| arrival(transit_time, |transit_time| links.offer(0, now, size, transit_time)));
+            prop_assert_eq!(arrives, expected, "{} B at {:?}", size, now);
+        }
+        prop_assert_eq!(links.faster_than_rate(), None);
+    }
+}
+
+#[test]
+fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
+    for (bps, size) in [(2_000_000_000_000, 64), (10_000_000_000_000, 40), (512_000_000_000, 64), (3_000_000_000_000, 1_500)] {
+        let mut links = AccessLinks::default();
+        let rate = Rate::from_bps(bps).unwrap();
+        let limit = Amount::Packets(1_000);
+        let link = links.add(&Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::ZERO, limit });
+        let mut now = Time::ZERO;
+        for sent in 1..=1_000 {
+            // Two come when the link gets free, and a third behind them.
+            if sent % 3 > 0 {
+                now = links.links[link].free_at;
+            }
+            let arrival = links.pass(link, now, size).or_else(|| match links.offer(link, now, size, Some(Duration::ZERO)) {
+                AccessOffer::Arrives(arrival) => Some(arrival),
+                AccessOffer::Dropped | AccessOffer::NeedsTieBreak => None,
+            });
+            let expected = sent * u64::from(size) * NANOBITS_PER_BYTE / bps;
+            assert_eq!(arrival, Some(Time::from_nanos(expected)), "packet {sent} of {size} B at {bps} bit/s");
+        }
+    }
+}
