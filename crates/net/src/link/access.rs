@@ -9,6 +9,7 @@ use crate::contention::Order;
 use crate::prefetch::prefetch;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem::take;
 use sojourn_aqm::Amount;
 use sojourn_spec::link::AccessLink as Planned;
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
@@ -163,12 +164,12 @@ impl AccessLink {
     /// Makes the queue of the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
     #[cold]
     #[inline(never)]
-    fn start_queue(&self, class: &mut KnownClass, kind: Kind, now: Time) -> AccessQueue {
+    fn start_queue(&self, class: &mut KnownClass, kind: Kind, waiting: VecDeque<Waiting>, now: Time) -> AccessQueue {
         let last = class.transmission(self.size.into());
         let Transmission { size, ns, rest } = last;
         let rate = class.class.rate;
         let mut carry = self.carry(None, rate);
-        let mut queue = AccessQueue { last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class, kind) };
+        let mut queue = AccessQueue { waiting, last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class, kind) };
         let mut start = self.free_at.as_nanos();
         for _ in 1..self.train {
             start -= ns + u64::from(carry < rest);
@@ -182,10 +183,10 @@ impl AccessLink {
         queue
     }
 
-    /// Whether none of those that waited in its queue is still being sent, and the departure of none matters any more.
-    fn queue_is_over(&self, queue: &mut AccessQueue, now: Time) -> bool {
+    /// Whether the packets in its queue are gone, the departure of none matters any more, and the next of this size can do without.
+    fn can_give_up(&self, queue: &mut AccessQueue, now: Time, size: u32) -> bool {
         queue.release_until(now);
-        (self.free_at < now || self.train == 1) && !queue.last_departure.ties_with(now)
+        self.train == 1 && u32::from(self.size) == size && !queue.last_departure.ties_with(now)
     }
 
     /// Offers a packet where one has waited before, or this one may.
@@ -388,16 +389,19 @@ impl AccessLinks {
             return AccessOffer::Arrives(now + link.delay);
         }
         let Some(queue) = kind.queue() else {
-            let queue = link.start_queue(&mut self.classes[kind.0 as usize], kind, now);
-            let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
-            match self.queues.get_mut(number as usize) {
-                Some(free) => *free = queue,
+            let free = self.free_queues.pop();
+            // The empty list of a queue that was given up is taken over with its memory.
+            let list = free.map(|free| take(&mut self.queues[free as usize].waiting)).unwrap_or_default();
+            let queue = link.start_queue(&mut self.classes[kind.0 as usize], kind, list, now);
+            let number = free.unwrap_or(self.queues.len() as u32);
+            match free {
+                Some(free) => self.queues[free as usize] = queue,
                 None => self.queues.push(queue),
             }
             self.kinds[at] = Kind(Kind::QUEUES | number);
             return link.offer(&mut self.queues[number as usize], now, size, transit_time);
         };
-        if link.queue_is_over(&mut self.queues[queue], now) {
+        if link.can_give_up(&mut self.queues[queue], now, size) {
             self.kinds[at] = self.queues[queue].kind;
             self.free_queues.push(queue as u32);
             return self.offer(at, now, size, transit_time);
