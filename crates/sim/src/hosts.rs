@@ -81,13 +81,13 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
-        let may_be_usual = flow.receiver.answers_alike() && (flow.in_window || now < self.warmup);
+        let may_be_usual = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
         let Some(params) = self.stacks.get(flow.stack as usize).filter(|_| may_be_usual) else {
             return self.at_receiver_of_any(now, packet);
         };
-        if flow.receiver.is_usual(packet, params) {
+        if flow.receiver.is_predicted(packet, params) {
             self.at_receiver_of_usual::<true>(now, packet)
-        } else if flow.receiver.is_plainly_answered(packet, params) {
+        } else if flow.receiver.is_plain_in_any_order(packet, params) {
             self.at_receiver_of_usual::<false>(now, packet)
         } else {
             self.at_receiver_of_any(now, packet)
@@ -103,7 +103,7 @@ impl<O: Observer> World<O> {
         let (readable, mut ack) = if IN_ORDER {
             flow.receiver.on_usual_segment(now, packet, params)
         } else {
-            flow.receiver.on_plainly_answered_segment(now, packet, params)
+            flow.receiver.on_plain_segment_in_any_order(now, packet, params)
         };
         flow.totals.received += u64::from(packet.size);
         flow.totals.packets += 1;

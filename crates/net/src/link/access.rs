@@ -21,7 +21,7 @@ struct Class {
     limit: Amount,
 }
 
-/// A class, and the transmission of the last packet that was looked up for it.
+/// A class, and how long a packet of the size that was looked up last takes in it.
 #[derive(Clone, Debug)]
 struct KnownClass {
     class: Class,
@@ -68,12 +68,11 @@ impl Kind {
 /// Packets that wait for an access link.
 #[derive(Clone, Debug)]
 struct AccessQueue {
-    class: Class,
+    class: KnownClass,
     /// What the link is without it.
     kind: Kind,
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    last: Transmission,
     /// What the last transmission left over, in units of 1/rate ns, if the link gets free at this time.
     carry: u64,
     carried_at: Time,
@@ -136,7 +135,7 @@ impl AccessLink {
         let size = u32::from(self.size);
         match queue {
             Some(queue) if queue.carried_at == self.free_at => queue.carry,
-            Some(queue) if queue.last.size == size => queue.last.rest,
+            Some(queue) if queue.class.last.size == size => queue.class.last.rest,
             Some(_) => Transmission::new(size, rate).rest,
             None => Transmission::new(size, rate).rest * u64::from(self.train) % rate.as_bps(),
         }
@@ -161,15 +160,14 @@ impl AccessLink {
         Some(self.send(self.free_at, ns + u64::from(carry + rest >= rate), size))
     }
 
-    /// Makes the queue of the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
+    /// Fills a queue with the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
     #[cold]
     #[inline(never)]
-    fn start_queue(&self, class: &mut KnownClass, kind: Kind, waiting: VecDeque<Waiting>, now: Time) -> AccessQueue {
-        let last = class.transmission(self.size.into());
-        let Transmission { size, ns, rest } = last;
-        let rate = class.class.rate;
+    fn fill_queue(&self, queue: &mut AccessQueue, now: Time) {
+        let Transmission { size, ns, rest } = queue.class.transmission(self.size.into());
+        let rate = queue.class.class.rate;
         let mut carry = self.carry(None, rate);
-        let mut queue = AccessQueue { waiting, last, carry, carried_at: self.free_at, ..AccessQueue::new(class.class, kind) };
+        (queue.carry, queue.carried_at) = (carry, self.free_at);
         let mut start = self.free_at.as_nanos();
         for _ in 1..self.train {
             start -= ns + u64::from(carry < rest);
@@ -180,7 +178,6 @@ impl AccessLink {
                 break;
             }
         }
-        queue
     }
 
     /// Whether the packets in its queue are gone, the departure of none matters any more, and the next of this size can do without.
@@ -191,13 +188,11 @@ impl AccessLink {
 
     /// Offers a packet where one has waited before, or this one may.
     fn offer(&mut self, queue: &mut AccessQueue, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
-        let rate = queue.class.rate;
+        let rate = queue.class.class.rate;
         // In the nanosecond in which the link gets free, a part of it is still taken.
         let carry = if self.free_at < now { 0 } else { self.carry(Some(queue), rate) };
         let (waits, start) = (self.free_at > now, self.free_at.max(now));
-        if queue.last.size != size {
-            queue.last = Transmission::new(size, rate);
-        }
+        let Transmission { ns, rest, .. } = queue.class.transmission(size);
         if waits {
             if let Some(answer) = queue.decide(now, size, transit_time) {
                 return answer;
@@ -205,16 +200,16 @@ impl AccessLink {
             queue.waiting.push_back(Waiting { start, size });
             queue.bytes += u64::from(size);
         } else if carry == 0
-            && let Ok(tx_ns) = u32::try_from(queue.last.ns)
+            && let Ok(tx_ns) = u32::try_from(ns)
         {
             // What was left over is gone, also where the packet takes less than a nanosecond and the link gets free in the same one.
             queue.carried_at = Time::NEVER;
             return AccessOffer::Arrives(self.send_first(now, size, tx_ns));
         }
         self.train = 0;
-        let sum = carry + queue.last.rest;
+        let sum = carry + rest;
         let over = sum >= rate.as_bps();
-        let ns = queue.last.ns + u64::from(over);
+        let ns = ns + u64::from(over);
         queue.carry = if over { sum - rate.as_bps() } else { sum };
         queue.carried_at = start + Duration::from_nanos(ns);
         AccessOffer::Arrives(self.send(start, ns, size))
@@ -222,13 +217,12 @@ impl AccessLink {
 }
 
 impl AccessQueue {
-    fn new(class: Class, kind: Kind) -> Self {
+    fn new(class: KnownClass, kind: Kind) -> Self {
         AccessQueue {
             class,
             kind,
             waiting: VecDeque::new(),
             bytes: 0,
-            last: Transmission::default(),
             carry: 0,
             carried_at: Time::NEVER,
             last_departure: LastDeparture::default(),
@@ -238,7 +232,7 @@ impl AccessQueue {
     /// Whether a packet finds room at `now`, and what leaves at the same time.
     fn decide(&mut self, now: Time, size: u32, transit_time: Option<Duration>) -> Option<AccessOffer> {
         self.release_until(now);
-        let limit = self.class.limit;
+        let limit = self.class.class.limit;
         if self.is_full(0, u64::from(size), limit) {
             return Some(AccessOffer::Dropped);
         }
@@ -246,7 +240,7 @@ impl AccessQueue {
         if last.ties_with(now) && last.size > 0 && self.is_full(1, u64::from(size + last.size), limit) {
             match transit_time {
                 None => return Some(AccessOffer::NeedsTieBreak),
-                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.last.ns)) => {
+                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.class.last.ns)) => {
                     return Some(AccessOffer::Dropped);
                 }
                 Some(_) => {}
@@ -325,7 +319,7 @@ impl AccessLinks {
     /// The rate of a link; `None` where it only delays.
     pub fn rate_of(&self, link: usize) -> Option<Rate> {
         let kind = self.kinds[link];
-        let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize].class, |queue| self.queues[queue].class);
+        let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize].class, |queue| self.queues[queue].class.class);
         (kind != Kind::PURE_DELAY).then(|| class().rate)
     }
 
@@ -389,15 +383,16 @@ impl AccessLinks {
             return AccessOffer::Arrives(now + link.delay);
         }
         let Some(queue) = kind.queue() else {
-            let free = self.free_queues.pop();
-            // The empty list of a queue that was given up is taken over with its memory.
-            let list = free.map(|free| take(&mut self.queues[free as usize].waiting)).unwrap_or_default();
-            let queue = link.start_queue(&mut self.classes[kind.0 as usize], kind, list, now);
-            let number = free.unwrap_or(self.queues.len() as u32);
-            match free {
-                Some(free) => self.queues[free as usize] = queue,
-                None => self.queues.push(queue),
+            let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
+            let mut queue = AccessQueue::new(self.classes[kind.0 as usize].clone(), kind);
+            if let Some(free) = self.queues.get_mut(number as usize) {
+                // The empty list of one that was given up is taken over with its memory.
+                queue.waiting = take(&mut free.waiting);
+                *free = queue;
+            } else {
+                self.queues.push(queue);
             }
+            link.fill_queue(&mut self.queues[number as usize], now);
             self.kinds[at] = Kind(Kind::QUEUES | number);
             return link.offer(&mut self.queues[number as usize], now, size, transit_time);
         };

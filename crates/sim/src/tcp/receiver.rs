@@ -28,9 +28,9 @@ pub struct Received {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ShortWay {
     None,
-    /// Those that are answered at once whatever their place: something waits above a gap.
-    OfAnyPlace,
-    /// Also the next in order.
+    /// Something waits above a gap: those in any order, where each is acknowledged at once.
+    InAnyOrder,
+    /// Nothing waits: also the next in order.
     InOrder,
 }
 

@@ -31,7 +31,7 @@ proptest! {
         let planned = Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::from_nanos(7), limit };
         let mut links = AccessLinks::default();
         links.add(&planned);
-        let (mut link, mut queue) = (links.links[0].clone(), AccessQueue::new(Class { rate, limit }, links.kinds[0]));
+        let (mut link, mut queue) = (links.links[0].clone(), AccessQueue::new(links.classes[0].clone(), links.kinds[0]));
         let mut now = Time::from_nanos(1);
         for (large, part, ns) in packets {
             let gap = Duration::from_nanos((Transmission::new(1500, rate).ns / 8).saturating_mul(part) + ns);

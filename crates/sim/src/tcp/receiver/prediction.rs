@@ -13,19 +13,19 @@ impl Receiver {
         let reports = policy.is_some_and(|policy| policy.duplicate.is_some());
         let gathers = policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
         let plain = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
-        self.short_way = if plain { self.short_way_beside_gap() } else { ShortWay::None };
+        self.short_way = if plain { self.short_way_now() } else { ShortWay::None };
         self.gathers = self.predicts && gathers && !self.marks.counts();
     }
 
-    /// The short way where there is one, with a gap or without.
+    /// The short way that segments may take now, if they may take one.
     #[inline(always)]
-    fn short_way_beside_gap(&self) -> ShortWay {
-        if self.has_gap() { ShortWay::OfAnyPlace } else { ShortWay::InOrder }
+    fn short_way_now(&self) -> ShortWay {
+        if self.has_gap() { ShortWay::InAnyOrder } else { ShortWay::InOrder }
     }
 
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
-    pub(super) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
+    pub fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.short_way == ShortWay::InOrder
             && is_plain(segment)
             && segment.seq == self.rcv_nxt
@@ -35,19 +35,13 @@ impl Receiver {
 
     /// Whether it acknowledges each segment at once with an unlimited window.
     #[inline(always)]
-    pub fn answers_alike(&self) -> bool {
+    pub fn acknowledges_each_at_once(&self) -> bool {
         self.rules.is_none()
     }
 
-    /// Whether this is a usual segment where each is answered alike: the predicted one.
+    /// Whether this is a segment in order or out of order, which says nothing else, where each is acknowledged at once without SACK blocks.
     #[inline(always)]
-    pub fn is_usual(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.is_predicted(segment, params)
-    }
-
-    /// Whether this is a segment with data of any place, which says nothing else, where each is answered alike and without SACK blocks.
-    #[inline(always)]
-    pub fn is_plainly_answered(&self, segment: &Packet, params: &TcpOptions) -> bool {
+    pub fn is_plain_in_any_order(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.short_way != ShortWay::None
             && segment.flags & !(PLAIN | flag::RETRANSMIT) == 0
             && segment.stamp >= self.ts_recent
@@ -57,17 +51,17 @@ impl Receiver {
 
     /// Takes such a segment, which arrives at `now`: gives the bytes that became readable, and its ACK.
     #[inline(always)]
-    pub fn on_plainly_answered_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+    pub fn on_plain_segment_in_any_order(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
         let (before, end) = (self.rcv_nxt, segment.seq + u64::from(segment.size) - u64::from(params.header));
         self.reassemble(segment.seq, end, params);
         if (segment.seq..=end).contains(&self.last_ack_sent) {
             self.ts_recent = segment.stamp;
         }
-        self.short_way = self.short_way_beside_gap();
+        self.short_way = self.short_way_now();
         (self.rcv_nxt - before, self.plain_ack(now, segment, params))
     }
 
-    /// Takes a usual segment that arrives at `now`: gives the bytes that became readable, and its ACK.
+    /// Takes a predicted segment that arrives at `now`, where each is acknowledged at once: gives the bytes that became readable, and its ACK.
     #[inline(always)]
     pub fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
         debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
