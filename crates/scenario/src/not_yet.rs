@@ -3,6 +3,10 @@
 /// Names, and the sentence that follows the refusal of one of them.
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["bandwidth", "bandwith", "bw"], "what a link carries is its `rate`, such as `rate = \"10 Mbit/s\"`"),
+    (
+        &["limit", "buffer", "queue_limit", "qlen"],
+        "a limit is that of a link's queue: `queue = { limit = \"100 packets\" }`; flows' own links (`access`, `egress`) have none to set",
+    ),
     (&["latency"], "a link has the `delay` of one direction, such as `delay = \"10 ms\"`"),
     (&["k"], "k of RFC 9332 is `coupling_factor`, K of RFC 8257 is `packets` of `step`, the gains of `pd` are `k1`, `k2` and `k3`"),
     (&["loss", "loss_rate", "plr", "error_rate"], "random loss of a link is `impairments = [{ kind = \"loss\", probability = 0.01 }]`"),

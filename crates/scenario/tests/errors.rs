@@ -84,7 +84,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
         says("\"10 Mbit/s\"", text, text, &format!("links.up.rate: expected {rate}, got {shown}"));
     }
     says("\"1 ms\"", "1", "1 }", "flows.ftp.access.delay: expected a time with its unit such as \"50 ms\", got 1");
-    let amount = "a number of packets, at most 4294967295, or a size such as \"100 packets\" or \"52.2 kB\"";
+    let amount = "packets or bytes with their unit such as \"100 packets\" (at most 4294967295) or \"52.2 kB\"";
     says("\"100 packets\"", "100", "100", &format!("links.up.queue.limit: expected {amount}, got 100"));
     says("\"100 packets\"", "\"100 s\"", "\"100 s\"", &format!("links.up.queue.limit: expected {amount}, got \"100 s\""));
 }
@@ -103,6 +103,8 @@ fn keys_and_names_that_nobody_knows() {
     says("limit =", "lmt =", "lmt", expected);
     let expected = format!("links.up: expected one of {keys}, got key \"bandwith\"; what a link carries is its `rate`");
     says("rate = \"10", "bandwith = \"10", "bandwith", &expected);
+    let expected = "flows.ftp.access: expected one of rate, delay, got key \"limit\"; a limit is that of a link's queue";
+    says("delay = \"1 ms\"", "limit = \"1 ms\"", "limit", expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let some = format!("{} names, such as {}", names.len(), names[..24].join(", "));
     let expected = format!("links.up.queue.aqm: expected one of {some}, got \"drptail\"; did you mean \"droptail\"?");

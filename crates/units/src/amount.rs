@@ -14,7 +14,7 @@ pub enum Amount {
 
 /// What is expected where an amount is read.
 #[cfg(feature = "serde")]
-pub(crate) const AMOUNT: &str = "a number of packets, at most 4294967295, or a size such as \"100 packets\" or \"52.2 kB\"";
+pub(crate) const AMOUNT: &str = "packets or bytes with their unit such as \"100 packets\" (at most 4294967295) or \"52.2 kB\"";
 
 impl Amount {
     /// Reads `"100 packets"` or a size; `None` for anything else.
