@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import sojourn as sj
 from sojourn.cli import main as command
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import Note, ScenarioError, UserError
 from sojourn.flent import write_flent
 from sojourn.papers import load_paper
 from sojourn.papers.expression import UnknownNameError, evaluate
@@ -357,6 +358,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     started = time.monotonic()
+    warnings.simplefilter("ignore", Note)
     try:
         seen = hunt(chosen.count, chosen.seed)
     except AssertionError as fault:
