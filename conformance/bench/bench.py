@@ -200,7 +200,7 @@ def of_many_flows(pairs: int) -> str:
 
     def of_packet(flows: int, seconds: float) -> float:
         """Processor seconds of a packet, where each flow has 1 Mbit/s."""
-        case = Case("", flows, flows, seconds, 100, 8_400 * flows // 1_000)
+        case = Case("", flows, flows, seconds, 100, 84 * flows // 10)
         (setup, _, _), (whole, packets, _) = ours(replace(case, seconds=1e-6), 1), ours(case, 1)
         return (whole - setup) / packets
 

@@ -5,7 +5,8 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["bandwidth", "bandwith", "bw"], "what a link carries is its `rate`, such as `rate = \"10 Mbit/s\"`"),
     (
         &["limit", "buffer", "queue_limit", "qlen"],
-        "a limit is that of a link's queue: `queue = { limit = \"100 packets\" }`; flows' own links (`access`, `egress`) have none to set",
+        "how much may wait for a link is the limit of its queue, `queue = { limit = \"100 packets\" }`; \
+         flows' own links (`access`, `egress`) have no limit",
     ),
     (&["latency"], "a link has the `delay` of one direction, such as `delay = \"10 ms\"`"),
     (&["k"], "k of RFC 9332 is `coupling_factor`, K of RFC 8257 is `packets` of `step`, the gains of `pd` are `k1`, `k2` and `k3`"),

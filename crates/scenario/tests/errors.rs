@@ -103,7 +103,8 @@ fn keys_and_names_that_nobody_knows() {
     says("limit =", "lmt =", "lmt", expected);
     let expected = format!("links.up: expected one of {keys}, got key \"bandwith\"; what a link carries is its `rate`");
     says("rate = \"10", "bandwith = \"10", "bandwith", &expected);
-    let expected = "flows.ftp.access: expected one of rate, delay, got key \"limit\"; a limit is that of a link's queue";
+    let expected =
+        "flows.ftp.access: expected one of rate, delay, got key \"limit\"; how much may wait for a link is the limit of its queue";
     says("delay = \"1 ms\"", "limit = \"1 ms\"", "limit", expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let some = format!("{} names, such as {}", names.len(), names[..24].join(", "));
