@@ -28,10 +28,19 @@ def defined_in(module: Any) -> list[str]:
     return [name for name, each in found.items() if each.__module__ == module.__name__ and not name.startswith("_")]
 
 
+def in_all(module: Any) -> list[str]:
+    """The classes and functions that a module exports, without its constants."""
+    return [
+        name
+        for name in module.__all__
+        if inspect.isclass(getattr(module, name)) or inspect.isfunction(getattr(module, name))
+    ]
+
+
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module, names in (
-        (sj, sj.__all__), (analysis, analysis.__all__), (laws, defined_in(laws)), (gym, defined_in(gym)),
+        (sj, sj.__all__), (analysis, analysis.__all__), (laws, defined_in(laws)), (gym, in_all(gym)),
     )
     for name in names
 }  # fmt: skip

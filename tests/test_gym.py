@@ -1,13 +1,14 @@
-"""Environments of gymnasium: a flow whose congestion window an agent sets, step by step."""
+"""Environments of gymnasium and PettingZoo: flows whose congestion windows agents set, step by step."""
 
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import parallel_api_test
 
 from sojourn.errors import ScenarioError, UserError
-from sojourn.gym import FEATURES, CongestionEnv, Step, VectorCongestionEnv, power
+from sojourn.gym import FEATURES, CongestionEnv, MultiCongestionEnv, Step, VectorCongestionEnv, power
 
 LINK = """
 duration = "3 s"
@@ -263,3 +264,87 @@ def test_after_the_end_of_an_episode_a_step_is_refused_until_the_next_reset():
     env.record()  # takes the run to its end
     with pytest.raises(UserError, match=said):
         env.step([0.0])
+
+
+LATE = TWO + 'start = "1 s"\n'
+
+
+def steps_of(env, action, seed):
+    """The steps of an episode in which every agent repeats an action."""
+    env.reset(seed=seed)
+    steps = []
+    while env.agents:
+        steps.append(env.step(dict.fromkeys(env.agents, action)))
+    return steps
+
+
+@pytest.mark.parametrize("scenario", [TWO, LATE])
+def test_several_agents_are_an_environment_as_pettingzoo_defines_one(scenario):
+    parallel_api_test(MultiCongestionEnv(scenario, step=0.2), num_cycles=40)
+
+
+def test_one_agent_of_several_does_what_it_does_alone():
+    alone, multi = CongestionEnv(LOSSY), MultiCongestionEnv(LOSSY)
+    actions = np.random.default_rng(3).uniform(-0.5, 0.6, (40, 1))
+    expected = episode(alone, actions, seed=1)
+    observations, _ = multi.reset(seed=1)
+    np.testing.assert_array_equal(observations["mine"], expected[0][0])
+    for action, (observation, reward, _) in zip(actions, expected[1:], strict=True):
+        observations, rewards, *_ = multi.step({"mine": action})
+        np.testing.assert_array_equal(observations["mine"], observation)
+        assert rewards == {"mine": reward}
+
+
+def test_the_windows_of_two_agents_share_the_link_in_their_proportion():
+    env = MultiCongestionEnv(TWO)
+    env.reset(seed=1)
+    env.step({"mine": [1.0], "cross": [0.0]})
+    while env.agents:
+        _, _, terminated, _, _ = env.step(dict.fromkeys(env.agents, (0.0,)))
+        assert not any(terminated.values())
+    goodput = env.record().flows["goodput_bps"]
+    # Windows of 20 and 10 segments stay below the path and the queue: each flow gets its window in a round trip.
+    assert goodput["mine/0"] / goodput["cross/0"] == pytest.approx(2, rel=0.05)
+
+
+def test_an_agent_joins_when_its_flow_has_measured_a_round_trip():
+    env = MultiCongestionEnv(LATE, step=0.1)
+    observations, _ = env.reset(seed=1)
+    assert list(observations) == env.agents == ["mine"]
+    joined = {infos["mine"]["now"]: "cross" in seen for seen, *_, infos in steps_of(env, (0.0,), seed=1)}
+    handshake_done = 1.0 + 0.05
+    assert all(present == (now > handshake_done) for now, present in joined.items())
+    assert set(joined.values()) == {False, True}
+
+
+def test_a_reward_sees_all_agents():
+    seen: list[Step] = []
+    shared = MultiCongestionEnv(TWO, reward=lambda step: seen.append(step) or np.full(2, power(step).mean()))
+    _, rewards, *_ = steps_of(shared, (0.1,), seed=2)[-1]
+    assert rewards["mine"] == rewards["cross"] == pytest.approx(power(seen[-1]).mean())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"groups": ["mine", "mien"]}, '"mien"'),
+        ({"groups": ["mine", "mine"]}, "groups: expected a list of different groups, one for each agent"),
+        ({"groups": "mine"}, "groups: expected a list of different groups"),
+        ({"groups": []}, "groups: expected a list of different groups"),
+        ({"scenario": lambda random: TWO}, "groups: expected the groups of the agents, since the scenario is a"),
+        ({"pacing": 1}, "pacing: expected True or False, got 1"),
+    ],
+)
+def test_wrong_groups_are_refused_in_one_line(arguments, said):
+    with pytest.raises(UserError) as raised:
+        MultiCongestionEnv(**{"scenario": TWO, **arguments})
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("actions", [{}, {"mine": [0]}, {"mine": [0], "cross": [0], "else": [0]}, [[0], [0]]])
+def test_a_step_takes_an_action_of_each_agent_and_no_other(actions):
+    env = MultiCongestionEnv(TWO)
+    env.reset(seed=1)
+    with pytest.raises(UserError, match="actions: expected an action for each of mine, cross, got"):
+        env.step(actions)

@@ -46,21 +46,22 @@ class CongestionEvent:
     timeout: bool
 
 OBSERVATION: tuple[str, ...]
-"""The columns of what `step_agents` gives."""
+"""The columns of the rows that `step_episodes` returns."""
 
-class Agent:
-    """A run one of whose flows is steered, by the name of its controller in the scenario."""
+class Episode:
+    """A run some of whose senders are steered, each by the agent that is its controller in the scenario."""
 
-    path_rate: float
-    def __init__(self, text: str, filename: str, seed: int, name: str) -> None: ...
+    path_rates: list[float]
+    def __init__(self, text: str, filename: str, seed: int, agents: list[str]) -> None: ...
     def finish(self) -> tuple[str, SeriesMap]:
         """Runs to the end: the record as JSON, and its series."""
 
-def step_agents(agents: Sequence[Agent], windows: Array, paces: Array, until: Array) -> tuple[Array, list[bool]]:
-    """A step of these runs, on all cores: to windows in segments and paces in segments per second, until times in s.
+def step_episodes(episodes: Sequence[Episode], windows: Array, paces: Array, until: Array) -> tuple[Array, list[bool]]:
+    """Steps episodes on all cores, each until its time in seconds.
 
-    A window of NaN keeps that of before; an infinite pace leaves it to the acknowledgments. Gives a row of
-    `OBSERVATION` for each run, and whether it has ended.
+    `windows` in segments and `paces` in segments per second have a number for each agent of each episode, in order. A
+    window of NaN keeps the last decision; an infinite pace leaves it to the acknowledgments. Returns a row of
+    `OBSERVATION` for each agent, and whether each episode has ended.
     """
 
 class ScenarioError(ValueError):

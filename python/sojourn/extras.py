@@ -17,7 +17,7 @@ EXTRAS = {
     "dask": ("distributed",),
     "slurm": ("submitit",),
     "ray": ("ray",),
-    "gym": ("gymnasium",),
+    "gym": ("gymnasium", "pettingzoo"),
 }
 
 

@@ -1,8 +1,8 @@
 //! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
 
-mod agents;
 mod captures;
 mod controllers;
+mod episodes;
 mod fluid;
 mod fuzzy;
 mod kernel;
@@ -353,9 +353,9 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<laws::PySample>()?;
     module.add_class::<controllers::PyAck>()?;
     module.add_class::<controllers::PyCongestionEvent>()?;
-    module.add_class::<agents::Agent>()?;
-    module.add_function(wrap_pyfunction!(agents::step_agents, module)?)?;
-    module.add("OBSERVATION", agents::OBSERVATION)?;
+    module.add_class::<episodes::Episode>()?;
+    module.add_function(wrap_pyfunction!(episodes::step_episodes, module)?)?;
+    module.add("OBSERVATION", episodes::OBSERVATION)?;
     module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;

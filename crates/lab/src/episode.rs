@@ -1,4 +1,4 @@
-//! A run one of whose senders is steered from outside, step by step: for controllers that learn.
+//! A run some of whose senders are steered from outside, step by step: for controllers that learn.
 
 use crate::Error;
 use crate::build::Laws;
@@ -8,7 +8,6 @@ use sojourn_cc::RateSample;
 use sojourn_cc::algorithms::external::{Decider, Decision, Reduction, Supplier};
 use sojourn_scenario::{Checked, Plan};
 use sojourn_units::Time;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What an agent sees of a step. Data is counted in segments, times are in seconds.
@@ -140,49 +139,67 @@ impl Decider for Steered {
     }
 }
 
-/// A run one of whose senders is steered: the one flow whose controller is `external` with the agent's name.
+/// A run some of whose senders are steered, each by an agent: the flow whose controller is `external` with the agent's name.
 ///
-/// There is an event at every hop, so that a decision is in force for every ACK after it.
-pub struct Agent {
+/// There is an event at every hop, so a decision applies from the next ACK on.
+pub struct Episode {
     simulation: Simulation,
+    agents: Vec<Agent>,
+}
+
+/// One agent of an episode.
+struct Agent {
     desk: Arc<Mutex<Desk>>,
+    /// Segments per second that the path of its flow carries.
     path_rate: f64,
-    packet: f64,
 }
 
 impl Agent {
-    /// The run of a scenario with a seed, at time 0.
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Episode {
+    /// The run of a scenario with a seed, at time 0, with the agents of these names.
     ///
     /// # Errors
     /// A queue that does not fit its link, or a flow whose controller nobody supplies.
-    pub fn new(scenario: &Checked, seed: u64, name: &str) -> Result<Self, Error> {
-        let desk = Arc::new(Mutex::new(Desk::EMPTY));
-        let steered = Steered(Arc::clone(&desk));
-        let supplier = Supplier(Arc::new(move |_| Box::new(steered.clone())));
-        let laws = Laws { controllers: BTreeMap::from([(name.to_owned(), supplier)]), ..Laws::default() };
-        let simulation = Simulation::with_all_events(scenario, seed, &laws)?;
-        let (path_rate, packet) = path(simulation.plan(), name);
-        Ok(Agent { simulation, desk, path_rate, packet })
+    pub fn new(scenario: &Checked, seed: u64, names: &[String]) -> Result<Self, Error> {
+        let desks: Vec<_> = names.iter().map(|_| Arc::new(Mutex::new(Desk::EMPTY))).collect();
+        let supplier = |desk: &Arc<Mutex<Desk>>| {
+            let steered = Steered(Arc::clone(desk));
+            Supplier(Arc::new(move |_| Box::new(steered.clone())))
+        };
+        let controllers = names.iter().cloned().zip(desks.iter().map(supplier)).collect();
+        let simulation = Simulation::with_all_events(scenario, seed, &Laws { controllers, ..Laws::default() })?;
+        let agent = |(name, desk): (&String, _)| Agent { desk, path_rate: path_rate(simulation.plan(), name) };
+        let agents = names.iter().zip(desks).map(agent).collect();
+        Ok(Episode { simulation, agents })
     }
 
-    /// Segments per second that the flow's path carries: by the least rate of its links at time 0. Infinite without a rate.
-    pub fn path_rate(&self) -> f64 {
-        self.path_rate / (8.0 * self.packet)
+    /// Segments per second that the path of each agent's flow carries: by the least rate of its links at time 0. Infinite without
+    /// a rate.
+    pub fn path_rates(&self) -> Vec<f64> {
+        self.agents.iter().map(|agent| agent.path_rate).collect()
     }
 
-    /// Runs to `until`, or to the end if that comes first, with this decision, or with that of the step before; and whether
-    /// that was the end.
+    /// Runs to `until`, or to the end if that comes first, and returns what each agent saw and whether that was the end. `decisions`
+    /// has an entry for each agent; `None` keeps its last decision.
     ///
     /// # Errors
     /// A run that would not go on or needs too much memory.
-    pub fn step(&mut self, decision: Option<Decision>, until: Time) -> Result<(Observation, bool), Error> {
+    pub fn step(&mut self, decisions: &[Option<Decision>], until: Time) -> Result<(Vec<Observation>, bool), Error> {
+        debug_assert_eq!(decisions.len(), self.agents.len());
         let until = until.min(self.simulation.plan().duration);
-        if decision.is_some() {
-            self.desk().decision = decision;
+        for (agent, decision) in self.agents.iter().zip(decisions) {
+            if decision.is_some() {
+                agent.desk().decision = *decision;
+            }
         }
         self.simulation.advance(until, &|| false)?;
         let ended = until == self.simulation.plan().duration;
-        Ok((self.desk().take(until), ended))
+        Ok((self.agents.iter().map(|agent| agent.desk().take(until)).collect(), ended))
     }
 
     /// Runs to the end and makes the record.
@@ -192,14 +209,10 @@ impl Agent {
     pub fn finish(self) -> Result<Outcome, Error> {
         self.simulation.finish()
     }
-
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The rate in bit/s of the path of the flow with this controller, and the bytes of its packets.
-fn path(plan: &Plan, name: &str) -> (f64, f64) {
+/// Segments per second of the path of the flow with this controller.
+fn path_rate(plan: &Plan, name: &str) -> f64 {
     let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
         let options = plan.tcp(flow).filter(|options| steered(options))?;
@@ -211,13 +224,16 @@ fn path(plan: &Plan, name: &str) -> (f64, f64) {
             Some(paths) if paths.times.is_empty() && !paths.drawn => paths.forward.iter().map(|path| rate(path)).sum(),
             _ => rate(&flow.forward),
         };
-        Some((path_rate, f64::from(options.mss + options.header)))
+        Some(path_rate / (8.0 * f64::from(options.mss + options.header)))
     };
-    plan.flows.iter().find_map(of_flow).unwrap_or((f64::INFINITY, 1.0))
+    plan.flows.iter().find_map(of_flow).unwrap_or(f64::INFINITY)
 }
 
-/// A step of many agents, on all cores: what each is told and until when, and what each answers.
-pub fn step_all(agents: &mut [(&mut Agent, Option<Decision>, Time)]) -> Vec<Result<(Observation, bool), Error>> {
-    let step = |(agent, decision, until): &mut (&mut Agent, Option<Decision>, Time)| agent.step(*decision, *until);
-    if agents.len() < 2 { agents.iter_mut().map(step).collect() } else { agents.par_iter_mut().map(step).collect() }
+/// One step of an episode: the decisions of its agents, and until when it runs.
+pub type Step<'a> = (&'a mut Episode, Vec<Option<Decision>>, Time);
+
+/// Steps many episodes on all cores: what the agents of each saw, and whether it ended.
+pub fn step_all(steps: &mut [Step<'_>]) -> Vec<Result<(Vec<Observation>, bool), Error>> {
+    let step = |(episode, decisions, until): &mut Step<'_>| episode.step(decisions, *until);
+    if steps.len() < 2 { steps.iter_mut().map(step).collect() } else { steps.par_iter_mut().map(step).collect() }
 }

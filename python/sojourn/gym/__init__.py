@@ -1,0 +1,38 @@
+"""Environments in which agents are congestion controllers and decide once in a round trip. Needs the extra `gym`.
+
+`CongestionEnv` has one network and one agent, `VectorCongestionEnv` steps many such networks on all cores (both of
+gymnasium), and `MultiCongestionEnv` has several agents in one network (of PettingZoo). An action changes the congestion
+window of the agent's flow. The observation is what its sender saw since the last action. The same seed and the same
+actions give the same packets.
+
+>>> from sojourn.gym import CongestionEnv, FEATURES
+>>> env = CongestionEnv("examples/learn.toml")
+>>> observation, info = env.reset(seed=1)
+>>> observation, reward, terminated, truncated, info = env.step([0.5])
+>>> FEATURES[0], round(float(2 ** observation[0]), 1)  # half an octave more than the initial window of 10
+('window', 14.1)
+"""
+
+from sojourn.extras import require
+
+require("gymnasium", "pettingzoo")
+
+import gymnasium  # noqa: E402 - the error for a missing extra comes first
+
+from sojourn.gym.environments import CongestionEnv, VectorCongestionEnv  # noqa: E402
+from sojourn.gym.episodes import FEATURES, MEANINGS, MOST_WINDOW, Reward, Step, power  # noqa: E402
+from sojourn.gym.multi import MultiCongestionEnv  # noqa: E402
+
+__all__ = [
+    "FEATURES",
+    "MEANINGS",
+    "MOST_WINDOW",
+    "CongestionEnv",
+    "MultiCongestionEnv",
+    "Reward",
+    "Step",
+    "VectorCongestionEnv",
+    "power",
+]
+
+gymnasium.register("sojourn/Congestion-v0", entry_point="sojourn.gym:CongestionEnv")
