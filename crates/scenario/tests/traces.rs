@@ -60,6 +60,10 @@ fn a_trace_of_the_crate_netem_trace_has_the_rates_that_the_crate_gives() {
     // As its feature "human" writes it; for ever is what a trace does anyway.
     let human = r#"{"RepeatedBwPatternConfig":{"pattern":[{"TraceBwConfig":{"pattern":[["1ms",["2Mbps","0bps"]]]}}],"count":0}}"#;
     assert_eq!(rows("human.json", human), Ok((Service::Rates, vec![(MS, 2_000_000, 0, 0), (MS, 0, 0, 0)])));
+    // What that feature writes for 1.5 s, 2 min and 1.25 Gbit/s.
+    let compound = r#"{"TraceBwConfig":{"pattern":[["1s 500ms",["1Gbps 250Mbps"]],["2m",["1.25Gbps"]]]}}"#;
+    let expected = vec![(1_500 * MS, 1_250_000_000, 0, 0), (120_000 * MS, 1_250_000_000, 0, 0)];
+    assert_eq!(rows("compound.json", compound), Ok((Service::Rates, expected)));
     let sawtooth = r#"{"SawtoothBwConfig":{"bottom":{"gbps":0,"bps":1000000},"top":{"gbps":0,"bps":12345678},
         "interval":{"secs":0,"nanos":500000000},"duty_ratio":0.8,"duration":{"secs":0,"nanos":730000000},
         "step":{"secs":0,"nanos":70000000}}}"#;

@@ -2,6 +2,7 @@
 //!
 //! A file is read in one pass, line by line. What is not a trace is refused in one line that names the place.
 
+mod human;
 mod lines;
 mod mahimahi;
 mod netem;

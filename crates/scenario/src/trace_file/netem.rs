@@ -1,16 +1,16 @@
 //! Traces of the crate `netem-trace` (version 0.5.0) in JSON, which Rattan runs too: static rates, lists of rates, sawtooths without
 //! noise, and patterns of these. Those that are drawn by its own random generator are refused.
 
-use super::Rows;
 use super::lines::said;
+use super::{Rows, human};
 use crate::error::{Error, humanize};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Row, Service};
+use sojourn_units::Duration;
 use sojourn_units::range::HIGHEST_RATE_BPS;
-use sojourn_units::{Duration, parse_duration, parse_rate};
 use std::io::Read;
 
 /// The crate's configurations of a bandwidth trace, under its names.
@@ -70,12 +70,7 @@ impl TryFrom<WrittenBandwidth> for Bandwidth {
     fn try_from(written: WrittenBandwidth) -> Result<Bandwidth, String> {
         let bps = match &written {
             WrittenBandwidth::Numbers { gbps, bps } => gbps.checked_mul(1_000_000_000).and_then(|high| high.checked_add((*bps).into())),
-            WrittenBandwidth::Text(text) => match parse_rate(text) {
-                Ok(rate) => Some(rate.as_bps()),
-                // A rate of a scenario is above zero.
-                Err(_) if text.trim().trim_start_matches(['0', '.']).trim_start().ends_with("bps") && text.starts_with('0') => Some(0),
-                Err(error) => return Err(error.to_string()),
-            },
+            WrittenBandwidth::Text(text) => Some(human::rate(text)?),
         };
         let rate = bps.filter(|&bps| bps <= HIGHEST_RATE_BPS);
         rate.map(Bandwidth).ok_or_else(|| "expected a rate of at most 10 Tbit/s, got a higher one".to_string())
@@ -103,7 +98,7 @@ impl TryFrom<WrittenSpan> for Span {
                 let seconds = secs.checked_mul(1_000_000_000).and_then(|high| high.checked_add(nanos.into()));
                 seconds.map(Duration::from_nanos).map(Span).ok_or_else(|| format!("expected a time of at most 1000000 s, got {secs} s"))
             }
-            WrittenSpan::Text(text) => parse_duration(&text).map(Span).map_err(|error| error.to_string()),
+            WrittenSpan::Text(text) => human::duration(&text).map(Duration::from_nanos).map(Span),
         }
     }
 }
