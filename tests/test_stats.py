@@ -52,7 +52,9 @@ def test_paired_values_must_have_the_same_seeds():
 def test_one_replication_says_nothing_of_the_spread():
     one = estimate([4.2])
     assert math.isnan(one.half)
+    assert math.isnan(one.sd)
     assert one.low == one.high == 4.2
+    assert one.n == 1
     assert str(one) == "4.2"
     assert estimate([]).n == 0
 
@@ -65,6 +67,7 @@ def test_one_replication_says_nothing_of_the_spread():
         (9.991, 0.0042, "9.9910 ± 0.0042"),
         (math.nan, 1.0, "–"),
         (0.0, 0.0, "0 ± 0"),
+        (-0.0, 0.0, "0 ± 0"),
     ],
 )
 def test_numbers_show_two_digits_of_the_interval(mean, half, text):
@@ -83,6 +86,7 @@ def test_an_interval_ends_with_the_range_of_its_values_and_else_is_students(valu
     assert cut.errors == (cut.mean - cut.low, cut.high - cut.mean)
     percent = cut.scaled(100)
     assert (percent.low, percent.high) == pytest.approx((100 * cut.low, 100 * cut.high))
+    assert percent.sd == pytest.approx(100 * cut.sd, nan_ok=True)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=12))
@@ -119,6 +123,15 @@ def test_a_summary_has_the_intervals_of_estimates(values, within):
     one = estimate(values, within=within)
     assert (row["low"], row["mean"], row["high"]) == pytest.approx((one.low, one.mean, one.high))
     assert estimate_of(row).errors == pytest.approx(one.errors)
+    assert estimate_of(row).half == pytest.approx(max(one.errors) if one.n > 1 else math.nan, nan_ok=True)
+
+
+def test_a_summary_keeps_groups_in_the_order_of_their_first_run():
+    runs = pd.DataFrame({"case": ["red", "codel", "red"], "share": [0.5, 0.2, 0.7]})
+    table = summarize(runs, ["case"], {"share": UNIT})
+    assert list(table["case"]) == ["red", "codel"]
+    assert list(table["n"]) == [2, 1]
+    assert list(table["mean"]) == pytest.approx([0.6, 0.2])
 
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 1e9))

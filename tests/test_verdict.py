@@ -1,5 +1,7 @@
 """The rule for verdicts: what must hold whatever is measured."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,6 +193,65 @@ def test_targets_are_read_as_written(text, inside, outside):
     target = parse_target(text)
     assert all(value in target for value in inside)
     assert not any(value in target for value in outside)
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (Target(), "any"),
+        (parse_target("> 3"), "> 3"),
+        (parse_target(">= 3"), "≥ 3"),
+        (parse_target("< 3"), "< 3"),
+        (parse_target("<= 3"), "≤ 3"),
+        (parse_target("between -3 and 3"), "-3 … 3"),
+    ],
+)
+def test_reports_print_a_target_as_an_inequality_or_a_range(target, text):
+    assert str(target) == text
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "text"),
+    [
+        (Tolerance(), "exact"),
+        (Tolerance(relative=0.05), "±5 %"),
+        (Tolerance(absolute=2.0), "±2"),
+        (Tolerance(relative=0.05, absolute=2.0), "±5 % or ±2"),
+    ],
+)
+def test_reports_print_a_tolerance_with_both_of_its_parts(tolerance, text):
+    assert str(tolerance) == text
+
+
+def test_a_published_value_without_a_tolerance_is_met_by_that_value_alone():
+    exact = Tolerance().around(7.0)
+    assert 7.0 in exact
+    assert 7.0 + 1e-12 not in exact
+    assert judge(Estimate(7.0, 1.0, 0.5, 5), exact) is U
+    assert parse_target("between 7 and 7") == exact
+
+
+def test_no_target_has_an_infinite_value():
+    """A measure that overflows reproduces nothing: the mathematical interval (3, ∞) has no ∞."""
+    assert math.inf not in parse_target("> 3")
+    assert -math.inf not in parse_target("< 3")
+    assert math.inf not in Target()
+    assert -math.inf not in Target()
+
+
+@pytest.mark.parametrize("open_ends", [(True, False), (False, True), (True, True)])
+def test_no_interval_meets_a_point_that_is_not_in_its_own_target(open_ends):
+    """The interval [3, 3) is empty, so no value can lie in it."""
+    assert judge(Estimate(3.0, 1.0, 1.0, 5), Target(3.0, 3.0, *open_ends)) is N
+    assert not Target(3.0, 2.0, False, False).meets(0.0, 5.0)
+
+
+def test_an_interval_that_covers_an_open_target_with_its_ends_is_undecided():
+    assert judge(Estimate(3.0, 1.0, 1.0, 5), Target(2.0, 4.0)) is U
+
+
+def test_a_measure_without_a_value_meets_no_target():
+    assert not Target().meets(math.nan, math.nan)
 
 
 @pytest.mark.parametrize("text", ["", "3", "> x", "> 3 and < 4", "between 3 and -3", "=> 3", "> nan"])

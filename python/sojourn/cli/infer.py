@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,7 +118,7 @@ def _print_parts(found: Inference) -> None:
             f"{number(point.means[i])}{'' if point.holds[i] else ' ✗'}" for point in (found.chosen, found.best)
         ]  # fmt: skip
         reach = f"{number(low)} … {number(high)}"
-        out_of_reach = not part.judged.meets(low, high) if not math.isnan(low) else True
+        out_of_reach = not part.judged.meets(low, high)
         table.add_row(
             claim, part.label or part.measure, part.target_text, *cells, reach + (" (never)" if out_of_reach else "")
         )

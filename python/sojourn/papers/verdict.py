@@ -70,12 +70,8 @@ class Target:
         return above and below
 
     def meets(self, low: float, high: float) -> bool:
-        """Whether some value of the closed interval is in the target."""
-        if not low <= high:
-            return False
-        if low in self or high in self:
-            return True
-        return low <= self.low and high >= self.high and self.nonempty
+        """Returns whether the closed interval and the target share a value; NaN shares none."""
+        return low in self or high in self or (low <= self.low and high >= self.high and self.nonempty)
 
     @property
     def nonempty(self) -> bool:
