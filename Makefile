@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt fuzz fuzz-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
+	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make lowest      tests in Python with the lowest versions of libraries that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
@@ -102,6 +103,11 @@ format: setup
 # The fuzz targets are a workspace of their own: they take other dependencies, and a minute to check. No C++ compiler is needed.
 fuzz-lint:
 	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
+
+# What is linked into a Linux kernel is a workspace of its own. It has no standard library, so it can't unwind.
+abi-lint:
+	cp Cargo.lock hosts/linux/abi/Cargo.lock
+	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
 
 # What they start takes no part in the jobs of make, which these variables tell of.
 ALONE := env -u MAKEFLAGS -u MFLAGS

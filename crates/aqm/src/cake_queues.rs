@@ -138,6 +138,11 @@ impl<P: Packet> CakeQueues<P> {
         (known.map_or(0, |origin| origin.tin), host)
     }
 
+    /// The packets of all tins, oldest first in each queue.
+    pub fn into_packets(self) -> impl Iterator<Item = P> {
+        self.tins.into_iter().flat_map(Tin::into_packets)
+    }
+
     pub fn packets(&self) -> u32 {
         self.packets
     }

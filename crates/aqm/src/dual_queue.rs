@@ -193,6 +193,11 @@ impl<P: Packet> DualQueues<P> {
         usize::from(!self.joined_l4s)
     }
 
+    /// The packets of both queues, oldest first in each.
+    pub fn into_packets(self) -> impl Iterator<Item = P> {
+        self.low_latency.waiting.into_iter().chain(self.classic.waiting).map(|(_, packet)| packet)
+    }
+
     /// Packets in both queues.
     pub fn packets(&self) -> u32 {
         (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32

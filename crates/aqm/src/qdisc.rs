@@ -3,6 +3,7 @@
 mod acks;
 mod apart;
 mod classes;
+mod drain;
 mod host;
 mod subqueues;
 

@@ -99,6 +99,11 @@ impl<P: Packet> FlowQueues<P> {
         self.packets
     }
 
+    /// The packets of all queues, oldest first in each.
+    pub fn into_packets(self) -> impl Iterator<Item = P> {
+        self.queues.into_iter().flat_map(|queue| queue.waiting).map(|(_, packet)| packet)
+    }
+
     /// When the packet arrived that has waited longest.
     pub fn oldest(&self) -> Option<Time> {
         self.queues.iter().filter_map(|queue| queue.waiting.front()).map(|&(since, _)| since).min()

@@ -4,7 +4,7 @@ use sojourn_aqm::{DualClass, DualFilter, Ecn, Rule};
 use sojourn_capture::wire::{self, Endpoint, Ip, Tcp};
 use sojourn_lab::{CapturePoints, Logs, Outcome, replay_captured, wiring};
 use sojourn_link::trace::{Builder, Row, Service};
-use sojourn_linux::{Guest, Header, Packet, Wiring, WrittenTrace, flag};
+use sojourn_linux::{Fate, Guest, Header, Packet, Wiring, WrittenTrace, flag};
 use sojourn_scenario::Document;
 use sojourn_scenario::plan::Plan;
 use sojourn_spec::tcp::EcnChoice;
@@ -37,16 +37,13 @@ fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, sojourn_lab::Error> {
 fn log(plan: &Plan) -> Vec<u8> {
     let mut guest = Guest::new(wiring(plan).unwrap().to_toml().unwrap().as_bytes(), &mut |_| Err("no queue of a kernel".into())).unwrap();
     let millisecond = Duration::from_millis(1).as_nanos();
-    let mut arrived = Packet::default();
     for number in 0..400u32 {
         let now = u64::from(number) * 4 * millisecond;
         let again = if number % 3 == 2 { flag::AGAIN } else { 0 };
         guest.send(now, Packet { handle: 1, seq: number, size: 1000, payload: 948, flags: flag::ECT | again, ..Packet::default() });
-        loop {
-            match guest.settled(&mut arrived) {
-                0 => break,
-                1 => guest.on_read(now, arrived.flow, u64::from(arrived.payload)),
-                _ => {}
+        while let Some((arrived, fate)) = guest.settled() {
+            if fate == Fate::Delivered {
+                guest.on_read(now, arrived.flow, u64::from(arrived.payload));
             }
         }
         if number.is_multiple_of(10) {

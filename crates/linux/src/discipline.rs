@@ -80,6 +80,7 @@ impl Discipline {
         let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
         let Task { link, rate, delay, packet, seed, groups, dscps, queue } =
             toml::from_str(text).map_err(|error| error.message().to_string())?;
+        check_groups(groups.iter().copied(), groups.len()).map_err(|error| format!("groups: {error}"))?;
         let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
         let link = Link { name: link, rate: Some(rate), delay, queue: Some(Arc::new(queue)), ..Link::default() };
         let mut controller = LinkConfig::planned(link, vec![(aqm, Classification::default())], seed).controller;
@@ -131,16 +132,21 @@ impl Discipline {
         self.queue.counters()
     }
 
-    /// The device is reset: all that waits is dropped, and nothing is remembered.
+    /// Resets the queue: [`Discipline::next_dropped`] then returns every packet that waited, and the queue starts again as a new one.
     pub fn reset(&mut self, now: Time) {
-        while self.queue.packets() > 0 {
-            match self.queue.dequeue(now, |packet, reason| self.dropped.push_back((packet, reason))) {
-                Some((packet, _)) => self.dropped.push_back((packet, DropReason::Tail)),
-                None => break,
-            }
-        }
-        (self.queue, self.idle_since) = (self.empty.clone(), Some(now));
+        let waiting = core::mem::replace(&mut self.queue, self.empty.clone());
+        waiting.into_packets(&mut |packet| self.dropped.push_back((packet, DropReason::Tail)));
+        self.idle_since = Some(now);
     }
+}
+
+/// Checks the numbers of groups. Tables grow with the largest number, so each must be below `flows`, the number of flows.
+///
+/// # Errors
+/// The first group that is too large, in words.
+pub(crate) fn check_groups(groups: impl IntoIterator<Item = u32>, flows: usize) -> Result<(), String> {
+    let wrong = groups.into_iter().find(|&group| group as usize >= flows);
+    wrong.map_or(Ok(()), |group| Err(format!("expected a number below {flows}, the number of flows, got {group}")))
 }
 
 #[cfg(test)]

@@ -224,14 +224,9 @@ impl Guest {
         self.network.next_event().unwrap_or(Time::NEVER).as_nanos()
     }
 
-    /// The next packet that has left the network: 0 if there is none, 1 if it reached its host, 2 if it was dropped.
-    pub fn settled(&mut self, packet: &mut Packet) -> u32 {
-        let Some(settled) = self.network.settled() else { return 0 };
-        *packet = settled.packet;
-        match settled.fate {
-            Fate::Delivered => 1,
-            Fate::Dropped => 2,
-        }
+    /// The next packet that has left the network, and what became of it; `None` if there is none.
+    pub fn settled(&mut self) -> Option<(Packet, Fate)> {
+        self.network.settled().map(|settled| (settled.packet, settled.fate))
     }
 
     /// The application at the receiver has read so many bytes.

@@ -1,6 +1,7 @@
 //! The headers of a packet as they are on the wire, and what is read of them: an ACK.
 
 use alloc::vec::Vec;
+use core::mem::offset_of;
 use sojourn_aqm::{AckHeader, Timestamps};
 use sojourn_link::TcpOption;
 
@@ -27,6 +28,9 @@ pub struct Header {
     length: u8,
     bytes: [u8; MOST],
 }
+
+// C has the same struct (`sojourn_header`).
+const _: () = assert!(offset_of!(Header, length) == 0 && offset_of!(Header, bytes) == 1 && size_of::<Header>() == 1 + MOST);
 
 impl Default for Header {
     fn default() -> Self {

@@ -1,6 +1,7 @@
 //! What the kernel must know of a plan: links, routes and what each flow sends. It travels as TOML, which has
 //! infinite numbers and leaves out what is absent.
 
+use crate::discipline::check_groups;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -207,6 +208,7 @@ impl Wiring {
             }
         }
         for flow in &self.flows {
+            check_groups([flow.group], self.flows.len()).map_err(|error| format!("flows.{}.group: {error}", flow.name))?;
             let control = flow.tcp.as_ref().and_then(|tcp| tcp.control.as_ref());
             if matches!(control, Some(Control(CcConfig::External(_)))) {
                 return Err(format!(

@@ -245,21 +245,6 @@ fn cake_as_a_discipline_is_told_of_groups_and_their_dscps() {
 }
 
 #[test]
-fn a_discipline_of_ours_that_is_reset_drops_what_waits_and_begins_anew() {
-    let task = b"link = 'l'\nrate = '1 Mbit/s'\ndelay = '0 s'\npacket = 1000\nseed = 1\nqueue = { limit = '5 packets' }";
-    let mut discipline = Discipline::new(task).unwrap();
-    (1..=9).for_each(|handle| discipline.enqueue(Time::ZERO, Packet { handle, size: 1000, ..Packet::default() }));
-    assert_eq!((discipline.dequeue(Time::ZERO).unwrap().handle, discipline.counters().arrived), (1, 9));
-    let dropped =
-        |discipline: &mut Discipline| std::iter::from_fn(|| discipline.next_dropped()).map(|(packet, _)| packet.handle).collect::<Vec<_>>();
-    let full = dropped(&mut discipline);
-    discipline.reset(Time::ZERO + SECOND);
-    let waited = dropped(&mut discipline);
-    assert_eq!([full, waited].concat().len(), 8, "each packet once");
-    assert_eq!((discipline.dequeue(Time::ZERO + SECOND), discipline.counters().arrived), (None, 0));
-}
-
-#[test]
 fn a_discipline_that_the_kernel_refuses_is_named_with_its_link() {
     let plan = wiring(of_kernel("red limit 100k"));
     let refuse = &mut |order: &QueueOrder| {
@@ -415,10 +400,9 @@ proptest! {
             if now % wakes == 0 {
                 guest.wake(now, (wakes % 3) as u32);
             }
-            let mut settled = Packet::default();
-            while let fate @ 1..=2 = guest.settled(&mut settled) {
+            while let Some((settled, fate)) = guest.settled() {
                 // The kernel itself frees what its queue drops.
-                prop_assert!(fate == 2 || left.insert(settled.handle), "a packet leaves twice");
+                prop_assert!(fate == Fate::Dropped || left.insert(settled.handle), "a packet leaves twice");
             }
         }
         guest.on_end(plan.duration.as_nanos());

@@ -124,8 +124,8 @@ bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 	headers = ip->ihl * 4;
 	if (headers < sizeof(*ip) || ntohs(ip->tot_len) < headers || ntohs(ip->tot_len) > skb->len - at)
 		return false;
-	packet->header_length = min_t(u32, skb->len - at, sizeof(packet->header));
-	skb_copy_bits(skb, at, packet->header, packet->header_length);
+	packet->header.length = min_t(u32, skb->len - at, sizeof(packet->header.bytes));
+	skb_copy_bits(skb, at, packet->header.bytes, packet->header.length);
 	if (!INET_ECN_is_not_ect(ip->tos))
 		packet->flags |= ECT | (INET_ECN_is_ce(ip->tos) ? CE : 0) | ((ip->tos & INET_ECN_MASK) == INET_ECN_ECT_1 ? ECT1 : 0);
 	if (ip->protocol == IPPROTO_UDP)

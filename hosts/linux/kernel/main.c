@@ -18,7 +18,8 @@
 struct guest *guest;
 struct flow *flows;
 u32 flow_count;
-static int log_file, headers_file;
+static int files[] = { [LOG] = -1, [HEADERS] = -1 };
+static const char *const names[] = { [LOG] = "log", [HEADERS] = "headers" };
 
 u64 sojourn_now(void)
 {
@@ -60,15 +61,25 @@ void sojourn_stop(const char *format, ...)
 	unreachable();
 }
 
-void *sojourn_alloc(size_t size)
+void *sojourn_alloc(size_t size, size_t align)
 {
-	/* What is large comes from scattered pages, where that may be waited for. */
-	return size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, in_softirq() ? GFP_ATOMIC : GFP_KERNEL);
+	/* A thread that sleeps here would let another one call the network meanwhile. */
+	gfp_t flags = guest ? GFP_ATOMIC : GFP_KERNEL;
+	void *memory = size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, flags);
+
+	/* Rust asks for the alignment by the size where it needs more. */
+	static_assert(ARCH_KMALLOC_MINALIGN >= 8);
+	if (!IS_ALIGNED((unsigned long)memory, align))
+		sojourn_stop("memory: expected an alignment of %zu bytes for %zu, got %lx", align, size, (unsigned long)memory);
+	return memory;
 }
 
 void sojourn_free(void *memory)
 {
-	kvfree(memory);
+	if (is_vmalloc_addr(memory))
+		vfree_atomic(memory);
+	else
+		kfree(memory);
 }
 
 __noreturn void sojourn_panic(const char *text, size_t length)
@@ -92,32 +103,15 @@ static int open_new(const char *name)
 }
 
 /* Adds to a file. A full disk ends the run. */
-static void store(int file, const char *name, const u8 *bytes, size_t length)
+void sojourn_store(u32 file, const u8 *bytes, size_t length)
 {
 	while (length) {
-		int written = os_write_file(file, bytes, min_t(size_t, length, FULL));
+		int written = os_write_file(files[file], bytes, min_t(size_t, length, FULL));
 
 		if (written <= 0)
-			sojourn_stop("%s: expected room on the disk, got error %d", name, written);
+			sojourn_stop("%s: expected room on the disk, got error %d", names[file], written);
 		bytes += written;
 		length -= written;
-	}
-}
-
-/* Writes the log and the headers to their files, all of it or what fills a buffer. */
-static void store_logs(size_t least)
-{
-	size_t length;
-	const u8 *bytes = sojourn_log(guest, &length);
-
-	if (length > least) {
-		store(log_file, "log", bytes, length);
-		sojourn_log_clear(guest);
-	}
-	bytes = sojourn_headers(guest, &length);
-	if (length > least) {
-		store(headers_file, "headers", bytes, length);
-		sojourn_headers_clear(guest);
 	}
 }
 
@@ -172,9 +166,10 @@ static void set_up(void)
 static int __init sojourn_run(void)
 {
 	u64 step = 100 * NSEC_PER_MSEC, until = 0;
+	size_t file;
 
-	log_file = open_new("log");
-	headers_file = open_new("headers");
+	for (file = 0; file < ARRAY_SIZE(files); file++)
+		files[file] = open_new(names[file]);
 	set_up();
 	if (sojourn_now() < (u64)S64_MAX)
 		sojourn_stop("the hosts were not ready at the start of the run");
@@ -184,13 +179,13 @@ static int __init sojourn_run(void)
 	while (until < sojourn_duration(guest)) {
 		until = min(until + step, sojourn_duration(guest));
 		sojourn_sleep_until(until);
-		store_logs(FULL);
+		sojourn_store_logs(guest, FULL);
 	}
 	sojourn_end(guest, sojourn_duration(guest));
 	sojourn_queues_told();
-	store_logs(0);
-	os_close_file(log_file);
-	os_close_file(headers_file);
+	sojourn_store_logs(guest, 0);
+	for (file = 0; file < ARRAY_SIZE(files); file++)
+		os_close_file(files[file]);
 	machine_halt();
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Packets with anything in them, for a test: `sojourn_noise=N` on the kernel's command line sends N of them in the course of a run. Half
- * of them leave from hosts into the network of the scenario, the others go through our queues on a device of their own.
+ * of them leave from hosts into the network of the scenario, the others go through our queues on a device of their own. Now and then
+ * such a device is reset, which must free every packet that waits.
  */
 #include <linux/init.h>
 #include <linux/ip.h>
@@ -22,11 +23,45 @@ static const char *const tasks[] = {
 	"aqm = 'fq-codel'\necn = true\nlimit = '20 packets'",
 	"aqm = 'pie'\nlimit = '20 packets'",
 	"aqm = 'cake'\necn = true\nlimit = '20 packets'",
+	"aqm = 'cake'\nbandwidth = '100 kbit/s'\nlimit = '20 packets'",
 	"aqm = 'dualpi2'\necn = true\nlimit = '20 packets'",
 	"aqm = 'droptail'\nlimit = '10 kB'",
 };
 
 static struct net_device *devices[ARRAY_SIZE(tasks)];
+static u32 waiting[ARRAY_SIZE(tasks)];     /* packets that wait in each */
+
+static void on_free(struct sk_buff *skb)
+{
+	waiting[skb->mark]--;
+}
+
+static void give(struct sk_buff *skb, u32 number)
+{
+	skb->dev = devices[number];
+	skb->mark = number;
+	skb->destructor = on_free;
+	waiting[number]++;
+	dev_queue_xmit(skb);
+}
+
+/* A device that goes down resets its queue discipline. */
+static void reset(u32 number)
+{
+	struct net_device *device = devices[number];
+	u32 before = waiting[number];
+	int error;
+
+	rtnl_lock();
+	error = dev_change_flags(device, device->flags & ~IFF_UP, NULL);
+	rtnl_unlock();
+	if (waiting[number])
+		sojourn_stop("noise: device %u: expected a reset that frees %u packets, got %u left", number, before, waiting[number]);
+	if (!error)
+		error = sojourn_open_device(device);
+	if (error)
+		sojourn_stop("noise: device %u: error %d", number, error);
+}
 
 /* The device is busy until the next packet of the noise is sent. */
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
@@ -109,10 +144,16 @@ static int make(void *data)
 
 		if (!skb)
 			sojourn_stop("noise: no memory for a packet");
-		skb->dev = sent % 2 ? sojourn_device(get_random_u32_below(sojourn_hosts(guest))) : devices[sent / 2 % ARRAY_SIZE(devices)];
-		dev_queue_xmit(skb);
+		if (sent % 2) {
+			skb->dev = sojourn_device(get_random_u32_below(sojourn_hosts(guest)));
+			dev_queue_xmit(skb);
+		} else {
+			give(skb, sent / 2 % ARRAY_SIZE(devices));
+		}
 		if (sent % 64 == 0)
 			netif_wake_queue(devices[sent / 64 % ARRAY_SIZE(devices)]);
+		if (sent % 500 == 0)
+			reset(sent / 500 % ARRAY_SIZE(devices));
 		sojourn_sleep_until((sent + 1) * gap);
 	}
 	return 0;

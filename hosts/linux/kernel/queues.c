@@ -21,37 +21,47 @@ struct queue {
 	struct net_device *device;
 	struct Qdisc *qdisc;
 	struct sk_buff *woken;          /* what it gives by itself, until the link takes it */
+	/* What the discipline has dropped since the link asked last: a list that grows, and how much of it the link has. */
+	struct dropped *dropped;
+	u32 room;
+	u32 end;
+	u32 first;
 };
 
 static LIST_HEAD(queues);
 
-/* What disciplines have dropped since the link asked last. */
 struct dropped {
 	u32 number;
 	bool full;
 };
 
-#define MOST_DROPPED 65536
-static struct dropped dropped[MOST_DROPPED];
-static u32 dropped_first, dropped_end;
-
 /* The network knows a packet by a number, which travels as its mark. A discipline that drops a packet frees it. */
 static void on_free(struct sk_buff *skb)
 {
+	struct queue *queue = skb_shinfo(skb)->destructor_arg;
 	bool full = tcf_get_qdisc_drop_reason(skb) != QDISC_DROP_CONGESTED;
 
-	if (dropped_end - dropped_first == MOST_DROPPED)
-		sojourn_stop("a queue discipline dropped more than %u packets at once", MOST_DROPPED);
-	dropped[dropped_end++ % MOST_DROPPED] = (struct dropped){ skb->mark, full };
+	if (queue->end == queue->room) {
+		u32 room = max(2 * queue->room, 64u);
+		struct dropped *more = krealloc_array(queue->dropped, room, sizeof(*more), GFP_ATOMIC);
+
+		if (!more)
+			sojourn_stop("no memory for %u packets that a queue discipline drops at once", room);
+		queue->dropped = more;
+		queue->room = room;
+	}
+	queue->dropped[queue->end++] = (struct dropped){ skb->mark, full };
 }
 
-bool sojourn_queue_dropped(u32 *number, u8 *full)
+bool sojourn_queue_dropped(struct queue *queue, u32 *number, u8 *full)
 {
-	if (dropped_first == dropped_end)
+	if (queue->first == queue->end) {
+		queue->first = queue->end = 0;
 		return false;
-	*number = dropped[dropped_first % MOST_DROPPED].number;
-	*full = dropped[dropped_first % MOST_DROPPED].full;
-	dropped_first++;
+	}
+	*number = queue->dropped[queue->first].number;
+	*full = queue->dropped[queue->first].full;
+	queue->first++;
 	return true;
 }
 
@@ -89,6 +99,7 @@ void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *give
 	queue->qdisc->enqueue(skb, queue->qdisc, &to_free);
 	spin_unlock(qdisc_lock(queue->qdisc));
 	/* Not before: `fq` calls it where it classifies. A discipline that does not take the packet has put it on the list. */
+	skb_shinfo(skb)->destructor_arg = queue;
 	skb->destructor = on_free;
 	free_all(to_free);
 }

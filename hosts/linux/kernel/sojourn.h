@@ -8,9 +8,20 @@
 #include <linux/types.h>
 #include <net/net_namespace.h>
 
-/* Rust's */
+/* The globals of the driver have no locks: a function runs to its end before another one starts. */
+#if defined(CONFIG_SMP) || defined(CONFIG_PREEMPTION)
+#error "sojourn: expected a kernel for one CPU without preemption"
+#endif
+
+/* Rust's. Each call has the object for itself: one that comes meanwhile stops the kernel (abi/src/exclusive.rs). */
 struct guest;
 struct discipline;
+
+/* Rust mirrors the structs between here and the functions: abi/src/layout.rs and layout.h check that they are the same. */
+struct sojourn_header {
+	u8 length;
+	u8 bytes[80];
+};
 
 /* The same as Packet in crates/linux/src/packet.rs. */
 struct sojourn_packet {
@@ -23,8 +34,7 @@ struct sojourn_packet {
 	u16 payload;
 	u16 rtt_ms;
 	u8 flags;
-	u8 header_length;
-	u8 header[80];
+	struct sojourn_header header;
 };
 
 enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32, AGAIN = 64, ECT1 = 128 };
@@ -135,13 +145,12 @@ void sojourn_window(struct guest *guest, u64 now, u32 flow, u32 cwnd, u32 ssthre
 void sojourn_loss(struct guest *guest, u64 now, u32 flow, bool timeout);
 void sojourn_completed(struct guest *guest, u64 now, u32 flow, u64 opened, u64 bytes);
 void sojourn_end(struct guest *guest, u64 now);
-const u8 *sojourn_log(const struct guest *guest, size_t *length);
-void sojourn_log_clear(struct guest *guest);
-const u8 *sojourn_headers(const struct guest *guest, size_t *length);
-void sojourn_headers_clear(struct guest *guest);
+void sojourn_store_logs(struct guest *guest, size_t least);
 
 /* What the Rust library asks of the kernel. */
-void *sojourn_alloc(size_t size);
+enum { LOG, HEADERS };
+void sojourn_store(u32 file, const u8 *bytes, size_t length);
+void *sojourn_alloc(size_t size, size_t align);
 void sojourn_free(void *memory);
 __noreturn void sojourn_panic(const char *text, size_t length);
 void rust_eh_personality(void);
@@ -170,7 +179,7 @@ struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error);
 void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given);
 void sojourn_queue_flows(struct queue *queue, u64 now, u32 active);
 bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *marked);
-bool sojourn_queue_dropped(u32 *number, u8 *full);
+bool sojourn_queue_dropped(struct queue *queue, u32 *number, u8 *full);
 void sojourn_queues_told(void);
 
 /* discipline.c: our queues as a queue discipline of the kernel. Its option is the task. */
@@ -198,6 +207,8 @@ bool sojourn_discipline_dropped(struct discipline *discipline, struct sojourn_pa
 void sojourn_discipline_flows(struct discipline *discipline, u64 now, u32 active);
 void sojourn_discipline_reset(struct discipline *discipline, u64 now);
 void sojourn_discipline_counted(const struct discipline *discipline, struct sojourn_counted *counted);
+
+#include "layout.h"
 
 /* What the kernel's TCP calls. */
 void sojourn_on_rtt(struct sock *sk, long rtt_us);

@@ -109,7 +109,7 @@ def library(folder: Path, driver: Path) -> None:
          "--target-dir", str(target)], "linux build: cargo",
     )  # fmt: skip
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((abi / "src").glob("*.rs")))
-    names = re.findall(r'#\[unsafe\(no_mangle\)\]\s+pub unsafe extern "C" fn (\w+)', text)
+    names = re.findall(r'#\[unsafe\(no_mangle\)\]\s+pub (?:unsafe )?extern "C" fn (\w+)', text)
     whole, shown = target / "library.o", target / "library.names"
     shown.write_text("\n".join(names) + "\n", encoding="ascii")
     wanted = [part for name in names for part in ("-u", name)]
@@ -126,11 +126,14 @@ def library(folder: Path, driver: Path) -> None:
 
 
 def check_config(config: Path) -> None:
-    """Raises `RunError` for the first line of our configuration that the source does not know."""
-    has = set(config.read_text(encoding="utf-8").splitlines())
+    """Raises `RunError` for the first line of our configuration that does not hold in the kernel's."""
+    has = config.read_text(encoding="utf-8").splitlines()
     for line in (HOSTS / "kernel.config").read_text(encoding="utf-8").splitlines():
         if line.startswith("CONFIG_") and line not in has:
             raise RunError(f"linux build: hosts/linux/kernel.config: expected what the source knows, got {line}")
+        off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
+        if off and any(known.startswith(f"{off[1]}=") for known in has):
+            raise RunError(f"linux build: hosts/linux/kernel.config: expected a kernel without {off[1]}, got one with it")
 
 
 def make(

@@ -99,6 +99,11 @@ impl<P: Packet> Tin<P> {
         }
     }
 
+    /// The packets of all queues, oldest first in each.
+    pub fn into_packets(self) -> impl Iterator<Item = P> {
+        self.flows.into_iter().flat_map(|flow| flow.waiting).map(|(_, packet)| packet)
+    }
+
     pub fn flow(&self, at: usize) -> &Flow<P> {
         &self.flows[at]
     }

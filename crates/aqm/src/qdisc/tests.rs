@@ -248,3 +248,28 @@ fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full(
     assert_eq!(q.offer(Time::ZERO, ack, Some(Time::ZERO)).len(), 0, "what finds the link idle goes straight to it");
     assert!(q.balances());
 }
+
+#[test]
+fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() {
+    let slow = Shares { rate: sojourn_units::Rate::from_bps(8_000).unwrap(), ceil: sojourn_units::Rate::from_bps(8_000) };
+    let class = |group: u32, discipline: &str| {
+        let entry = crate::REGISTRY.iter().find(|entry| entry.name == discipline).unwrap();
+        let aqm = (entry.default)().build(&test_link()).unwrap();
+        let controller = QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "class"));
+        let rule = Rule { groups: Some(std::vec![group]), ecn: None };
+        ClassConfig { rule, controller, priority: 0, quantum: 1514, shares: Some(slow), flow_queues: None }
+    };
+    let disciplines = ["droptail", "fq-codel", "dualpi2", "cake"];
+    let mut q = Qdisc::of_classes((0..).zip(disciplines).map(|(group, name)| class(group, name)).collect());
+    (0..4).for_each(|group| q.add_place(group, group));
+    for id in 0..40 {
+        q.offer(Time::ZERO, Parcel { id, place: id % 4, flow: id % 3, size: 1000, ..Parcel::default() }, None);
+    }
+    // Each class has sent ahead of its rate of 8 kbit/s, so all of them hold back.
+    let sent: Vec<u32> = std::iter::from_fn(|| q.take(Time::ZERO).0).map(|parcel| parcel.id).collect();
+    assert!(q.packets() > 20 && q.ready().is_some());
+    let mut ids = sent;
+    q.into_packets(&mut |parcel| ids.push(parcel.id));
+    ids.sort_unstable();
+    assert_eq!(ids, (0..40).collect::<Vec<_>>());
+}

@@ -146,6 +146,11 @@ impl<P: Packet> Classes<P> {
         self.classes.iter().map(|class| &class.qdisc)
     }
 
+    /// The queue of each class, by value.
+    pub fn into_queues(self) -> impl Iterator<Item = Qdisc<P>> {
+        self.classes.into_iter().map(|class| class.qdisc)
+    }
+
     /// The packets and bytes that wait in this class, or behind the classes in this one of their queues.
     pub fn backlog(&self, at: usize) -> (u32, u64) {
         match self.classes.get(at) {
