@@ -275,6 +275,14 @@ fn a_plan_with_any_controller_comes_back_as_it_was_written() {
 }
 
 #[test]
+fn a_plan_whose_groups_are_beyond_its_flows_is_refused_in_one_line() {
+    let mut plan = wiring(Queue::default());
+    plan.flows[1].group = u32::MAX;
+    let error = Wiring::from_toml(&plan.to_toml().unwrap()).unwrap_err();
+    assert_eq!(error, "flows.f/1.group: expected a number below 2, the number of flows, got 4294967295");
+}
+
+#[test]
 fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_back() {
     let now = Time::ZERO + SECOND;
     let mut reno = KernelController::new(&CcConfig::Reno(Default::default()), 40).unwrap();
