@@ -1,6 +1,7 @@
 //! A queue of ours as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`): the kernel gives it packets and asks for the
 //! next one, as of any of its own. It knows nothing of the network.
 
+use crate::groups::check_groups;
 use crate::packet::Packet;
 use crate::wiring::Wiring;
 use alloc::collections::VecDeque;
@@ -138,15 +139,6 @@ impl Discipline {
         waiting.into_packets(&mut |packet| self.dropped.push_back((packet, DropReason::Tail)));
         self.idle_since = Some(now);
     }
-}
-
-/// Checks the numbers of groups. Tables grow with the largest number, so each must be below `flows`, the number of flows.
-///
-/// # Errors
-/// The first group that is too large, in words.
-pub(crate) fn check_groups(groups: impl IntoIterator<Item = u32>, flows: usize) -> Result<(), String> {
-    let wrong = groups.into_iter().find(|&group| group as usize >= flows);
-    wrong.map_or(Ok(()), |group| Err(format!("expected a number below {flows}, the number of flows, got {group}")))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ extern crate std;
 
 mod controllers;
 mod discipline;
+mod groups;
 mod guest;
 mod header;
 mod log;

@@ -1,7 +1,7 @@
 //! What the kernel must know of a plan: links, routes and what each flow sends. It travels as TOML, which has
 //! infinite numbers and leaves out what is absent.
 
-use crate::discipline::check_groups;
+use crate::groups::check_groups;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;

@@ -133,7 +133,7 @@ def check_config(config: Path) -> None:
             raise RunError(f"linux build: hosts/linux/kernel.config: expected what the source knows, got {line}")
         off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
         if off and any(known.startswith(f"{off[1]}=") for known in has):
-            raise RunError(f"linux build: hosts/linux/kernel.config: expected a kernel without {off[1]}, got one with it")
+            raise RunError(f"linux build: hosts/linux/kernel.config: expected {off[1]} to be off, got it")
 
 
 def make(

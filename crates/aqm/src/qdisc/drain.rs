@@ -5,7 +5,7 @@ use crate::Packet;
 
 impl<P: Packet> Qdisc<P> {
     /// Ends the queue and calls `take` with every packet that waits: queue by queue, oldest first in each. The packets are not counted. The
-    /// discipline is not asked, so a shaper or a `ceil` holds nothing back. A queue of the host keeps its packets, since the host frees them.
+    /// discipline is not asked, so a shaper or a `ceil` holds nothing back. Packets in a queue of the host stay there: the host frees them.
     pub fn into_packets(self, take: &mut dyn FnMut(P)) {
         match self.waiting {
             Waiting::Fifo(queue) => queue.into_iter().for_each(|(_, packet)| take(packet)),
