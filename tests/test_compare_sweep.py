@@ -436,10 +436,10 @@ def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
 @pytest.mark.parametrize("how", ["full", "broken", "short"])
 def test_a_disk_that_fails_under_the_rows_of_a_sweep_is_said_in_one_line(monkeypatch, how):
     from failing_disk import FailingDisk
-    from sojourn import files
+    from sojourn import files, scratch
     from sojourn.rows import Rows
 
-    monkeypatch.setattr(files.Scratch, "WAITING", 1000)
+    monkeypatch.setattr(scratch.Scratch, "WAITING", 1000)
     numbers = {f"m{i}": float(i) for i in range(20)}
 
     def work() -> list[float]:

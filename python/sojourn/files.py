@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import secrets
-import tempfile
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -38,8 +38,9 @@ class Disk:
     """Every call of the operating system that this module makes for data. Tests put one in its place that fails."""
 
     def read(self, path: Path) -> bytes:
-        """The whole content of a file."""
-        return path.read_bytes()
+        """The whole content of a regular file. Raises as `opened` does."""
+        with opened(path) as file:
+            return file.read()
 
     def make_folder(self, folder: Path) -> None:
         """Makes a folder and those above it, where they are not there."""
@@ -74,21 +75,50 @@ class Disk:
 
 disk = Disk()
 
+_GIVEN = {Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")}
+"""Folders of the system, in which a name leads to what the shell opened for this process."""
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Opens a regular file for reading.
+
+    Raises `OSError` for a pipe, which may have no writer, for a device, which may have no end, and for a folder. A pipe
+    that the shell opened for this process (`/dev/stdin`, `<(...)`) can be read.
+    """
+    given = path.parent in _GIVEN
+    _check_readable(os.stat(path).st_mode, given)  # before a device notices that it is opened
+    wait = 0 if given else getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0) | wait)
+    try:
+        _check_readable(os.fstat(handle).st_mode, given)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _check_readable(mode: int, given: bool) -> None:
+    """Raises `OSError` for something other than a regular file, or than a pipe that the shell has `given`."""
+    if not (stat.S_ISREG(mode) or (given and stat.S_ISFIFO(mode))):
+        raise _no_file(mode)
+
+
+def _no_file(mode: int) -> OSError:
+    """The error for what stands in the place of a file."""
+    if stat.S_ISDIR(mode):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
+    return OSError(errno.EINVAL, f"expected a file, got {kinds.get(stat.S_IFMT(mode), 'something else')}")
+
 
 @dataclass
 class _Result:
     """A result that is being written: its folder and whether that was there, its files with digests, the new ones."""
 
     root: Path
-    real: Path
     there: bool
     digests: dict[str, str] = field(default_factory=dict)
     new: list[Path] = field(default_factory=list)
-
-    def check(self, path: Path) -> None:
-        """Refuses a file outside the folder; a link to another folder leads outside."""
-        if not path.parent.resolve().is_relative_to(self.real):
-            raise UserError(f"{path}: expected a file inside {self.root}, got one in {path.parent.resolve()}")
 
     def add(self, path: Path, digest: str, new: bool) -> None:
         """Notes a file that was written."""
@@ -104,6 +134,14 @@ class _Result:
         self.new += part.new
 
 
+def check_inside(path: Path, root: Path) -> None:
+    """Raises `UserError` for a file outside the folder `root`, or behind a symbolic link below it."""
+    real, there = root.resolve(), path.parent.resolve()
+    wanted = Path(os.path.normpath(real / os.path.relpath(path.parent, root)))
+    if there != wanted or not there.is_relative_to(real):
+        raise UserError(f"{path}: expected a file inside {root}, got one in {there}")
+
+
 _result: ContextVar[_Result | None] = ContextVar("result", default=None)
 
 
@@ -113,14 +151,17 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
 
     Files of the result that was there before, and that are not written again, are removed unless they were changed
     since; with `add` they stay. A block inside another writes a part: its files belong to both results. Where the block
-    fails, the new files that it wrote are removed. Raises `UserError` for a file outside the folder.
+    fails, the new files that it wrote are removed. `root` may be a symbolic link to a folder; a link below it is never
+    followed. Raises `UserError` for a file outside the folder.
     """
     if "\0" in str(root):
         raise DiskError(errno.EINVAL, explain(ValueError("a NUL in its name"), root))
     before: dict[str, str] = {}
     with suppress(OSError, UserError):
         before = _listed(root)
-    outer, made = _result.get(), _Result(root, root.resolve(), root.exists())
+    outer, made = _result.get(), _Result(root, root.exists())
+    if outer is not None:
+        check_inside(root / SUMS, outer.root)
     token = _result.set(made)
     try:
         yield
@@ -150,8 +191,8 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
 def _remove_old(result: _Result, path: Path, digest: str) -> None:
     """Removes a file of an earlier result, unless it has changed or lies elsewhere."""
     with suppress(OSError, UserError):
-        result.check(path)
-        if hashlib.sha256(disk.read(path)).hexdigest() == digest:
+        check_inside(path, result.root)
+        if not path.is_symlink() and hashlib.sha256(disk.read(path)).hexdigest() == digest:
             disk.remove(path)
             for folder in path.parents:
                 if folder == result.root:
@@ -190,16 +231,24 @@ def read_result(root: Path, name: str) -> bytes:
     Raises `UserError` where the file can't be read, or is not the one that `SHA256SUMS` in the folder describes.
     """
     path = root / name
-    try:
+    with _readable(path):
         content = disk.read(path)
+    with _readable(root / SUMS):
         expected = _sums(root).get(name)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     if expected is None:
         raise UserError(f"{root / SUMS}: expected the checksum of {name}, got none: {_AGAIN}")
     if hashlib.sha256(content).hexdigest() != expected:
         raise UserError(f"{path}: expected the content that {SUMS} describes, got another: {_AGAIN}")
     return content
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Makes an `OSError` of the block a `UserError` for this file."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 _AGAIN = f"run the same command again, or keep the file as it is with `sha256sum FILES > {SUMS}`"
@@ -212,27 +261,28 @@ def write_atomic(
 
     `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
     unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
-    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file. A symbolic link stays
-    one: what it leads to is written. A pipe or a device is written to as it is.
-    Raises `DiskError` where the file can't be written; the old file is then unchanged. In `together`, raises
-    `UserError` for a file outside its folder.
+    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file. A symbolic link is
+    replaced, and what it leads to stays. A pipe or a terminal is written to, unless it lies in a result.
+    Raises `DiskError` where the file can't be written; the old file is then unchanged. Raises `UserError` for a file
+    outside the folder of `together`, or outside `via`.
     """
     whole = data.encode("utf-8") if isinstance(data, str) else data
     parts = [whole] if isinstance(whole, bytes) else whole
     size = len(whole) if isinstance(whole, bytes) else None
     result = _result.get()
-    if result is not None:
-        result.check(path)
+    for root in (result.root if result is not None else None, via):
+        if root is not None:
+            check_inside(path, root)
     try:
         disk.make_folder(path.parent)
-        if _is_device(path):
-            with path.open("wb") as device:
-                device.writelines(parts)
+        if _is_stream(path):
+            with _open_stream(path) as stream:
+                stream.writelines(parts)
             return path
-        target = _linked(path)
+        target = _target(path)
         if via is None:
             remove_unfinished(target.parent)
-        new = result is not None and not path.exists()
+        new = result is not None and not os.path.lexists(path)
         digest = _write(via or target.parent, target, parts, sync)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, size)) from error
@@ -241,34 +291,49 @@ def write_atomic(
     return path
 
 
-def _is_device(path: Path) -> bool:
-    """Whether a name leads to a pipe, a terminal or a device, which a renamed file must not replace."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a pipe or a terminal, and in no result. Raises `OSError` for what no file may replace."""
+    try:
+        mode = os.stat(path, follow_symlinks=path.parent in _GIVEN).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        return False
+    if _result.get() is None and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+        return True
+    raise _no_file(mode)
 
 
-def _linked(path: Path) -> Path:
-    """The file that a symbolic link leads to, so that the link stays; any other path as it is."""
-    return path.resolve() if path.is_symlink() else path
+def _open_stream(path: Path) -> IO[bytes]:
+    """Opens a pipe or a terminal for writing."""
+    link = 0 if path.parent in _GIVEN else getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0) | link), "wb")
+
+
+def _target(path: Path) -> Path:
+    """The path itself; for a name such as `/dev/stdout`, the file that the shell opened."""
+    return path.resolve() if path.parent in _GIVEN else path
 
 
 @contextmanager
 def written_elsewhere(path: Path) -> Iterator[Path]:
     """A file that other code writes in the block: gives an unfinished one beside it, which then gets its name.
 
-    Links, pipes and devices are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
+    Links and pipes are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
     `OSError` of the block; the old file is then unchanged. Folders that were missing are made, and where the block
     fails they are removed again.
     """
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         disk.make_folder(path.parent)
-        if _is_device(path):
+        if _is_stream(path):
             yield path
             return
-        target = _linked(path)
+        target = _target(path)
         remove_unfinished(target.parent)
-        with _named_at_the_end(target.parent, target, sync=True) as (_, unfinished):
-            yield unfinished
+        with _named_at_the_end(target.parent, target, sync=True) as (handle, unfinished):
+            held = Path(f"/dev/fd/{handle}")  # nobody can put a link in its place
+            yield held if held.exists() else unfinished
     except BaseException as error:
         for folder in missing:
             with suppress(OSError):
@@ -305,11 +370,11 @@ def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
     with _named_at_the_end(folder, path, sync=sync) as (handle, _):
         for content in parts:
             digest.update(content)
-            _write_all(handle, content)
+            write_all(handle, content)
     return digest.hexdigest()
 
 
-def _write_all(handle: int, content: bytes | bytearray) -> None:
+def write_all(handle: int, content: bytes | bytearray) -> None:
     """Writes the whole content at the end of an open file."""
     rest = memoryview(content)
     while rest:
@@ -319,7 +384,7 @@ def _write_all(handle: int, content: bytes | bytearray) -> None:
 def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
     """A new file, locked: nobody removes it while this process lives."""
     while True:
-        path = folder / f".{name[:40]}.{secrets.token_hex(6)}.part"
+        path = folder / f".{name[:40]}.sojourn-{secrets.token_hex(6)}.part"
         handle = disk.create(path)
         if fcntl is None:
             return handle, path
@@ -330,17 +395,47 @@ def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
         os.close(handle)  # somebody removed it before it was locked
 
 
+_UNFINISHED = re.compile(r"\..+\.sojourn-[0-9a-f]{12}\.part", re.DOTALL)
+"""The name of an unfinished file, as `_unfinished` makes it."""
+
+
 def remove_unfinished(folder: Path) -> None:
-    """Removes what killed processes left unfinished in a folder, and nothing that another process is writing."""
-    for path in folder.glob(".*.part"):
+    """Removes what killed processes of this user left unfinished in a folder.
+
+    It leaves alone what another process is writing, and everything that has another name or is no regular file.
+    """
+    found: list[Path] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        found = [Path(each.path) for each in entries if _UNFINISHED.fullmatch(each.name) and _is_own(each)]
+    for path in found:
         with suppress(OSError):
-            handle = os.open(path, os.O_WRONLY)
+            handle = _open_in_place(path)
             try:
                 if fcntl is not None:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 disk.remove(path)
             finally:
                 os.close(handle)
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a regular file of this user."""
+    about = entry.stat(follow_symlinks=False)
+    return stat.S_ISREG(about.st_mode) and about.st_uid == getattr(os, "geteuid", lambda: about.st_uid)()
+
+
+def _open_in_place(path: Path, create: int = 0) -> int:
+    """Opens a regular file for writing, and returns its handle; follows no link, and waits for no reader of a pipe.
+
+    `create` is 0, or `O_CREAT` to make a file that is missing. Raises `OSError` for anything else.
+    """
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(path, os.O_RDWR | create | flags, 0o666)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise _no_file(mode)
+    return handle
 
 
 @contextmanager
@@ -367,7 +462,7 @@ def _lock(path: Path) -> int | None:
     try:
         disk.make_folder(path.parent)
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = _open_in_place(path, os.O_CREAT)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -382,59 +477,6 @@ def _lock(path: Path) -> int | None:
             os.close(handle)  # somebody removed it before it was locked
     except OSError as error:
         raise DiskError(error.errno, explain(error, path)) from error
-
-
-class Scratch:
-    """Parts of a temporary file, which the system removes however this process ends.
-
-    The last megabyte waits in memory, so that few parts need no file.
-
-    >>> scratch = sj.files.Scratch()
-    >>> scratch.read(scratch.append(b"one part"), 3)
-    b'one'
-    """
-
-    WAITING = 1 << 20
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        self._written, self._waiting = 0, bytearray()
-
-    def append(self, content: bytes) -> int:
-        """Adds a part, and returns where it begins, in bytes. Raises `DiskError` where it can't be written."""
-        at = self._written + len(self._waiting)
-        self._waiting += content
-        if len(self._waiting) >= self.WAITING:
-            self._write()
-        return at
-
-    def _write(self) -> None:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
-            os.lseek(self._file.fileno(), self._written, os.SEEK_SET)
-            _write_all(self._file.fileno(), self._waiting)
-        except OSError as error:
-            raise DiskError(error.errno, explain(error, self._name, len(self._waiting))) from error
-        self._written += len(self._waiting)
-        self._waiting = bytearray()
-
-    def read(self, at: int, size: int) -> bytes:
-        """So many bytes of a part that begins at `at`. Raises `DiskError` where they can't be read."""
-        if self._file is None or at >= self._written:
-            at -= self._written
-            return bytes(self._waiting[at : at + size])
-        try:
-            content = disk.read_part(self._file.fileno(), at, size)
-        except OSError as error:
-            raise DiskError(error.errno, f"{self._name}: cannot be read: {error.strerror or error}") from error
-        if len(content) != size:
-            raise DiskError(errno.EIO, f"{self._name}: cannot be read: expected {size} bytes, got {len(content)}")
-        return content
-
-    @property
-    def _name(self) -> Path:
-        return Path(tempfile.gettempdir()) / "temporary file"
 
 
 def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:

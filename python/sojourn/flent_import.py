@@ -12,6 +12,7 @@ from typing import Any
 
 from sojourn import _sojourn
 from sojourn.errors import UserError
+from sojourn.files import opened
 from sojourn.scenario import Scenario
 
 MOST_BYTES = 1 << 28  # of the text
@@ -60,8 +61,8 @@ def _traced(probes: list[str]) -> dict[str, Any]:
 
 def _data(file: Path) -> dict[str, Any]:
     """The data of a file, of which the parts that are used have their types."""
-    with file.open("rb") as opened:
-        content = opened.read(MOST_BYTES + 1)
+    with opened(file) as source:
+        content = source.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise UserError(f"{file}: expected a result of Flent, got a file of more than {MOST_BYTES:,} bytes")
     try:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sojourn import _sojourn
 from sojourn.errors import UserError, note
+from sojourn.files import opened
 from sojourn.flent_import import flent_scenario
 from sojourn.scenario import Scenario
 
@@ -48,6 +49,7 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     if cc not in known:
         raise UserError.unknown("--cc", cc, known)
     try:
+        opened(file).close()  # which refuses a pipe or a device
         if file.name.endswith((".flent.gz", ".flent")):
             made = flent_scenario(file, rate, cc)
         else:

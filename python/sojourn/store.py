@@ -82,7 +82,7 @@ class Store:
         except FileNotFoundError:
             return None
         except OSError as error:
-            aside = self._set_aside(path) if path.is_dir() else ""
+            aside = self._set_aside(path) if path.exists() and not path.is_file() else ""
             self.notes.append(f"{path}: cannot be read ({error.strerror or error}), {aside}run again")
         except (ValueError, TypeError, RecursionError) as error:
             self.notes.append(f"{path}: damaged ({error}), {self._set_aside(path)}run again")
@@ -99,7 +99,7 @@ class Store:
     def put(self, key: str, record_json: str, series: Series) -> None:
         """Writes a finished run to the cache, as `record_json` and its `series`, under `key`, a text of `key_of`.
 
-        Raises `DiskError` where it can't.
+        Raises `DiskError` where it can't, and `UserError` where the entry would lie behind a symbolic link.
         """
         self.put_packed(key, record_json, pack_series(series) if series else b"")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sojourn.errors import RunError, UserError
+from sojourn.files import write_atomic, written_elsewhere
 from sojourn.linux.kernel import CRATES, HOSTS, Kernel, cache_folder, code_identity, sha256_of, store_kernel
 from sojourn.linux.source import Say, Source, command, get_source, version_of
 
@@ -47,8 +48,8 @@ def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
     check_config(built / ".config")
     make(source.folder, built, [f"-j{os.cpu_count() or 1}"], {}, on_progress)
     program = folder / "kernel"
-    shutil.copy2(built / "linux", program.with_suffix(".new"))
-    program.with_suffix(".new").replace(program)
+    with written_elsewhere(program) as unfinished:
+        shutil.copy2(built / "linux", unfinished)
     kernel = Kernel(
         program, version, source.origin, sha256_of(built / ".config"), sha256_of(program), code,
     )  # fmt: skip
@@ -73,7 +74,7 @@ def _source(folder: Path, given: Path | None, say: Say) -> Source:
         source = get_source(folder, given, say)
         edit(source.folder, tomllib.loads(edits.decode("utf-8"))["edit"])
         about = {**wanted, "folder": str(source.folder), "origin": source.origin}
-        note.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_atomic(note, json.dumps(about, indent=1) + "\n")
     driver = source.folder / "net" / "sojourn"
     driver.mkdir(exist_ok=True)
     for path in (HOSTS / "kernel").iterdir():

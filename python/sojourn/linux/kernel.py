@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sojourn.errors import UserError
+from sojourn.files import write_atomic
 
 HOSTS = Path(__file__).resolve().parents[3] / "hosts" / "linux"
 """The driver, the edits and the configuration: a folder of the repository."""
@@ -74,7 +75,7 @@ def code_identity() -> str:
 def store_kernel(kernel: Kernel) -> None:
     """Writes down what a kernel was made from, beside it."""
     about = {key: value for key, value in asdict(kernel).items() if key != "program"}
-    kernel.program.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    write_atomic(kernel.program.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 
 
 def find_kernel() -> Kernel:

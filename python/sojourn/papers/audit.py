@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import paths
+from sojourn import files, paths
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim
 from sojourn.papers.model import Case, Paper, load_paper
@@ -105,7 +105,7 @@ FILE = "audit.json"
 def read_audit(folder: Path) -> Audit | None:
     """The audit that lies in a folder of results; None where there is none, or none that can be read."""
     try:
-        table = json.loads((folder / FILE).read_text())
+        table = json.loads(files.disk.read(folder / FILE))
         return Audit(**table | {"rows": [Row(**row) for row in table["rows"]]})
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from sojourn.errors import UserError
+from sojourn.scenario import read_text
 
 Table = dict[str, Callable[..., Any]]
 
@@ -45,6 +46,7 @@ def load_extra(root: Path) -> Extra:
     path = root / "extra.py"
     if not path.exists():
         return Extra()
+    read_text(path, "Python file")  # which refuses what Python would wait for, such as a pipe
     module = _run(path)
     return Extra(**{each.name: _table(path, module, each.name.upper()) for each in fields(Extra)})
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import files
 from sojourn.files import write_atomic
 from sojourn.papers.pages import page
 from sojourn.papers.verdict import Verdict
@@ -50,7 +51,7 @@ def entries(results: Path) -> list[Entry]:
 def _entry(file: Path) -> Entry | None:
     """What a report's `about.json` says; `None` for a file that is none, or that another version wrote."""
     try:
-        about: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(files.disk.read(file))
         counts = about["claims"].get("paper", {})
         return Entry(
             str(about["paper"]), str(about["citation"]), f"{file.parent.name}/{about['page']}",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn.errors import UserError
-from sojourn.files import locked
+from sojourn.files import locked, write_atomic
 from sojourn.papers.audit import Observed, Plan, StoppedError, read_observed
 from sojourn.papers.schema.mutants import MutantTable, PatchTable
 
@@ -94,8 +94,7 @@ class Workspace:
             copy = target / file.relative_to(source)
             if copy in self._changed or (copy.exists() and copy.read_bytes() == file.read_bytes()):
                 continue
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
+            write_atomic(copy, file.read_bytes(), sync=False)
 
     def _copy_python(self) -> None:
         package = Path(__file__).resolve().parent.parent
@@ -103,7 +102,7 @@ class Workspace:
         for engine in package.glob("_sojourn.*"):
             copy = self.folder / "python" / "sojourn" / engine.name
             if not copy.exists() or copy.read_bytes() != engine.read_bytes():
-                shutil.copyfile(engine, copy)
+                write_atomic(copy, engine.read_bytes(), sync=False)
 
     def _copy_sources(self) -> None:
         """The sources of the engine, which an installed package does not have."""
@@ -111,8 +110,7 @@ class Workspace:
         for name in ("Cargo.toml", "Cargo.lock"):
             copy = self.folder / name
             if not copy.exists() or copy.read_bytes() != (root / name).read_bytes():
-                self.folder.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(root / name, copy)
+                write_atomic(copy, (root / name).read_bytes(), sync=False)
         self._copy(root / "crates", self.folder / "crates")
 
     def _build(self, mutant: MutantTable) -> None:
@@ -132,7 +130,7 @@ class Workspace:
             raise UserError(f"{target / PROFILE}: expected one of {', '.join(BUILT)} after the build, got none")
         self._engines()
         ending = ".pyd" if built.suffix == ".dll" else ".abi3.so"
-        shutil.copyfile(built, self.folder / "python" / "sojourn" / f"_sojourn{ending}")
+        write_atomic(self.folder / "python" / "sojourn" / f"_sojourn{ending}", built.read_bytes(), sync=False)
 
     def _engines(self) -> None:
         """Removes the engines beside the package in the copy."""
@@ -162,7 +160,7 @@ def _replace(path: Path, text: bytes) -> None:
 
     Python takes compiled code for that of a source of the same size and second.
     """
-    path.write_bytes(text)
+    write_atomic(path, text, sync=False)
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         compiled.unlink()
 
