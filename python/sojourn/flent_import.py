@@ -1,4 +1,4 @@
-"""A scenario from a result of Flent: its transfers and probes over one link with the rates that it measured."""
+"""A scenario from a result of Flent: its flows over one link with the rates that it measured."""
 
 from __future__ import annotations
 
@@ -6,57 +6,292 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.files import opened
+from sojourn.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
 from sojourn.scenario import Scenario
 
 MOST_BYTES = 1 << 28  # of the text
 DEEPEST = 2000  # ms: a longer round trip without load is no measurement of the path
-DERIVED = re.compile(r"(^TCP totals$| (avg|sum|totals)$)")
-TRANSFER = re.compile(r"^TCP (up|down)load\b(.*)$")
-PROBE = re.compile(r"^Ping \(ms\)\s*(.*)$")
+FEW = 3  # names in a note
+SUMS = {"TCP upload sum", "TCP download sum"}
+TOGETHER = 0.25  # of the time in which any transfer runs: the least in which most of them run that tells a rate
+IPERF_PAYLOAD = 1470  # bytes: that of iperf 2 over UDP
+VOICE = 172  # bytes: the payload and RTP header of G.711, which Flent's VoIP tests send every 20 ms
+UDP_IP = 28  # bytes
+LINUX_NAMES = {"lp": "tcp-lp", "newreno": "reno"}  # names of kernels for controllers that are ours under another
+OTHERS = {"bic", "hybla", "nv", "veno", "yeah", "bbr2"}  # controllers of Linux that are none of ours
 
 
-def flent_scenario(file: Path, rate: str | None, cc: str) -> Scenario:
-    """The scenario of a result. Raises `UserError` for a file that is none, `OSError` for one that can't be read."""
-    data = _data(file)
-    x, results = data["x_values"], data["results"]
-    ups, downs, probes = _named(results, "up"), _named(results, "down"), _probes(results)
-    if not ups and not downs:
-        raise UserError(f'{file}: results: expected series "TCP upload" or "TCP download", got {_few(results)}')
-    base = min((v for name in probes for v in results[name] if v is not None and v > 0), default=50.0)
-    if base > DEEPEST:
-        raise UserError.expected(f"{file}: results", f"a round trip of at most {DEEPEST} ms without load", base)
-    up, down = _capacity(results, ups), _capacity(results, downs)
-    rates = [each or max(up, down) for each in (up, down)]
-    queue = {"aqm": "droptail", "limit": f"{max(20, math.ceil(max(rates) * base * 1000 / 12_000))} packets"}
+def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> Scenario:
+    """The scenario of a result; `rtt` in seconds is that of hosts without a probe, `cc` where no controller is named.
+
+    Raises `UserError` for a file that is none, `OSError` for one that can't be read.
+    """
+    found = _read(file)
+    trips = _round_trips(found, rtt)
+    base = min(trips.values())
+    ups, downs = (_rate(found.flows(down), found.x) for down in (False, True))
+    rates = [each or max(ups, downs) for each in (ups, downs)]
+    queue = max(20, math.ceil(max(rates) * max(trips.values()) * 1000 / 12_000))
     link: dict[str, Any] = {
         "name": "uplink", "from": "home", "to": "provider", "rate": rate or _mbit(rates[0]),
-        "delay": f"{base / 2:.6g} ms", "queue": queue, "duplex": True,
+        "delay": f"{base / 2:.6g} ms", "queue": {"aqm": "droptail", "limit": f"{queue} packets"}, "duplex": True,
     }  # fmt: skip
     if rate is None:
         link["back"] = {"rate": _mbit(rates[1])}
-    ends = [("home", "provider"), ("provider", "home")]
-    flows = [
-        _flow(name, results[name], x, *way) for names, way in zip((ups, downs), ends, strict=True) for name in names
-    ]
-    probing = {"kind": "ping", "every": "200 ms", "size": "60 B"}
-    flows += [{"name": _slug(name), "from": "home", "to": "provider", "traffic": probing} for name in probes]
+    controllers = _Controllers(found)
+    tcp = {"profile": "linux"} | controllers.of_all(cc)
+    groups = _groups(found, trips, controllers)
+    controllers.note_others(cc)
+    probes = [group["name"] for group in groups if "every" in group.get("traffic", {})]
     tree = {
-        "name": str(data["metadata"].get("NAME") or "flent"), "duration": f"{x[-1] + (x[-1] - x[-2]):.6g} s",
-        "links": [link], "tcp": {"profile": "linux", "control": {"cc": _controller(data) or cc}}, "flows": flows,
-        "trace": {"throughput": {"flows": ["*"], "every": "200 ms"}} | _traced(probes),
+        "name": str(found.metadata.get("NAME") or "flent"), "duration": f"{found.x[-1] + found.step:.6g} s",
+        "links": [link], "tcp": tcp, "flows": groups,
+        "trace": {"throughput": {"flows": ["*"], "every": "200 ms"}}
+        | ({"rtt": {"flows": [f"{name}/*" for name in probes]}} if probes else {}),
     }  # fmt: skip
     return Scenario(tree, str(file))
 
 
-def _traced(probes: list[str]) -> dict[str, Any]:
-    return {"rtt": {"flows": [f"{_slug(name)}/*" for name in probes]}} if probes else {}
+@dataclass(frozen=True)
+class Result:
+    """What a scenario takes from a result: its times, and its series by kind, all with values."""
+
+    file: Path
+    x: list[float]
+    metadata: dict[str, Any]
+    transfers: list[Series]
+    datagrams: list[Series]
+    probes: list[Series]
+    voip: list[Series]
+
+    @property
+    def step(self) -> float:
+        """The last step of time in seconds."""
+        return self.x[-1] - self.x[-2]
+
+    def flows(self, down: bool) -> list[Series]:
+        """What fills one direction of the link."""
+        return [each for each in (*self.transfers, *self.datagrams) if each.is_down == down]
+
+    def parameter(self, name: str) -> str:
+        """A parameter of the test as text, or nothing."""
+        value = table(self.metadata.get("TEST_PARAMETERS")).get(name)
+        return str(value) if isinstance(value, str | int) else ""
+
+
+def _read(file: Path) -> Result:
+    """The result in a file. Notes name what of it is left out."""
+    data = _data(file)
+    x, results, metadata = data["x_values"], data["results"], data["metadata"]
+    kinds: dict[str, list[Series]] = {}
+    meta, raw = table(metadata.get("SERIES_META")), table(data.get("raw_values"))
+    many = metadata.get("HOSTS")
+    named = [*(many if isinstance(many, list) else []), metadata.get("HOST")]
+    hosts = dict.fromkeys(host for host in named if isinstance(host, str) and host)
+    if not hosts:
+        hosts = dict.fromkeys(filter(None, (host_of("", command_of(table(about)), {}) for about in meta.values())))
+    for name, values in results.items():
+        about, samples = table(meta.get(name)), raw.get(name)
+        kind = kind_of(name, results, command_of(about))
+        if kind == "statistic" or (kind == "derived" and not _is_only_sum(name, results)):
+            continue
+        host = host_of(name, command_of(about), hosts)
+        kind = "transfer" if kind == "derived" else kind
+        if kind != "other" and (wrong := _wrong(name, values, x)):
+            raise UserError(f"{file}: {wrong}")
+        series = Series(name, x, values, host, about, samples if isinstance(samples, list) else [])
+        kinds.setdefault(kind, []).append(series)
+    _note_names("a scenario has no such traffic, so these series are left out", kinds.pop("other", []))
+    _note_names("these series have no values, so they are left out", _without_values(kinds))
+    used = {kind: [each for each in series if each.span] for kind, series in kinds.items()}
+    if not used.get("transfer") and not used.get("datagrams"):
+        few = ", ".join(f'"{name}"' for name in list(results)[:FEW]) or "none"
+        raise UserError(f'{file}: results: expected series "TCP upload" or "TCP download" with values, got {few}')
+    return Result(file, x, metadata, *(used.get(kind, []) for kind in ("transfer", "datagrams", "probe", "voip")))
+
+
+def _is_only_sum(name: str, results: dict[str, Any]) -> bool:
+    """Whether a series is the sum of transfers of which the result has none by itself."""
+    start = name.removesuffix(" sum")
+    if name not in SUMS:
+        return False
+    return not any(each.startswith(start) and kind_of(each, results, "") == "transfer" for each in results)
+
+
+def _without_values(kinds: dict[str, list[Series]]) -> list[Series]:
+    return [each for kind, many in kinds.items() for each in many if kind != "voip" and not each.span]
+
+
+def _note_names(what: str, series: Iterable[Series]) -> None:
+    """Says something about series, of which it names the first few."""
+    names = [f'"{each.name}"' for each in series]
+    if names:
+        more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        note(f"{what}: {', '.join(names[:FEW])}{more}")
+
+
+def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
+    """The round-trip time without load to each host in ms: the least of its probes, or else `rtt` in seconds."""
+    flows = [*found.transfers, *found.datagrams, *found.probes, *found.voip]
+    known: dict[str, float] = {}
+    for probe in found.probes:
+        least = min(value for value in probe.values if value)
+        known[probe.host] = min(least, known.get(probe.host, math.inf))
+    if rtt is None and not known:
+        wanted = 'a probe ("Ping (ms) ...") that shows a round-trip time, or --rtt'
+        raise UserError(f"{found.file}: results: expected {wanted}, got none")
+    usual = median(known.values()) if rtt is None else 1000 * rtt
+    unknown = sorted({each.host for each in flows} - set(known))
+    if unknown and rtt is None:
+        few = ", ".join(unknown[:FEW])
+        note(f"no probe of {few}: flows there have the median round trip of other hosts, {usual:.3g} ms")
+    trips = known | dict.fromkeys(unknown, usual)
+    if max(trips.values()) > DEEPEST:
+        most = f"a round trip of at most {DEEPEST} ms without load"
+        raise UserError.expected(f"{found.file}: results", most, f"{max(trips.values()):g} ms")
+    return trips
+
+
+def _rate(flows: list[Series], x: list[float]) -> float:
+    """The rate of a direction in Mbit/s: what its flows had together while any ran, or while most ran, if that is more.
+
+    A flow that ran for a part of the time counts for that part. So flows that take turns don't add up.
+    """
+    totals, counts = [0.0] * len(x), [0] * len(x)
+    for flow in flows:
+        for at, level in enumerate(flow.levels()):
+            if level is not None:
+                totals[at], counts[at] = totals[at] + level, counts[at] + 1
+    busy = [total for total, count in zip(totals, counts, strict=True) if count]
+    if not busy:
+        return 0.0
+    top = max(counts)
+    most = [total for total, count in zip(totals, counts, strict=True) if count == top]
+    rate = sum(busy) / len(busy)
+    if len(most) >= TOGETHER * len(busy):
+        rate = max(rate, sum(most) / len(most))
+    means = sum(flow.mean for flow in flows)
+    if abs(rate - means) > 0.1 * means:
+        way = "downloads" if flows[0].is_down else "uploads"
+        had, sums = (_mbit(float(f"{each:.3g}")) for each in (rate, means))
+        note(f"the {way} did not all run at once: they had {had} together, and their means add up to {sums}")
+    return rate
+
+
+def _groups(found: Result, trips: dict[str, float], controllers: _Controllers) -> list[dict[str, Any]]:
+    """The groups of a result: one for each series that is a flow."""
+    groups = [
+        _group(each, found) | ({"tcp": tcp} if (tcp := controllers.of_one(each)) else {}) for each in found.transfers
+    ]
+    groups += [_group(each, found) | {"traffic": _datagrams(each, found)} for each in found.datagrams]
+    groups += [_voice(found.voip)] if found.voip else []
+    every = f"{1000 * found.step:.6g} ms"
+    for each in found.probes:
+        size = "60 B" if "udp" in each.words else "84 B"
+        start = {"from": "home", "to": "provider", "traffic": {"kind": "ping", "every": every, "size": size}}
+        groups.append({"name": each.name} | start | _marking(each))
+    everything = [*found.transfers, *found.datagrams, *found.voip[:1], *found.probes]
+    base, taken = min(trips.values()), dict[str, int]()
+    for group, series in zip(groups, everything, strict=True):
+        group["name"] = _free(_slug(group["name"]), taken)
+        if trips[series.host] > base:
+            # The link has the delay of the nearest host. What is farther away has the rest at its own end.
+            end = "access" if group["from"] == "provider" else "egress"
+            group[end] = {"delay": f"{(trips[series.host] - base) / 2:.6g} ms"}
+    _note_names("netperf ran these the other way than their names say", filter(_is_misnamed, found.transfers))
+    _note_names(
+        "each of these counts as one transfer", (each for each in found.transfers if each.name.endswith(" sum"))
+    )
+    _note_names("these run as TCP flows", (each for each in found.transfers if each.name.startswith("SCTP")))
+    return groups
+
+
+def _group(series: Series, found: Result) -> dict[str, Any]:
+    """A transfer or a stream of datagrams, from its first value to its last."""
+    ends = ("provider", "home") if series.is_down else ("home", "provider")
+    first, last = series.span or (0, 0)
+    x = found.x
+    stop = {"stop": f"{max(x[last], x[first] + found.step):.6g} s"} if last < len(x) - 1 else {}
+    times = {"start": f"{x[first]:.6g} s"} | stop
+    return {"name": series.name, "from": ends[0], "to": ends[1]} | times | _marking(series)
+
+
+def _marking(series: Series) -> dict[str, Any]:
+    dscp = series.dscp()
+    return {"dscp": codepoint_name(dscp)} if dscp else {}
+
+
+def _datagrams(series: Series, found: Result) -> dict[str, Any]:
+    """What iperf sends over UDP: its rates are those of the payload."""
+    given = found.parameter("udp_pktsize")
+    payload = int(given) if given.isdecimal() and 0 < int(given) <= 65_000 else IPERF_PAYLOAD
+    return {
+        "kind": "cbr",
+        "rate": _mbit(series.sent * (payload + UDP_IP) / payload),
+        "size": f"{payload + UDP_IP} B",
+    }
+
+
+def _voice(voip: list[Series]) -> dict[str, Any]:
+    """A call: of D-ITG one way with the rate that it says, of irtt in both directions."""
+    first = voip[0]
+    group = {"name": "voip", "from": "home", "to": "provider"} | _marking(first)
+    rates = [each for each in voip if each.name == "VoIP::bitrate" and each.span]
+    if not rates:
+        return group | {"traffic": {"kind": "ping", "every": "20 ms", "size": f"{VOICE + UDP_IP} B"}}
+    rate = rates[0].sent * (VOICE + UDP_IP) / VOICE / 1000
+    return group | {"traffic": {"kind": "cbr", "rate": _mbit(rate), "size": f"{VOICE + UDP_IP} B"}}
+
+
+def _is_misnamed(series: Series) -> bool:
+    ways = {"upload", "download"} & set(series.words)
+    return bool(ways) and ways != {"download" if series.is_down else "upload"}
+
+
+class _Controllers:
+    """The congestion controls that a result names."""
+
+    def __init__(self, found: Result) -> None:
+        known = {each["name"] for each in json.loads(_sojourn.registry())["cc"]} - {"external", "linux"}
+        self.known, self.others = known, set[str]()
+        self.is_one: Callable[[str], bool] = (known | OTHERS | set(LINUX_NAMES)).__contains__
+        self.of_test = (found.parameter("tcp_cong_control").partition(",")[0] or found.parameter("cc")).lower()
+        local = table(found.metadata.get("SYSCTLS")).get("net.ipv4.tcp_congestion_control")
+        self.of_host = local.lower() if isinstance(local, str) else ""
+
+    def of_all(self, cc: str) -> dict[str, Any]:
+        """The TCP options of flows that name no controller: that of the test's parameters, or else `cc`."""
+        return self._options(self.of_test) or {"control": {"cc": cc}}
+
+    def of_one(self, series: Series) -> dict[str, Any]:
+        """The TCP options of a transfer that names its controller, or whose host's default is known."""
+        default = "" if series.is_down or self.of_test else self.of_host
+        return self._options(series.controller(self.is_one) or default)
+
+    def _options(self, name: str) -> dict[str, Any]:
+        """The options for a controller; none for one that is none of ours, which is noted."""
+        ours = LINUX_NAMES.get(name, name)
+        if ours in self.known:
+            ecn = {"prague": "l4s", "dctcp": True}.get(ours)  # both go by marks
+            return ({"ecn": ecn} if ecn else {}) | {"control": {"cc": ours}}
+        self.others |= {name} - {""}
+        return {}
+
+    def note_others(self, cc: str) -> None:
+        """Says which controllers are not to be had."""
+        if self.others:
+            few = ", ".join(sorted(self.others)[:FEW])
+            note(f"no congestion control here is {few}: flows that had it have {cc}")
 
 
 def _data(file: Path) -> dict[str, Any]:
@@ -93,64 +328,28 @@ def _brief(value: Any) -> str:
 
 
 def _fault(data: Any) -> str:
-    """What is wrong with the data; nothing where all is right."""
+    """What is wrong with the data but for its series; nothing where all is right."""
     if not isinstance(data, dict):
         return f"expected a table, got {_brief(data)}"
     for key, kind, what in (("metadata", dict, "a table"), ("x_values", list, "a list"), ("results", dict, "a table")):
         if not isinstance(data.get(key), kind):
             return f"{key}: expected {what}, got {_brief(data.get(key))}"
-    x, results = data["x_values"], data["results"]
-    if len(x) < 2 or not all(_is_number(value) for value in x) or any(b <= a for a, b in pairwise(x)) or x[0] < 0:
+    x, step = data["x_values"], data["metadata"].get("STEP_SIZE")
+    if len(x) < 2 or not all(is_number(value) for value in x) or any(b <= a for a, b in pairwise(x)) or x[0] < 0:
         return "x_values: expected two or more rising times from 0 s on, got others"
-    for name, series in results.items():
-        if not isinstance(series, list) or len(series) != len(x):
-            return f"results.{name}: expected a list of {len(x)} values, got another"
-        if not all(value is None or (_is_number(value) and value >= 0) for value in series):
-            return f"results.{name}: expected numbers of 0 or more, or null, got others"
+    if is_number(step) and not math.isclose(x[1] - x[0], step, rel_tol=0.01):
+        # Flent's iterated tests and its combinations have numbers of runs there.
+        return f"x_values: expected times in steps of STEP_SIZE, {step:g} s, got {x[1] - x[0]:g} s"
     return ""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
-
-
-def _named(results: dict[str, Any], way: str) -> list[str]:
-    """The transfers in one direction: of sums, only where there is nothing else."""
-    found = [name for name in results if (match := TRANSFER.match(name)) and match[1] == way]
-    return [name for name in found if not DERIVED.search(name)] or found[:1]
-
-
-def _probes(results: dict[str, Any]) -> list[str]:
-    found = [name for name in results if PROBE.match(name)]
-    return [name for name in found if not DERIVED.search(name)] or found[:1]
-
-
-def _capacity(results: dict[str, Any], names: list[str]) -> float:
-    """The rate of a direction in Mbit/s: the median of what its transfers had together."""
-    rows = zip(*(results[name] for name in names), strict=True)
-    sums = sorted(sum(v for v in row if v is not None) for row in rows)
-    busy = [each for each in sums if each > 0]
-    return busy[len(busy) // 2] if busy else 0.0
-
-
-def _flow(name: str, series: list[float | None], x: list[float], source: str, destination: str) -> dict[str, Any]:
-    """A transfer, from its first value to its last."""
-    active = [at for at, value in zip(x, series, strict=True) if value]
-    first, last = (active[0], active[-1]) if active else (x[0], x[-1])
-    stop = {"stop": f"{last:.6g} s"} if last < x[-1] and last > first else {}
-    return {"name": _slug(name), "from": source, "to": destination, "start": f"{first:.6g} s"} | stop
-
-
-def _controller(data: dict[str, Any]) -> str | None:
-    """The congestion control that the metadata name, if it is one of ours."""
-    known = {each["name"] for each in json.loads(_sojourn.registry())["cc"]}
-    said = data["metadata"].get("EGRESS_INFO")
-    named = data["metadata"].get("TEST_PARAMETERS")
-    for table in (named, said, data["metadata"]):
-        value = table.get("tcp_cong_control") or table.get("cc") if isinstance(table, dict) else None
-        if isinstance(value, str) and value in known:
-            return value
-    return None
+def _wrong(name: str, series: Any, x: list[float]) -> str:
+    """What is wrong with a series; nothing where all is right."""
+    if not isinstance(series, list) or len(series) != len(x):
+        return f"results.{name}: expected a list of {len(x)} values, got another"
+    if not all(value is None or (is_number(value) and value >= 0) for value in series):
+        return f"results.{name}: expected numbers of 0 or more, or null, got others"
+    return ""
 
 
 def _slug(name: str) -> str:
@@ -158,9 +357,15 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
+def _free(name: str, taken: dict[str, int]) -> str:
+    """The name, or the next one with a number that is free. It is taken then."""
+    free = name
+    while free in taken:
+        taken[name] += 1
+        free = f"{name}-{taken[name]}"
+    taken[free] = 1
+    return free
+
+
 def _mbit(rate: float) -> str:
     return f"{max(rate, 0.001):.6g} Mbit/s"
-
-
-def _few(names: dict[str, Any]) -> str:
-    return ", ".join(f'"{name}"' for name in list(names)[:3]) or "none"

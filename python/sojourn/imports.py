@@ -51,7 +51,7 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     try:
         opened(file).close()  # which refuses a pipe or a device
         if file.name.endswith((".flent.gz", ".flent")):
-            made = flent_scenario(file, rate, cc)
+            made = flent_scenario(file, rate, base, cc)
         else:
             made = capture_scenario(file, rate, base, cc)
     except OSError as error:

@@ -31,7 +31,7 @@ def import_(
         str | None, typer.Option("--rate", help="The link's rate (default: what the file says or shows).")
     ] = None,
     rtt: Annotated[
-        str | None, typer.Option("--rtt", help="The round-trip time of flows of which a capture shows none.")
+        str | None, typer.Option("--rtt", help="The round-trip time of flows of which the file shows none.")
     ] = None,
     cc: Annotated[
         str, typer.Option("--cc", help="The flows' congestion control.", autocompletion=values.controllers)

@@ -1,0 +1,195 @@
+"""The series of a Flent result: which of them are flows, and what each says of its flow.
+
+Names, metadata and raw samples are those of Flent's tests and runners, in file formats 1 to 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+MBIT = {"Mbits/s": 1.0, "Kbits/s": 1e-3, "bits/s": 1e-6}  # the units of rates, in Mbit/s
+DERIVED = re.compile(r" (avg|sum|totals|fairness)$")
+PROBE = "Ping (ms)"
+VOIP = "VoIP::"
+
+_CODEPOINTS = (
+    {f"cs{n}": 8 * n for n in range(8)}
+    | {f"af{n}{drop}": 8 * n + 2 * drop for n in range(1, 5) for drop in range(1, 4)}
+    | {"ef": 46, "va": 44, "le": 1}
+)
+# What Flent's labels stand for, beside the names of DSCPs: https://flent.org/tests.html, 802.11e in `bursts_11e`.
+_LABELS = _CODEPOINTS | {"be": 0, "bk": 8, "vi": 40, "vo": 56}
+_LABEL = re.compile(rf"6?({'|'.join(sorted(_LABELS, reverse=True))})\d*")
+
+
+def codepoint_name(dscp: int) -> str | int:
+    """The name of a DSCP as scenarios write it, or its number if it has none."""
+    return next((name for name, value in _CODEPOINTS.items() if value == dscp), dscp)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number below 10^12."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
+
+
+def table(value: Any) -> dict[str, Any]:
+    """The value itself if it is a table, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def kind_of(name: str, names: dict[str, Any], command: str) -> str:
+    """What a series is: transfer, probe, datagrams, voip, derived, statistic, or other.
+
+    `NAME::label` is a flow of its own, unless there is also a series NAME, or the label is a statistic of a socket.
+    """
+    parent, _, label = name.rpartition("::")
+    if DERIVED.search(name) or command.endswith("(computed)"):
+        return "derived"
+    if name.startswith(VOIP):
+        return "voip"
+    if parent and (parent in names or label.startswith("tcp_")):
+        return "statistic"
+    for start, kind in ((PROBE, "probe"), ("TCP ", "transfer"), ("SCTP ", "transfer"), ("UDP ", "datagrams")):
+        if name.startswith(start):
+            return kind
+    return "statistic" if parent else "other"
+
+
+@dataclass(frozen=True)
+class Series:
+    """A series of a result, and what its runner recorded of it.
+
+    `values` has one value or None for each of the times `x`, `host` is the far end, `meta` its table of SERIES_META.
+    """
+
+    name: str
+    x: list[float]
+    values: list[float | None]
+    host: str
+    meta: dict[str, Any] = field(default_factory=dict)
+    raw: list[Any] = field(default_factory=list)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of the name in lower case, without the host."""
+        return re.split(r"[\s:()]+", self.name.removesuffix(self.host).lower())
+
+    @cached_property
+    def command(self) -> str:
+        """The command that measured it, or nothing."""
+        return command_of(self.meta)
+
+    def option(self, flag: str) -> str:
+        """The value of an option of netperf's command line, or nothing."""
+        words = self.command.split() if "netperf" in self.command else []
+        return next((value for word, value in pairwise(words) if word == flag), "")
+
+    @property
+    def is_down(self) -> bool:
+        """Whether its data comes from the far end: by netperf's test, or else by the name."""
+        test = self.option("-t")
+        return test.endswith("_MAERTS") if test else "download" in self.words
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last place with a value above zero; None if there is none."""
+        active = [at for at, value in enumerate(self.values) if value]
+        return (active[0], active[-1]) if active else None
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean rate in Mbit/s while it was active: netperf's own, or that of its samples, or of the series."""
+        stated: Any = self.meta.get("MEAN_VALUE")
+        if is_number(stated) and stated > 0:
+            return float(stated) * MBIT.get(str(self.meta.get("UNITS")), 1.0)
+        samples = [(float(each["val"]), float(each["dur"])) for each in map(table, self.raw) if _is_sample(each)]
+        seconds = sum(duration for _, duration in samples)
+        return sum(value * duration for value, duration in samples) / seconds if seconds > 0 else self.sent
+
+    @property
+    def sent(self) -> float:
+        """The mean of the values while it was active, gaps left out."""
+        first, last = self.span or (0, -1)
+        values = [value for value in self.values[first : last + 1] if value is not None]
+        return sum(values) / len(values) if values else 0.0
+
+    def levels(self) -> list[float | None]:
+        """The rate at each time in Mbit/s, interpolated over gaps as Flent's plots are, with the mean of the flow."""
+        found: list[float | None] = [None] * len(self.values)
+        known = [at for at, value in enumerate(self.values) if value is not None]
+        first, last = self.span or (0, -1)
+        known = [at for at in known if first <= at <= last]
+        for left, right in zip(known, known[1:] or known, strict=False):
+            low, high = self.values[left] or 0.0, self.values[right] or 0.0
+            for at in range(left, right + 1):
+                found[at] = low + (high - low) * (at - left) / max(right - left, 1)
+        active = [value for value in found if value is not None]
+        scale = self.mean * len(active) / sum(active) if active else 0.0
+        return [None if value is None else value * scale for value in found]
+
+    def dscp(self) -> int:
+        """The DSCP of its packets by the socket, netperf's command, or a label in the name; by default 0."""
+        side = "DOWNSTREAM_TOS" if self.is_down else "UPSTREAM_TOS"
+        marking = _of_side(self.option("-Y"), self.is_down).lower()
+        for written in (self.meta.get("DATA_TOS"), self.meta.get(side), marking):
+            if (byte := _byte(written)) is not None:
+                return byte >> 2
+        if marking in _LABELS:
+            return _LABELS[marking]
+        labels = [found[1] for word in self.words if (found := _LABEL.fullmatch(word))]
+        return _LABELS[labels[0]] if labels else 0
+
+    def controller(self, is_one: Callable[[str], bool]) -> str:
+        """The congestion control that the socket, netperf's command or a word of the name has, or nothing.
+
+        `is_one` says whether a word of a name is that of a controller.
+        """
+        stated = self.meta.get("CONG_CONTROL")
+        given = _of_side(self.option("-K"), self.is_down)
+        named = [word for word in self.words if is_one(word)]
+        return str(stated).lower() if isinstance(stated, str) and stated else given.lower() or "".join(named[:1])
+
+
+def command_of(meta: dict[str, Any]) -> str:
+    """The command line of SERIES_META, or nothing."""
+    said = meta.get("COMMAND") or meta.get("command")
+    return said if isinstance(said, str) else ""
+
+
+def host_of(name: str, command: str, hosts: dict[str, None]) -> str:
+    """The far end of a series: the host in its name or its command, or else the first of the test."""
+    bare = name.removesuffix(" (extra)")
+    last = bare.rpartition(" ")[2]
+    if last in hosts or bare != name:
+        return last
+    words = command.split()
+    if "-H" in words[:-1] and "netperf" in command:
+        return words[words.index("-H") + 1]
+    if words and re.search(r"\b(f?ping6?|irtt)$", words[0]):
+        return words[-1]
+    return next(iter(hosts), "")
+
+
+def _is_sample(raw: dict[str, Any]) -> bool:
+    return is_number(raw.get("val")) and is_number(raw.get("dur")) and raw["val"] >= 0 and raw["dur"] >= 0
+
+
+def _of_side(pair: str, down: bool) -> str:
+    """What netperf's "local,remote" says of the side that sends the data."""
+    sides = pair.split(",")
+    return sides[-1] if down else sides[0]
+
+
+def _byte(written: Any) -> int | None:
+    """A byte as a number or as text such as "0x20"; None if it is none, as for a TOS that netperf does not know."""
+    if isinstance(written, str):
+        try:
+            written = int(written, 0)
+        except ValueError:
+            return None
+    return int(written) if is_number(written) and 0 <= written <= 255 else None
