@@ -257,16 +257,22 @@ mod tests {
         assert_eq!(queues.packets(), 0);
     }
 
+    /// rfc8290#4.2: an empty new queue moves to the end of the old ones, and leaves them only when its turn comes there.
     #[test]
     fn a_flow_that_sends_a_little_at_a_time_is_new_only_once_a_round() {
         let mut queues = FlowQueues::new(QUEUING);
-        (0..9).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
-        served(&mut queues, 2);
+        (0..40).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
+        // A quantum of ten packets is used up: flow 1 is an old one.
+        assert_eq!(served(&mut queues, 11), [1; 11]);
         queues.push(Time::ZERO, Parcel(2, 100));
         assert_eq!(served(&mut queues, 2), [2, 1]);
+        // Its queue ran empty while flow 1 has 800 bytes left in its turn: it waits behind them.
         queues.push(Time::ZERO, Parcel(2, 100));
-        // Its empty queue was moved to the end of the old queues, and is served in its turn.
-        assert_eq!(served(&mut queues, 3), [2, 1, 1]);
+        assert_eq!(served(&mut queues, 9), [1, 1, 1, 1, 1, 1, 1, 1, 2]);
+        // Once its turn has found it empty, it is new again.
+        assert_eq!(served(&mut queues, 11), [1; 11]);
+        queues.push(Time::ZERO, Parcel(2, 100));
+        assert_eq!(served(&mut queues, 1), [2]);
     }
 
     #[test]

@@ -6,6 +6,8 @@ mod endless;
 mod fast_links;
 mod impaired;
 mod kernel;
+mod measures;
 mod media;
 mod paths;
 mod theory;
+mod window;

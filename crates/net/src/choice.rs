@@ -39,3 +39,21 @@ impl Choice {
         self.routes[at]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_takes_the_route_of_its_time_and_at_a_change_the_new_one() {
+        let at = Time::from_nanos;
+        let mut choice = Choice::new([7, 8, 9].into(), Turn::Times([at(10), at(20)].into()));
+        assert_eq!([0, 9, 10, 19, 20, 99].map(|nanos| choice.take(at(nanos))), [7, 7, 8, 8, 9, 9]);
+    }
+
+    #[test]
+    fn packets_take_routes_in_turn() {
+        let mut choice = Choice::new([7, 8, 9].into(), Turn::Packets);
+        assert_eq!([0; 5].map(|_| choice.take(Time::ZERO)), [7, 8, 9, 7, 8]);
+    }
+}

@@ -123,3 +123,48 @@ impl Medium {
         if airtime <= span { Ok(()) } else { Err(format!("medium {}: turns of {airtime} in {span}", self.params.name)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS * ms
+    }
+
+    fn medium(frames: u32, longest: Option<Duration>) -> Medium {
+        Medium::new(Arc::new(medium::Medium { name: "air".into(), turns: Turns::RoundRobin, overhead: MS, frames, longest }), 1)
+    }
+
+    #[test]
+    fn a_turn_goes_on_for_less_than_its_longest_time_without_its_overhead() {
+        let mut air = medium(100, Some(MS * 3));
+        air.begin(at(10));
+        assert!(air.goes_on(at(11)) && air.goes_on(Time::from_nanos(13_999_999)));
+        assert!(!air.goes_on(at(14)));
+    }
+
+    #[test]
+    fn a_turn_has_at_most_its_number_of_frames() {
+        let mut air = medium(3, None);
+        assert!(!air.goes_on(at(0)), "none has the turn");
+        air.begin(at(0));
+        assert_eq!([1, 2, 3, 4].map(|ms| air.goes_on(at(ms))), [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_turn_counts_in_the_window_in_which_it_begins_and_its_time_in_each() {
+        let window = Window { from: at(10), until: at(20) };
+        let count = |since, until| {
+            let mut stats = TurnStats::default();
+            stats.add(Turn { since, packets: 1 }, until, window);
+            (stats.count, stats.airtime)
+        };
+        assert_eq!(count(at(9), at(12)), (0, MS * 2));
+        assert_eq!(count(at(10), at(12)), (1, MS * 2));
+        assert_eq!(count(at(19), at(22)), (1, MS));
+        assert_eq!(count(at(20), at(22)), (0, Duration::ZERO));
+    }
+}

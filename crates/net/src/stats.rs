@@ -318,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_queue_holds_when_it_is_measured_anew_counts_for_its_maximum() {
+        let mut queue = QueueStats::default();
+        queue.set(Time::from_nanos(0), 9, 9_000);
+        queue.set(Time::from_nanos(5), 4, 4_000);
+        queue.restart(Time::from_nanos(10));
+        queue.shrink(Time::from_nanos(20), 3, 3_000);
+        queue.finish(Time::from_nanos(30));
+        assert_eq!((queue.packets.max(), queue.bytes.max()), (4, 4_000));
+        assert_eq!((queue.packets.mean(), queue.bytes.mean()), (3.5, 3_500.0));
+    }
+
+    #[test]
     fn the_largest_backlog_for_the_longest_time_overflows_nothing() {
         let (packets, bytes) = (u64::from(u32::MAX), u64::from(u32::MAX) * range::LARGEST_PACKET);
         let end = Time::ZERO + range::LONGEST_TIME;

@@ -5,6 +5,7 @@ mod can_be_run;
 mod dumbbell;
 mod errors;
 mod impairments;
+mod keys;
 mod large;
 mod malformed;
 mod set_values;

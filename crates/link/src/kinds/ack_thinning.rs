@@ -125,6 +125,13 @@ mod tests {
         assert_eq!(passed(&Params { every: Some(100), interval: None }, &acks), [true, false, true, true, false, true, true]);
     }
 
+    /// An ACK that was overtaken tells nothing, and what is new is still judged by the highest number.
+    #[test]
+    fn an_old_ack_passes_and_does_not_make_known_numbers_new() {
+        let acks = numbers(&[5, 3, 4, 5, 6, 7]);
+        assert_eq!(passed(&Params { every: Some(100), interval: None }, &acks), [true, true, true, true, false, false]);
+    }
+
     #[test]
     fn one_of_the_two_must_be_given() {
         let interval = Some(Duration::from_millis(4));

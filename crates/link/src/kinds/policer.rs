@@ -76,6 +76,15 @@ mod tests {
         assert!(passed(1_000_000, 999, 8_000, 1_000).is_empty());
     }
 
+    /// RFC 2697: tokens that come to a full bucket are lost, so a silence is worth no more than the burst.
+    #[test]
+    fn a_bucket_holds_no_more_than_the_burst_after_a_silence() {
+        let params = Params { rate: Rate::from_bps(1_000_000).unwrap(), burst: Bytes(5_000) };
+        let mut made = params.start(&Streams::new(1, "x".to_string()));
+        let late = Transit { now: Time::ZERO + Duration::from_secs(100), size: 1000, has_data: true, has_option: false };
+        assert_eq!((0..20).filter(|_| made.on_packet(&late) == Effect::Pass).count(), 5);
+    }
+
     #[test]
     fn no_window_has_more_than_the_burst_and_the_rate() {
         let passed = passed(3_000_000, 7_000, 137, 20_000);

@@ -76,6 +76,20 @@ mod tests {
     use sojourn_units::Time;
 
     #[test]
+    fn a_packet_may_wait_for_the_whole_latency_and_no_longer() {
+        let effect = |latency| {
+            let params = Params { rate: Rate::from_bps(1_000_000).unwrap(), burst: Bytes(1_000), latency };
+            let mut made = params.start(&Streams::new(1, "x".to_string()));
+            let packet = Transit { now: Time::ZERO, size: 1000, has_data: true, has_option: false };
+            assert_eq!(made.on_packet(&packet), Effect::Pass);
+            made.on_packet(&packet)
+        };
+        // The second waits for 8000 bits at 1 Mbit/s.
+        let wait = Duration::from_millis(8);
+        assert_eq!((effect(wait), effect(wait.saturating_sub(Duration::from_nanos(1)))), (Effect::Delay(wait), Effect::Drop));
+    }
+
+    #[test]
     fn packets_leave_at_the_rate_after_a_burst_and_wait_no_longer_than_they_may() {
         let params = Params { rate: Rate::from_bps(1_000_000).unwrap(), burst: Bytes(3_000), latency: Duration::from_millis(20) };
         let mut made = params.start(&Streams::new(1, "x".to_string()));

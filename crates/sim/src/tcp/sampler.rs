@@ -371,3 +371,7 @@ impl Sampler {
         self.snapshots.capacity() * size_of::<Snapshot>()
     }
 }
+
+#[cfg(test)]
+#[path = "sampler_tests.rs"]
+mod tests;

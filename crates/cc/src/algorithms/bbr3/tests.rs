@@ -296,3 +296,15 @@ fn probe_rtt_remembers_the_larger_of_the_window_and_of_the_one_before() {
     rounds.cc.0.check_probe_rtt(&sample);
     assert_eq!((rounds.cc.0.state, rounds.cc.0.prior_cwnd), (State::ProbeRtt, 500.0), "draft-ietf-ccwg-bbr#5.3.4.3");
 }
+
+/// draft-ietf-ccwg-bbr#5.6.2: `rate = pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100`, with a margin of one percent.
+#[test]
+fn the_pace_is_the_gain_times_the_bandwidth_less_one_percent() {
+    let mut rounds = Rounds::in_probe_bw();
+    for _ in 0..100 {
+        rounds.see(1000.0);
+        let bbr = &rounds.cc.0;
+        let expected = bbr.pacing_gain() * bbr.bw * 0.99;
+        assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-12, "{} of {expected}", bbr.pacing_rate);
+    }
+}

@@ -180,4 +180,49 @@ mod tests {
         assert_eq!(deliver(60, 110, false), 2);
         assert_eq!(deliver(61, 111, true), 3);
     }
+    /// rfc8985#6.2 step 4: a quarter of the least RTT for each step, at most the smoothed RTT.
+    #[test]
+    fn the_window_is_steps_of_a_quarter_of_the_least_rtt_and_at_most_the_smoothed_one() {
+        let ms = Duration::from_millis;
+        let window = |mult, srtt| Rack { reo_wnd_mult: mult, ..Rack::new(3) }.reo_wnd(false, 0, ms(40), ms(srtt));
+        assert_eq!([1, 3, 5, 6, 20].map(|mult| window(mult, 50)), [10, 30, 50, 50, 50].map(ms));
+    }
+
+    /// rfc8985#6.2 step 4: after 16 recoveries without another duplicate the window is a single step again. Linux has at most 255.
+    #[test]
+    fn the_wide_window_is_kept_for_sixteen_recoveries_and_has_at_most_255_steps() {
+        let mut rack = Rack::new(3);
+        for ms in 0..300 {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            rack.xmit_ts = now;
+            rack.on_duplicate();
+            rack.update_reo_wnd(now);
+        }
+        assert_eq!((rack.reo_wnd_mult, rack.reo_wnd_persist), (MOST_STEPS, PERSISTENCE));
+        assert_eq!((MOST_STEPS, PERSISTENCE), (255, 16));
+        rack.reo_wnd_persist = 1;
+        rack.update_reo_wnd(Time::ZERO);
+        assert_eq!(rack.reo_wnd_mult, MOST_STEPS);
+        rack.reo_wnd_persist = 0;
+        rack.update_reo_wnd(Time::ZERO);
+        assert_eq!(rack.reo_wnd_mult, 1);
+    }
+
+    /// rfc8985#6.2 step 2: the ACK of a segment that was sent again is one of the first transmission if it comes within less than the least RTT.
+    #[test]
+    fn a_segment_sent_again_that_comes_back_too_early_moves_nothing() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let arrived = |again: bool, now| {
+            let mut rack = Rack::new(3);
+            let mut segment = Segment::new(0, 1_000, at(100), Sending::default());
+            if again {
+                segment.set(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
+            }
+            rack.advance(&segment, Arrival { now: at(now), min_rtt: Duration::from_millis(50), srtt: Duration::from_millis(60) });
+            (rack.rtt, rack.xmit_ts)
+        };
+        assert_eq!(arrived(true, 149), (Duration::ZERO, Time::ZERO));
+        assert_eq!(arrived(true, 150), (Duration::from_millis(50), at(100)));
+        assert_eq!(arrived(false, 149), (Duration::from_millis(49), at(100)));
+    }
 }

@@ -1,0 +1,166 @@
+//! Measures of flows, groups and links against their definitions.
+
+use sojourn_lab::{Laws, Outcome, run};
+use sojourn_scenario::Document;
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Document::from_toml("measures.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    run(&scenario, None, &Laws::default(), &|| false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A run of 20 s over a link with a delay of 10 ms.
+fn over(link: &str, rest: &str) -> Outcome {
+    outcome(&format!(
+        r#"
+duration = "20 s"
+links = [{{ name = "link", from = "a", to = "b", delay = "10 ms", duplex = true, {link} }}]
+{rest}"#
+    ))
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
+/// The histogram of round-trip times has steps of 1/32 of an octave. Where all samples are the same, so are the quantiles.
+#[test]
+fn quantiles_of_a_constant_round_trip_time_are_it() {
+    let ping = "[[flows]]\nname = \"ping\"\nfrom = \"a\"\nto = \"b\"\ntraffic = { kind = \"ping\", every = \"100 ms\" }\n";
+    for delay in ["10 ms", "10317 us", "12999 us"] {
+        let record = outcome(&format!(
+            "duration = \"20 s\"\nlinks = [{{ name = \"link\", from = \"a\", to = \"b\", delay = \"{delay}\", duplex = true }}]\n{ping}"
+        ))
+        .record;
+        let (flow, group) = (record.flows[0].rtt_ms.unwrap(), record.groups[0].rtt_ms.unwrap());
+        assert_eq!(flow.min, flow.max);
+        assert_eq!([group.p50, group.p90, group.p99], [flow.max; 3], "{delay}");
+    }
+}
+
+const TRANSFERS: &str = r#"
+[[flows]]
+name = "tcp"
+from = "a"
+to = "b"
+traffic = { kind = "transfers", every = "400 ms", size_mean = "30 kB" }
+[trace]
+rtt = { flows = ["*"] }
+completions = { flows = ["*"] }
+"#;
+
+/// A quantile of completion times is the nearest rank: the least time that so large a share of all does not exceed.
+#[test]
+fn quantiles_of_completion_times_are_nearest_ranks() {
+    let outcome = over("rate = \"2 Mbit/s\"", TRANSFERS);
+    let done = outcome.record.groups[0].completion_s.unwrap();
+    let mut times = outcome.series["completions/tcp"]["seconds"].clone();
+    times.sort_by(f64::total_cmp);
+    assert!(times.len() > 20 && done.count as usize == times.len());
+    for (share, got) in [(0.5, done.p50), (0.9, done.p90), (0.99, done.p99)] {
+        let within = |most: f64| times.iter().filter(|&&time| time <= most).count() as f64;
+        let least = times.iter().copied().find(|&time| within(time) >= share * times.len() as f64).unwrap();
+        assert!(near(got, least), "{share}: {got}, expected {least}");
+    }
+}
+
+/// Every sample has the same weight, whichever connection of the session took it.
+#[test]
+fn the_mean_round_trip_time_of_a_session_is_that_of_its_samples() {
+    let outcome = over("rate = \"2 Mbit/s\"", TRANSFERS);
+    let samples = &outcome.series["rtt/tcp/0"]["seconds"];
+    let mean = 1e3 * samples.iter().sum::<f64>() / samples.len() as f64;
+    let found = outcome.record.flows[0].rtt_ms.unwrap();
+    assert!(found.sd > 1.0 && near(found.mean, mean), "{found:?}, expected a mean of {mean}");
+}
+
+/// jain-1984: (sum x)^2 / (n sum x^2) with x = (x, 0) is a half.
+#[test]
+fn a_flow_that_gets_nothing_counts_for_jains_index() {
+    let flows = "[[flows]]\nname = \"udp\"\ncount = 2\nfrom = \"a\"\nto = \"b\"\nstart = [\"0 s\", \"100 s\"]\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+    let record = over("rate = \"2 Mbit/s\"", flows).record;
+    assert_eq!((record.groups[0].jain, record.total.jain), (Some(0.5), Some(0.5)));
+}
+
+const DATAGRAMS: &str = "[[flows]]\nname = \"udp\"\ncount = 3\nfrom = \"a\"\nto = \"b\"\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+
+#[test]
+fn what_comes_to_a_link_is_counted_before_its_queue_wherever_impairments_are() {
+    for place in ["before-queue", "after-queue"] {
+        let impairments = format!("impairments = [{{ kind = \"loss\", probability = 0.3, place = \"{place}\" }}]");
+        let record = over(&format!("rate = \"2 Mbit/s\", queue = {{ limit = \"2 packets\" }}, {impairments}"), DATAGRAMS).record;
+        let (link, sent) = (&record.links[0], record.flows.iter().map(|flow| flow.sent).sum::<u64>());
+        assert!(link.dropped.tail > 100 && link.dropped.impaired > Some(100), "{link:?}");
+        assert_eq!(link.arrived, sent, "{place}");
+    }
+}
+
+/// What passes the queue and the impairment behind it is the product of what passes each.
+#[test]
+fn the_loss_ratio_of_a_queue_and_an_impairment_is_that_of_both_in_turn() {
+    let impairments = "impairments = [{ kind = \"loss\", probability = 0.3, place = \"after-queue\" }]";
+    let record = over(&format!("rate = \"2 Mbit/s\", queue = {{ limit = \"2 packets\" }}, {impairments}"), DATAGRAMS).record;
+    let link = &record.links[0];
+    let (queue, behind) = (link.dropped.tail as f64 / link.arrived as f64, &link.impairments[0]);
+    let passes = (1.0 - queue) * (1.0 - behind.dropped as f64 / behind.met as f64);
+    assert!(near(link.loss_ratio.unwrap(), 1.0 - passes) && queue > 0.2, "{link:?}");
+}
+
+#[test]
+fn retransmissions_are_traced_with_their_payload() {
+    let flows =
+        "[[flows]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntcp = { mss = \"1000 B\" }\n[trace]\nretransmissions = { flows = [\"*\"] }";
+    let outcome = over("rate = \"2 Mbit/s\", queue = { limit = \"20 packets\" }", flows);
+    let bytes = &outcome.series["retransmissions/tcp/0"]["bytes"];
+    assert_eq!(bytes.len() as u64, outcome.record.flows[0].retransmitted);
+    assert!(!bytes.is_empty() && bytes.iter().all(|&bytes| bytes == 1000.0), "{bytes:?}");
+}
+
+/// Segments and ACKs take 10 ms each way and no time to be sent: windows change at multiples of 20 ms.
+#[test]
+fn a_sample_of_a_window_at_the_time_of_a_change_has_the_new_value() {
+    let text = r#"
+duration = "110 ms"
+links = [{ name = "link", from = "a", to = "b", delay = "10 ms", duplex = true }]
+[[flows]]
+name = "tcp"
+from = "a"
+to = "b"
+[trace]
+cwnd = { flows = ["*"], every = "10 ms" }
+"#;
+    let packets = outcome(text).series["cwnd/tcp/0"]["packets"].clone();
+    for step in (1..packets.len()).filter(|&step| packets[step] != packets[step - 1]) {
+        assert!(step % 2 == 0, "the window changes between {} and {} ms: {packets:?}", 10 * (step - 1), 10 * step);
+    }
+    // Slow start doubles it each round trip after the handshake.
+    assert!(packets.last().unwrap() / packets[0] >= 8.0, "{packets:?}");
+}
+
+#[test]
+fn all_that_arrives_of_datagrams_is_their_goodput() {
+    let record = over("rate = \"2 Mbit/s\"", DATAGRAMS).record;
+    assert!(record.flows.iter().all(|flow| flow.goodput_bps == flow.throughput_bps && flow.goodput_bps > 1e5), "{:?}", record.flows);
+}
+
+/// Each packet takes 2 ms with its overhead. At 1 ms one is half sent and two wait.
+#[test]
+fn the_delay_of_a_queue_has_the_overhead_of_its_packets() {
+    for queue in ["", "queue = { aqm = \"codel\" }, "] {
+        let text = format!(
+            r#"
+duration = "5 ms"
+links = [{{ name = "link", from = "a", to = "b", rate = "5 Mbit/s", {queue} overhead = {{ per_packet = "250 B" }} }}]
+[[flows]]
+name = "udp"
+count = 3
+from = "a"
+to = "b"
+traffic = {{ kind = "cbr", rate = "1 Mbit/s", size = "1000 B" }}
+[trace]
+queue = {{ links = ["link"], every = "1 ms" }}
+"#
+        );
+        let series = &outcome(&text).series["queue/link"];
+        assert_eq!((series["packets"][1], series["delay_s"][1]), (2.0, 0.005), "{queue}");
+    }
+}
