@@ -25,6 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.foreign_flent import flent_results
+
 import sojourn as sj
 from sojourn.cli import main as command
 from sojourn.errors import Note, ScenarioError, UserError
@@ -202,8 +204,14 @@ def read_measured(file: Path, content: bytes) -> None:
     sj.import_file(file)
 
 
+def read_foreign(file: Path, content: bytes) -> None:
+    """As `import` with a round-trip time for files that show none."""
+    file.write_bytes(content)
+    sj.import_file(file, rtt="20 ms")
+
+
 def _measured() -> list[Kind]:
-    """A capture and a result of Flent, packed and not."""
+    """A capture and a result of Flent, packed and not, and results as Flent's own tests write them."""
     short = sj.load(ROOT / "examples" / "dumbbell.toml").copy().set_all({"duration": "150 ms", "warmup": "0 s"})
     short.set("flows.ftp.count", 2).set("flows.ftp.start", "0 s")
     rrul = sj.load(ROOT / "examples" / "rrul.toml").copy().set("duration", "7 s")
@@ -215,6 +223,7 @@ def _measured() -> list[Kind]:
     return [
         Kind("measured.pcapng", captures, captures, read_measured, 3),
         Kind("measured.flent.gz", results, results, read_measured, 3),
+        Kind("foreign.flent", flent_results(), flent_results(), read_foreign, 10),
     ]
 
 
@@ -311,6 +320,7 @@ def by_command(name: str, file: Path) -> str:
         "scenario.toml": ["check", str(file)],
         "result/record.json": ["plot", str(file.parent)],
         "measured.pcapng": ["import", str(file), "--out", str(file.parent / "imported.toml")],
+        "foreign.flent": ["import", str(file), "--out", str(file.parent / "imported.toml"), "--rtt", "20 ms"],
     }.get(name)
     if arguments is None:
         return "read"

@@ -68,6 +68,7 @@ def controllers(made: sj.Scenario) -> dict[str, str | None]:
 def test_statistics_and_computed_series_are_no_flows(tmp_path: Path) -> None:
     statistics = {f"TCP upload::1::tcp_{key}": flat(80) for key in ("cwnd", "rtt", "rtt_var", "delivery_rate")}
     computed = {"TCP upload avg": flat(4), "TCP upload sum": flat(8), "TCP upload fairness": flat(1)}
+    statistics["TCP upload::3::tcp_rtt"] = flat(80)  # of a transfer that failed
     transfers = {"TCP upload::1": flat(4), "TCP upload::2": flat(4)}
     total = {"Totals of all": flat(8), "TCP totals": flat(8), "cpu_stats_here::load": flat(0.5)}
     about = {"Totals of all": {"COMMAND": "Sum (computed)"}}
@@ -160,6 +161,13 @@ def test_flows_that_take_turns_do_not_add_up(tmp_path: Path) -> None:
     ]
 
 
+def test_a_flow_with_one_sample_runs_for_a_step(tmp_path: Path) -> None:
+    once: Values = [3.0 if step == 50 else None for step in range(STEPS)]
+    made, _ = imported(tmp_path, result({PING: flat(20), "TCP upload": flat(3), "TCP upload 2": once}))
+    flow = named(made)["tcp-upload-2"]
+    assert (flow["start"], flow["stop"]) == ("10 s", "10.2 s")
+
+
 def test_a_result_without_a_probe_needs_a_round_trip(tmp_path: Path) -> None:
     data = result({"TCP upload": flat(5)})
     with pytest.raises(sj.UserError, match=r"x\.flent: results: expected a probe .* or --rtt, got none$"):
@@ -177,6 +185,7 @@ def test_each_host_has_its_own_round_trip(tmp_path: Path) -> None:
     made, notes = imported(tmp_path, result(series, HOSTS=list(trips)))
     assert notes == ["no probe of unknown: flows there have the median round trip of other hosts, 10 ms"]
     assert made["links"][0]["delay"] == "2 ms"
+    assert made["links"][0]["queue"]["limit"] == "50 packets", "12 Mbit/s for the longest round trip, 50 ms"
     idle = made.copy().set("duration", "3 s").set("flows", [flow for flow in made["flows"] if "traffic" in flow])
     probed = {str(group["name"]): group["rtt_ms"]["mean"] for group in sj.run(idle, seed=1)["groups"]}
     # An echo of 84 B takes 0.06 ms each way at 12 Mbit/s and 0.17 ms at 4 Mbit/s.
@@ -202,7 +211,8 @@ def test_calls_are_datagrams(tmp_path: Path) -> None:
     series = {PING: flat(20), "TCP upload": flat(2), "VoIP::delay": flat(10), "VoIP::loss": flat(0)}
     both, _ = imported(tmp_path, result(series))
     assert named(both)["voip"]["traffic"] == {"kind": "ping", "every": "20 ms", "size": "200 B"}
-    one_way, _ = imported(tmp_path, result(series | {"VoIP::bitrate": flat(68.8)}))
+    about = {"VoIP::bitrate": {"UNITS": "Kbits/s", "MEAN_VALUE": 68.8}}
+    one_way, _ = imported(tmp_path, result(series | {"VoIP::bitrate": flat(68.8)}, SERIES_META=about))
     assert named(one_way)["voip"]["traffic"] == {"kind": "cbr", "rate": "0.08 Mbit/s", "size": "200 B"}
     assert rates(one_way)[0] == 2
 
