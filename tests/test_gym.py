@@ -188,12 +188,22 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], [1.5], [-5.0], [True], "up", None])
+@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], [1.5], [-5.0], [True], "up", None, [10**400], 10**400])
 def test_an_action_that_is_none_is_refused(action):
     env = CongestionEnv(LINK)
     env.reset(seed=1)
     with pytest.raises(UserError, match="action: expected numbers from -1 to 1"):
         env.step(action)
+
+
+def test_a_number_that_is_too_large_is_refused_in_one_line():
+    env = VectorCongestionEnv(LINK, count=2, reward=lambda step: [10**400, 1])
+    env.reset(seed=10**400)
+    with pytest.raises(UserError, match="reward: expected finite numbers"):
+        env.step([[0.0], [0.0]])
+    for position in (10**400, -1, 2, 0.5, True, "x"):
+        with pytest.raises(UserError, match="position: expected that of a network, 0 to 1, got"):
+            env.record(position)
 
 
 @pytest.mark.parametrize("group", ["theirs", None])

@@ -21,7 +21,11 @@ from sojourn.files import DiskError, locked, remove_unfinished, together, write_
 from sojourn.store import Store
 from test_paper_folder import CLAIMS, PAPER
 
-FLENT = {"metadata": {"NAME": "m"}, "x_values": [0, 1, 2], "results": {"TCP upload BE": [1, 2, 3]}}
+FLENT = {
+    "metadata": {"NAME": "m"},
+    "x_values": [0, 1, 2],
+    "results": {"TCP upload BE": [1, 2, 3], "Ping (ms) ICMP": [20, 30, 40]},
+}
 SWEEP = 'scenario = "dumbbell.toml"\nreplications = 1\n[axes]\n"flows.ftp.count" = [1, 2]\n'
 TRACED = ["--set", 'trace.queue={links=["bottleneck"],every="1 s"}', "--set", "duration=2 s"]
 COMMANDS = {
@@ -101,6 +105,15 @@ def test_a_folder_below_the_results_that_is_a_link_is_refused(here: Path, capsys
     error = capsys.readouterr().err
     assert "expected a file inside out, got one in" in error
     assert error.count("\n") == 1
+    assert not contents(here / "elsewhere")
+
+
+def test_without_out_a_link_that_leads_out_of_the_results_is_refused(here: Path, capsys) -> None:
+    (here / "results").mkdir()
+    (here / "elsewhere").mkdir()
+    (here / "results" / "sweep").symlink_to(here / "elsewhere")
+    assert main(["sweep", "sweep.toml", "--no-cache"]) == 2
+    assert "results/sweep: expected a folder in results, got a link to" in capsys.readouterr().err
     assert not contents(here / "elsewhere")
 
 

@@ -16,7 +16,8 @@ from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Note
 from sojourn.files import together, write_atomic
-from sojourn.record import file_names, pack_series
+from sojourn.foreign import file_names
+from sojourn.record import pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 
 KEY, OTHER = "a" * 64, "b" * 64

@@ -167,6 +167,9 @@ def agreed_ecn(ours: str, peer: str) -> str:
 def path_split(path: str) -> list[str]:
     """The steps of a path, positions as digits. Raises `ScenarioError` for a text that is no path."""
 
+def one_line(text: str) -> str:
+    """A text in one line: control characters, line separators and marks of direction are written as escapes."""
+
 def path_element(name: str) -> str:
     """A name as a step of a path, in quotation marks where it needs them."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import re
 import warnings
 from collections.abc import Iterable
 
+from sojourn import _sojourn
 from sojourn._sojourn import ScenarioError
 
 
@@ -70,12 +70,14 @@ def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
     return sorted(names, key=likeness, reverse=True)[:count]
 
 
-_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
 def one_line(text: str) -> str:
-    """A text without what breaks a line or can't be printed: that is written as in a quoted text."""
-    return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    """A text without what breaks a line, turns it around, hides in it or can't be printed: that becomes an escape."""
+    return _sojourn.one_line(unicode(text))
+
+
+def unicode(text: str) -> str:
+    r"""A text that can be written in UTF-8: the bytes of a file name that is not in UTF-8 become escapes (`\udcff`)."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 LONGEST_VALUE = 200  # characters of a value that a message shows; the engine's messages show as many
@@ -104,11 +106,17 @@ def quoted(value: object) -> str:
 
 
 class RunError(RuntimeError):
-    """A run that failed: out of memory, killed, stopped by a limit of the engine. The message is one line."""
+    """A run that failed: out of memory, killed, stopped by a limit of the engine. The `message` becomes one line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class Note(UserWarning):
-    """Something that a user should know and that stops nothing, in one line."""
+    """Something that a user should know and that stops nothing. The `message` becomes one line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 def note(message: str) -> None:

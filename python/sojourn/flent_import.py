@@ -17,6 +17,7 @@ from sojourn import _sojourn
 from sojourn.errors import UserError, note
 from sojourn.files import opened
 from sojourn.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
+from sojourn.foreign import scenario_name
 from sojourn.scenario import Scenario
 
 MOST_BYTES = 1 << 28  # of the text
@@ -54,7 +55,8 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
     controllers.note_others(cc)
     probes = [group["name"] for group in groups if "every" in group.get("traffic", {})]
     tree = {
-        "name": str(found.metadata.get("NAME") or "flent"), "duration": f"{found.x[-1] + found.step:.6g} s",
+        "name": scenario_name(str(found.metadata.get("NAME") or "flent")),
+        "duration": f"{found.x[-1] + found.step:.6g} s",
         "links": [link], "tcp": tcp, "flows": groups,
         "trace": {"throughput": {"flows": ["*"], "every": "200 ms"}}
         | ({"rtt": {"flows": [f"{name}/*" for name in probes]}} if probes else {}),

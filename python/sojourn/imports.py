@@ -18,6 +18,7 @@ from sojourn import _sojourn
 from sojourn.errors import UserError, note
 from sojourn.files import opened
 from sojourn.flent_import import flent_scenario
+from sojourn.foreign import scenario_name
 from sojourn.scenario import Scenario
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
@@ -94,7 +95,8 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
         wire["back"] = {"rate": _rate(rates[1])}
     groups = _groups(flows, base)
     tree = {
-        "name": _stem(file), "duration": _time(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [wire],
+        "name": scenario_name(_stem(file)),
+        "duration": _time(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [wire],
         "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
     }  # fmt: skip
     return Scenario(tree, str(file))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from sojourn.display import counted, html_table, number
 from sojourn.errors import UserError, quoted
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
+from sojourn.foreign import file_names
 from sojourn.labels import WITHIN_A_LINK
 from sojourn.traces import Traces
 
@@ -289,24 +289,6 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
         elif key in WITHIN_A_LINK:
             for each in item:
                 _collect(each, f"{path}.{key}.{paths.element(str(each['name']))}", into)
-
-
-def file_name(name: str) -> str:
-    """A name fit for a file: `queue/R0->R1` becomes `queue-R0-R1`."""
-    plain = "".join(c if c.isalnum() or c in "_." else "-" for c in name)
-    return "-".join(part for part in plain.split("-") if part).strip(".")[:120] or "unnamed"
-
-
-def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A file name of its own for each name, also where capitals make no difference: `a-b` and `a-b-2` for a-b, a>b."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        first = file_name(name)
-        tries = itertools.chain([first], (f"{first}-{i}" for i in itertools.count(2)))
-        found[name] = next(each for each in tries if each.casefold() not in taken)
-        taken.add(found[name].casefold())
-    return found
 
 
 def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:

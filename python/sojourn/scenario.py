@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn, files, paths, toml
-from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened
+from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened, unicode
 from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
@@ -40,7 +40,7 @@ class Scenario(MutableMapping[str, Any]):
         self._read: dict[str, Any] | None = toml.plain(tree or {}, f"{label}: ")
         self._text: str | None = None
         self._source: str | None = None  # the text that a user wrote, also where it was changed since
-        self.file = label
+        self.file = unicode(label)
         """What it was read from: the name of a scenario that has none of its own."""
         self.label = label
         """What the messages of errors begin with."""
@@ -219,13 +219,13 @@ class Scenario(MutableMapping[str, Any]):
         if self._text is None or self._text is not self._source:
             place = self._place_in_source(said)
             if place:
-                return f"{self.file}{place}: {said}"
+                return f"{one_line(self.file)}{place}: {said}"
         label = shortened(one_line(self.label), LONGEST_LABEL)  # it may have the values that were set
         return f"{label}{place}: {said}"
 
     def _place(self, message: str) -> re.Match[str] | None:
         """The file in an error of the engine, with line and column if it has them."""
-        return re.match(re.escape(self.file) + r"(:\d+:\d+)?: ", message)
+        return re.match(re.escape(one_line(self.file)) + r"(:\d+:\d+)?: ", message)
 
     def _place_in_source(self, said: str) -> str:
         """Line and column of an error that the text has as a user wrote it, before it was changed; empty for others."""
@@ -285,6 +285,8 @@ def read_text(path: Path, what: str = "file") -> str:
 
     Raises `UserError` where it can't be read.
     """
+    if unicode(str(path)) != str(path):
+        raise UserError(f"{path}: expected a {what} with a name in UTF-8")
     try:
         text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark first
         return text.replace("\r\n", "\n").replace("\r", "\n")

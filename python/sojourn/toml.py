@@ -13,7 +13,7 @@ from typing import Any
 import tomli_w
 
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError, UserError, printed
+from sojourn.errors import ScenarioError, UserError, printed, unicode
 
 DEEPEST = 32  # lists and tables within one another; a key has at most as many parts
 LARGEST = 2**63  # of whole numbers: from -LARGEST to LARGEST - 1
@@ -21,6 +21,9 @@ LARGEST = 2**63  # of whole numbers: from -LARGEST to LARGEST - 1
 
 def parse(text: str, label: str) -> dict[str, Any]:
     """The table that a TOML text describes. Raises `UserError`, `LABEL:LINE:COLUMN: ...`, for another text."""
+    if (wrong := unicode(text)) != text:
+        raise UserError.expected(label, "a text in UTF-8", wrong)
+    label = unicode(label)
     try:
         _sojourn.check_toml(text, label, whole=False)
         return tomllib.loads(text)

@@ -48,15 +48,21 @@ fn checked_with(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResu
 }
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+    ScenarioError::new_err(sojourn_scenario::one_line(&error.to_string()))
 }
 
 fn failed(filename: &str, error: Error) -> PyErr {
     match error {
-        Error::Build(problem) | Error::Endless(problem) => ScenarioError::new_err(format!("{filename}: {problem}")),
+        Error::Build(problem) | Error::Endless(problem) => refused(format_args!("{filename}: {problem}")),
         Error::Write(code, said) => PyOSError::new_err((code.unwrap_or(0), said)),
         Error::Audit(_) | Error::Stopped => PyRuntimeError::new_err(error.to_string()),
     }
+}
+
+/// A text in one line, in which nothing is hidden.
+#[pyfunction]
+fn one_line(text: &str) -> String {
+    sojourn_scenario::one_line(text)
 }
 
 /// The checked scenario as JSON; with `laws`, for a caller that supplies these and no others.
@@ -327,6 +333,7 @@ fn quantity(kind: &str, text: &str) -> PyResult<f64> {
 fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(one_line, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(beginnings, module)?)?;

@@ -62,10 +62,9 @@ pub fn is_truth_value(answer: &Bound<'_, PyAny>) -> bool {
     answer.get_type().name().is_ok_and(|name| ["bool", "bool_"].iter().any(|truth| name == *truth))
 }
 
-/// A text as a message shows it: the first 80 characters, without line breaks, and what a terminal would act on as an escape.
+/// The first 80 characters of a text as a message shows them, in one line.
 pub fn one_line(text: &str) -> String {
-    let shown = |each: char| if each.is_control() { each.escape_default().collect() } else { String::from(each) };
-    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().map(shown).collect();
+    let flat = sojourn_scenario::one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     match flat.char_indices().nth(80) {
         Some((end, _)) => format!("{}...", &flat[..end]),
         None => flat,

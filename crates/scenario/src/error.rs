@@ -98,9 +98,33 @@ impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cut = self.cut();
         let shown = cut.map_or(self.0, |(shown, _)| shown);
-        shown.chars().try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })?;
+        shown.chars().try_for_each(|c| if is_shown(c) { write!(f, "{c}") } else { write!(f, "{}", c.escape_default()) })?;
         cut.map_or(Ok(()), |(_, all)| write!(f, "... ({all} characters)"))
     }
+}
+
+/// A text in one line: whatever [`is_shown`] refuses is written as in a quoted text.
+pub fn one_line(text: &str) -> String {
+    OneLine(text, usize::MAX).to_string()
+}
+
+/// Whether a character stands for itself in a message: no control character, line separator, mark of a text's direction or invisible
+/// format character (general categories Cc, Zl, Zp and Cf of Unicode). Joiners, which scripts and emoji need, are shown.
+pub fn is_shown(c: char) -> bool {
+    let hidden = matches!(
+        c,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0001}'..='\u{e007f}'
+    );
+    !(hidden || c.is_control())
 }
 
 /// Changes serde's message for a wrong value into the form "expected ..., got ...".
@@ -274,6 +298,18 @@ mod tests {
             "expected one of rate, delay, got key \"rat\"; did you mean \"rate\"?"
         );
         assert_eq!(humanize("missing key `kind`, expected one of `a`, `b`"), "expected a key `kind` with one of a, b, got none");
+    }
+
+    #[test]
+    fn a_message_is_one_line_in_the_order_that_it_is_written_in() {
+        let error = Error::got("a\u{2028}b", "\u{202e}5 Mbit/s\u{85}", "a rate").in_file("x\ny\u{2066}.toml");
+        assert_eq!(error.to_string(), r"x\ny\u{2066}.toml: a\u{2028}b: expected a rate, got \u{202e}5 Mbit/s\u{85}");
+    }
+
+    #[test]
+    fn letters_of_all_scripts_and_joined_emoji_stand_for_themselves() {
+        let text = "größe, 帯域, عرض, می‌شود, 👩‍💻, e\u{301}";
+        assert_eq!(one_line(text), text);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub mod written;
 
 pub use check::{Checked, check};
 pub use document::Document;
-pub use error::Error;
+pub use error::{Error, is_shown, one_line};
 pub use measures::{measures, record_schema};
 pub use path::{path_element, set_path, split_path, value};
 pub use plan::Plan;

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, Any
 
@@ -25,7 +26,7 @@ from sojourn.cli import linux as linux_command
 from sojourn.cli import study as study_command
 from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError
-from sojourn.errors import Note, ScenarioError, UserError
+from sojourn.errors import Note, ScenarioError, UserError, one_line
 from sojourn.extras import missing_extra
 from sojourn.files import DiskError
 
@@ -71,6 +72,9 @@ completion.register(app)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for names that are not in UTF-8
     with warnings.catch_warnings(), _ctrl_c() as interrupted:
         warnings.simplefilter("always", Note)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -119,6 +123,8 @@ def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> in
         return 1
     except OSError as error:
         return _fail(error.strerror or str(error) if isinstance(error, DiskError) else str(error), 1)
+    except UnicodeEncodeError as error:
+        return _fail(str(UserError.expected("sojourn", "arguments in UTF-8", error.object)), 2)
     except MemoryError:
         return _fail("out of memory", 1)
     except RuntimeError as error:
@@ -151,10 +157,10 @@ def _ctrl_c() -> Iterator[Callable[[], bool]]:
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
     """Prints a note, or another warning, in one line on stderr."""
     kind = "note" if issubclass(category, Note) else f"{category.__name__} in {filename}:{lineno}"
-    print(f"{kind}: " + " ".join(str(message).split()), file=sys.stderr)
+    print(f"{kind}: " + one_line(" ".join(str(message).split())), file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:
     """Prints one line on stderr and returns the code."""
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    print("error: " + one_line(" ".join(message.split())), file=sys.stderr)
     return code

@@ -10,8 +10,9 @@ import typer
 from rich.table import Table
 
 from sojourn.cli.listing import names
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
 from sojourn.display import counted
+from sojourn.errors import one_line
 from sojourn.extras import require
 from sojourn.files import write_atomic
 
@@ -52,7 +53,7 @@ def audit_claims(
     from sojourn.papers.mutate import shared_workspace
 
     chosen = find_paper(paper)
-    folder = out_dir or Path("results") / chosen.id
+    folder = out_dir or results_folder(chosen.id)
     check_folder(folder)
     plan = plan_of(chosen)
     mutants = chosen_mutants(plan, only or [], not no_patches)
@@ -69,7 +70,7 @@ def audit_claims(
         found = audit(plan, mutants, base, measure)
     _print(found)
     write_atomic(folder / FILE, found.as_json())
-    out.print(f"table: {folder / 'audit.json'}")
+    out.print(one_line(f"table: {folder / 'audit.json'}"))
     if any(row.missed for row in found.rows):
         raise typer.Exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,7 +92,7 @@ def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[
 
 
 def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
-    """The files of one distribution; none, with a note, where no run measured it: the other results are kept."""
+    """The files of one distribution; none, with a note, where no run measured it."""
     from sojourn.plots.results import plot_cdf
 
     try:
@@ -102,14 +103,19 @@ def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
 
 
 def save_comparison(found: Comparison, curves: list[str], folder: Path) -> list[Path]:
-    """Writes runs, summary, overview and these distributions into a folder, as one result, and returns the files."""
+    """Writes runs and summary into a folder as one result, then overview and these distributions; returns the files.
+
+    What can't be drawn is noted.
+    """
     from sojourn.plots.results import plot_overview
+    from sojourn.plots.style import drawn_or_noted
 
     table = found.table()
     with together(folder):
         written = [frame_to_parquet(found.runs(), folder / "runs.parquet")]
         written.append(write_atomic(folder / "summary.csv", table.to_csv(index=False)))
-        written += plot_overview(table, found.title, folder)
+    with together(folder, add=True):
+        written += drawn_or_noted("overview", lambda: plot_overview(table, found.title, folder))
         for of in curves:
-            written += _plotted(found, of, folder)
+            written += drawn_or_noted(f"cdf-{of}", partial(_plotted, found, of, folder))
     return written

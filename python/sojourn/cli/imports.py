@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,9 @@ import typer
 from sojourn.cli import values
 from sojourn.cli.output import check_file, out
 from sojourn.display import counted
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 from sojourn.files import write_atomic
+from sojourn.foreign import file_name, shell_word
 from sojourn.imports import import_file
 from sojourn.scenario import Scenario
 
@@ -43,14 +45,14 @@ def import_(
     """
     check_file(scenario, read=file)
     made = import_file(file, rate, rtt, cc)
-    target = scenario or Path(f"{made['name']}.toml")
-    if scenario is None and target.exists():
+    target = scenario or Path(f"{file_name(made['name'])}.toml")
+    if scenario is None and os.path.lexists(target):
         raise UserError.expected(str(target), "a name that is free, or --out", "a file that is there")
     flows = sum(int(flow.get("count", 1)) for flow in made["flows"])
-    said = f"# From {file.name}, by `sojourn import`: {counted(flows, 'flow')}.\n"
+    said = f"# From {one_line(file.name)}, by `sojourn import`: {counted(flows, 'flow')}.\n"
     write_atomic(target, said + made.to_toml())
-    out.print(f"{file}: {counted(flows, 'flow')} over {made['links'][0]['rate']}, wrote {target}")
-    out.print(f"try: sojourn compare {target} --queues {_queues(made)}")
+    out.print(one_line(f"{file}: {counted(flows, 'flow')} over {made['links'][0]['rate']}, wrote {target}"))
+    out.print(f"try: sojourn compare {shell_word(target)} --queues {_queues(made)}")
 
 
 def _queues(scenario: Scenario) -> str:

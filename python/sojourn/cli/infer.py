@@ -12,8 +12,9 @@ import typer
 from rich.table import Table
 
 from sojourn.cli.listing import names
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
 from sojourn.display import counted, number
+from sojourn.errors import one_line
 from sojourn.extras import require
 from sojourn.files import write_atomic
 
@@ -63,7 +64,7 @@ def infer(
     from sojourn.papers.infer import search_of
 
     chosen = find_paper(paper)
-    folder = out_dir or Path("results") / chosen.id
+    folder = out_dir or results_folder(chosen.id)
     check_folder(folder)
     search = search_of(chosen, experiment, claim or (), quick, seeds)
     runs = len(search.moved) * len(search.seeds)
@@ -76,7 +77,7 @@ def infer(
     _print_claims(found)
     path = folder / f"infer-{experiment}.csv"
     write_atomic(path, _csv(found))
-    out.print(f"points: {path}")
+    out.print(one_line(f"points: {path}"))
 
 
 def _print_values(found: Inference) -> None:

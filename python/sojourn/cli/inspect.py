@@ -13,7 +13,7 @@ from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
 from sojourn.cli.runs import Set, with_laws
 from sojourn.display import counted
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 from sojourn.extras import require
 from sojourn.notes import note_unmet
 from sojourn.scenario import load, parse_assignment
@@ -46,7 +46,7 @@ def check(
             for point in plan.points:
                 point.scenario.canonical(laws.laws)
         laws.check_used(file, plan)
-        out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
+        out.print(one_line(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run"))
         return
     changed = with_laws(scenario, laws, change)
     canonical = changed.canonical(laws.laws)
@@ -54,7 +54,7 @@ def check(
     if resolved:
         out.print_json(canonical)
     else:
-        out.print(f"{scenario.label}: can be run")
+        out.print(one_line(f"{scenario.label}: can be run"))
 
 
 def schema(

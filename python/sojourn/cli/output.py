@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 from sojourn.running import Progress as OnProgress
 from sojourn.stats import Estimate
 from sojourn.store import DEFAULT, Store
@@ -41,6 +41,23 @@ Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means a
 CacheDir = Annotated[Path, typer.Option("--cache", help="Folder where finished runs are cached.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and cache nothing.")]
 CACHE = DEFAULT
+
+
+RESULTS = Path("results")
+"""Where results are written without `--out`."""
+
+
+def results_folder(name: str, refuse_links: bool = False) -> Path:
+    """The folder of that name in `results`.
+
+    Raises `UserError` if a symbolic link leads out of `results`; with `refuse_links` also if `results` is one.
+    """
+    folder = RESULTS / name
+    if (refuse_links and RESULTS.is_symlink()) or not folder.resolve().is_relative_to(RESULTS.resolve()):
+        raise UserError(
+            f"{folder}: expected a folder in {RESULTS}, got a link to {folder.resolve()}: name one with --out"
+        )
+    return folder
 
 
 def check_folder(folder: Path | None, option: str = "--out") -> None:
@@ -186,4 +203,4 @@ def say_written(paths: list[Path], as_json: bool = False) -> None:
     for folder, files in folders.items():
         names = _with_endings(files)
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        (err if as_json else out).print(f"wrote {folder}/: {shown}")
+        (err if as_json else out).print(one_line(f"wrote {folder}/: {shown}"))

@@ -14,9 +14,20 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.listing import names
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.cli.output import (
+    CACHE,
+    RESULTS,
+    CacheDir,
+    NoCache,
+    Threads,
+    check_folder,
+    out,
+    progress,
+    results_folder,
+    store,
+)
 from sojourn.display import counted, elapsed, number
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 from sojourn.extras import require
 from sojourn.hosts import Host
 from sojourn.stats import estimate_of
@@ -35,8 +46,6 @@ STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft
 
 ALL = "all"
 """What stands for every paper."""
-RESULTS = Path("results")
-"""The folder of the reports."""
 
 
 def register(app: typer.Typer) -> None:
@@ -118,10 +127,10 @@ class _Report:
         """Waits for its files and prints where they are."""
         written = self.written.result()
         figures = sum(path.suffix == ".pdf" for path in written)
-        out.print(f"report:  {written[-1]}")
+        out.print(one_line(f"report:  {written[-1]}"))
         if figures:
-            out.print(f"figures: {self.folder / 'figures'} ({figures}, each as PNG and PDF)")
-        out.print(f"tables:  {self.folder / 'tables'} (CSV and Parquet)")
+            out.print(one_line(f"figures: {self.folder / 'figures'} ({figures}, each as PNG and PDF)"))
+        out.print(one_line(f"tables:  {self.folder / 'tables'} (CSV and Parquet)"))
         if self.outcome.effort:
             out.print(f"runs:    {self.outcome.effort}")
 
@@ -155,15 +164,8 @@ def _print_outcome(outcome: Outcome, experiment: str | None) -> None:
 
 def _results(paper: Paper, quick: bool, host: Host = Host.SIMULATOR) -> Path:
     """Where the report is written without `--out`: in `results`, also where the paper's folder has links in it."""
-    results = RESULTS
     suffixes = ["quick"] * quick + [str(host)] * (host is Host.LINUX)
-    folder = results / "-".join([paper.id, *suffixes])
-    inside_paper = results.is_symlink() and Path.cwd().is_relative_to(paper.root.resolve())
-    if inside_paper or not folder.resolve().is_relative_to(results.resolve()):
-        raise UserError(
-            f"{folder}: expected a folder in {results}, got a link to {folder.resolve()}: name one with --out"
-        )
-    return folder
+    return results_folder("-".join([paper.id, *suffixes]), Path.cwd().is_relative_to(paper.root.resolve()))
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:

@@ -20,6 +20,7 @@ from sojourn.cli.output import (
     check_folder,
     err,
     progress,
+    results_folder,
     say_written,
     store,
 )
@@ -36,15 +37,16 @@ from sojourn.cluster import named_executor
 from sojourn.compare import compare as run_compare
 from sojourn.compare import queued_link
 from sojourn.display import counted
-from sojourn.errors import UserError, note
+from sojourn.errors import UserError, note, one_line
 from sojourn.extras import require
 from sojourn.files import read_result, together
 from sojourn.flent import check_flent, write_flent
+from sojourn.foreign import file_name, file_names
 from sojourn.measure_names import labelled
 from sojourn.measures import chosen
 from sojourn.notes import note_unmet, note_unmet_in
 from sojourn.qlog import traced, write_qlog
-from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
+from sojourn.record import Record, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.running import run as run_once
 from sojourn.scenario import Scenario, load, parse_assignment
@@ -363,7 +365,7 @@ def sweep(
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
     laws, plan = read_laws(law, controller), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
     laws.check_used(file, plan)
-    folder = out_dir or Path("results") / file_name(plan.name)
+    folder = out_dir or results_folder(file_name(plan.name))
     check_folder(folder)
     wanted = values.names_of(plots)
     values.check_measures(next(iter(plan.points)).scenario, wanted, "--plot")
@@ -389,11 +391,12 @@ def sweep(
         ]
         for name, stem in file_names(found.series_names()).items():
             written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
-        if there:
-            import pandas as pd
+    if there:
+        import pandas as pd
 
-            from sojourn.plots.results import plot_means
+        from sojourn.plots.results import plot_means
 
+        with together(folder, add=True):
             written += plot_means(pd.concat(found.summaries(there)), found.axes, there, folder)
     for name in wanted:
         if name not in there:
@@ -407,7 +410,8 @@ def sweep(
 def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
     """Says what a shard has done; its results are in the cache alone."""
     runs = counted(len(found.rows), "run")
-    err.print(f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards")
+    said = f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards"
+    err.print(one_line(said))
     _exit_failed(found.failed, f"{len(found.failed)} runs of shard {shard} failed; the cache has the others")
 
 
@@ -449,7 +453,7 @@ def plot(
     with together(target, add=True):
         if "case" in summary and not measure:
             written = plot_overview(
-                summary, f"{folder.resolve().name}, {counted(int(summary['n'].max()), 'seed')}", target
+                summary, f"{one_line(folder.resolve().name)}, {counted(int(summary['n'].max()), 'seed')}", target
             )
         else:
             axes = [column for column in summary.columns if column not in SUMMARY]

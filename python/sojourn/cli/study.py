@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -175,26 +176,32 @@ def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
 def _figures(measured: study_rfc7928.Study) -> dict[str, str]:
     """Figures as SVG in base64 by situation: the trade-off of delay and rate, or the delay over time with its phases.
 
-    There is none for a situation of several round-trip times.
+    There is none for a situation of several round-trip times, and none that can't be drawn.
     """
-    from sojourn.plots.style import render, settled  # here, because matplotlib is an extra
+    from sojourn.plots.style import drawn_or_noted  # here, because matplotlib is an extra
+
+    found: dict[str, str] = {}
+    for situation in measured.situations:
+        if not situation.rtts:
+            found |= drawn_or_noted(situation.id, partial(_figure, measured, situation))
+    return found
+
+
+def _figure(measured: study_rfc7928.Study, situation: situations.Situation) -> list[tuple[str, str]]:
+    """The figure of one situation, with its name."""
+    from sojourn.plots.style import render, settled
     from sojourn.plots.tradeoff import over_time, tradeoff
 
-    found = {}
-    for situation in measured.situations:
-        cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
-        there = {queue: cell for queue, cell in cells.items() if cell}
-        if situation.rtts:
-            continue
-        if situation.phases:
-            delays = {queue: cell.delays() for queue, cell in there.items()}
-            seconds = len(next(iter(delays.values())))
-            times = [situations.WARMUP + second * outcome.STEP for second in range(seconds)]
-            made = over_time(delays, times, [phase.begin for phase in situation.phases[1:]])
-        else:
-            made = tradeoff({queue: cell.samples for queue, cell in there.items()})
-        found[situation.id] = base64.b64encode(render(settled(made), "svg")).decode()
-    return found
+    cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
+    there = {queue: cell for queue, cell in cells.items() if cell}
+    if situation.phases:
+        delays = {queue: cell.delays() for queue, cell in there.items()}
+        seconds = len(next(iter(delays.values())))
+        times = [situations.WARMUP + second * outcome.STEP for second in range(seconds)]
+        made = over_time(delays, times, [phase.begin for phase in situation.phases[1:]])
+    else:
+        made = tradeoff({queue: cell.samples for queue, cell in there.items()})
+    return [(situation.id, base64.b64encode(render(settled(made), "svg")).decode())]
 
 
 STUDIES: dict[Name, Callable[[Asked], tuple[str, list[Path]]]] = {

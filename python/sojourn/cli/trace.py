@@ -10,7 +10,7 @@ import typer
 from sojourn.cli.output import check_file, out
 from sojourn.cli.values import quantity
 from sojourn.display import counted
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 from sojourn.extras import require
 from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
 
@@ -38,7 +38,8 @@ def show(
         require("matplotlib")
     width = max(10, min(out.width, 80))
     found, means = summary(file, form, 1000 if folder is not None else width)
-    out.print(f"{file}: {found['format']}, {counted(found['rows'], 'row')}, {found['period_s']:g} s, {_rates(found)}")
+    rows = counted(found["rows"], "row")
+    out.print(one_line(f"{file}: {found['format']}, {rows}, {found['period_s']:g} s, {_rates(found)}"))
     if found["most_delay_s"] > 0:
         out.print(f"delay {found['least_delay_s'] * 1e3:g} to {found['most_delay_s'] * 1e3:g} ms on top of the link's")
     if found["most_loss"] > 0:
@@ -47,7 +48,7 @@ def show(
         from sojourn.plots.link_traces import plot_trace
 
         for path in plot_trace(file, found["period_s"], means, folder):
-            out.print(str(path))
+            out.print(one_line(str(path)))
         return
     highest = float(means.max())
     out.print("".join(BARS[round(float(mean) / highest * (len(BARS) - 1))] for mean in means))
@@ -87,7 +88,7 @@ def make(
     if total // each > 10_000_000:
         raise UserError.expected("--every", f"at most 10,000,000 values in {duration}", every)
     process = Process(total, each, rates[0], rates[1], seed)
-    out.print(str(write(file, PROCESSES[kind](process), form)))
+    out.print(one_line(str(write(file, PROCESSES[kind](process), form))))
 
 
 def _milliseconds(option: str, text: str) -> int:

@@ -164,7 +164,7 @@ def checked_actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Arra
     try:
         actions = np.asarray(given, dtype=float)
         is_truth = np.asarray(given).dtype == bool
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given) from None
     if is_truth or actions.shape != shape or not (np.abs(actions) <= 1.0).all():
         raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given)

@@ -176,7 +176,7 @@ class Episodes:
         given = self.reward(step)
         try:
             rewards = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             rewards = np.full(0, np.nan)
         if given is None or rewards.shape != (count,) or not np.isfinite(rewards).all():
             shown = given.tolist() if isinstance(given, np.ndarray) else given
@@ -204,6 +204,12 @@ class Episodes:
     def record(self, position: int) -> Record:
         """The record of a run, which goes to its end with the last windows."""
         self._begun("record")
+        if (
+            isinstance(position, bool)
+            or not isinstance(position, (int, np.integer))
+            or not 0 <= position < len(self.runs)
+        ):
+            raise UserError.expected("position", f"that of a network, 0 to {len(self.runs) - 1}", position)
         self.over[position] = True
         return Record.from_json(*self.runs[position].finish())
 

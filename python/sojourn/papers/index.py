@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sojourn import files
 from sojourn.files import write_atomic
@@ -54,7 +55,7 @@ def _entry(file: Path) -> Entry | None:
         about: dict[str, Any] = json.loads(files.disk.read(file))
         counts = about["claims"].get("paper", {})
         return Entry(
-            str(about["paper"]), str(about["citation"]), f"{file.parent.name}/{about['page']}",
+            str(about["paper"]), str(about["citation"]), f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
             {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict}, int(about["skipped"]),
             str(about["caution"]), str(about["made"]),
         )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sojourn.display import counted, number
+from sojourn.foreign import file_name
 from sojourn.papers.verdict import Verdict
-from sojourn.record import file_name
 
 CLASSES = {
     str(Verdict.REPRODUCED): "good",

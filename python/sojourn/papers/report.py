@@ -14,6 +14,7 @@ from typing import Any
 
 from sojourn.display import counted
 from sojourn.files import together, write_atomic
+from sojourn.foreign import file_name
 from sojourn.papers.audit import Audit, read_audit
 from sojourn.papers.environment import environment
 from sojourn.papers.figures import DrawnFigure, draw_figures
@@ -26,7 +27,7 @@ from sojourn.papers.pages import page
 from sojourn.papers.schema.claims import Origin
 from sojourn.papers.verdict import RULE, Verdict
 from sojourn.plots.style import PAGE, render, save_figure
-from sojourn.record import file_name, frame_to_parquet
+from sojourn.record import frame_to_parquet
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.errors import one_line
 from sojourn.plots.style import PAGE, figure, save_figure
 
 
@@ -19,5 +20,5 @@ def plot_trace(file: Path, period_s: float, means: npt.NDArray[np.float64], fold
         axes.set_ylabel("rate (Mbit/s)")
         axes.set_ylim(bottom=0)
         axes.set_xlim(0, period_s)
-        axes.set_title(file.name, loc="left")
+        axes.set_title(one_line(file.name), loc="left")
         return save_figure(made, folder, file.name.replace(".", "-"))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
+from sojourn.foreign import file_names
 from sojourn.plots import distributions, summaries
 from sojourn.plots.comparisons import Compared, ComparisonPlots
 from sojourn.plots.records import RecordPlots, height_of, one_below_the_other
-from sojourn.plots.style import COLUMN, PAGE, figure, fits_inside, legend_below, save_figure
-from sojourn.record import Record, file_names
+from sojourn.plots.style import COLUMN, PAGE, drawn_or_noted, figure, fits_inside, legend_below, save_figure
+from sojourn.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,24 +83,28 @@ def plot_overview(summary: pd.DataFrame, title: str, folder: Path) -> list[Path]
 
 
 def plot_means(summary: pd.DataFrame, by: Sequence[str], measures: Iterable[str], folder: Path) -> list[Path]:
-    """Writes a figure for each measure of a summary that has values; returns the files.
+    """Writes a figure for each measure of a summary that has values, and returns the files. One that fails is noted.
 
     `by` are the columns of the axes; a comparison has a column `case` instead.
     """
     written: list[Path] = []
     for measure, stem in file_names(measures).items():
         rows = summary[summary["measure"] == measure]
-        if not rows["mean"].notna().any():
-            continue
-        height = 0.75 + 0.2 * len(rows) if summaries.CASE in rows else 2.8
-        with figure(PAGE / 2 + 0.9, height) as made:
-            axes = made.add_subplot()
-            if summaries.CASE in rows:
-                summaries.cases(rows, axes)
-            else:
-                summaries.means(rows, by, measure, axes)
-            written += save_figure(made, folder, stem)
+        if rows["mean"].notna().any():
+            written += drawn_or_noted(stem, partial(_plot_mean, rows, by, measure, folder, stem=stem))
     return written
+
+
+def _plot_mean(rows: pd.DataFrame, by: Sequence[str], measure: str, folder: Path, *, stem: str = "") -> list[Path]:
+    """Writes the figure of one measure, and returns the files."""
+    height = 0.75 + 0.2 * len(rows) if summaries.CASE in rows else 2.8
+    with figure(PAGE / 2 + 0.9, height) as made:
+        axes = made.add_subplot()
+        if summaries.CASE in rows:
+            summaries.cases(rows, axes)
+        else:
+            summaries.means(rows, by, measure, axes)
+        return save_figure(made, folder, stem)
 
 
 def _figure_of(axes: Sequence[object]) -> Figure:

@@ -7,19 +7,23 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 from cycler import cycler
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 
+from sojourn.errors import LONGEST_VALUE, RunError, ScenarioError, UserError, note, shortened
 from sojourn.files import write_atomic
 
 # The palette of Okabe and Ito, strongest contrasts first, then wine and gray. Markers differ too, for printing in gray.
@@ -29,6 +33,7 @@ LINES = ["-", "-.", ":"]
 COLUMN = 3.5  # inches: one column of a two-column page
 PAGE = 7.16  # inches: its full width
 FAR_APART = 100  # Where one value is more than so many times another, a linear axis hides the lesser one.
+Drawn = TypeVar("Drawn")
 GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
 
 RC: Any = {
@@ -73,13 +78,57 @@ def style_of(index: int) -> Look:
     return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
 
+class PlotError(RunError):
+    """A plot that could not be drawn. The message is one line."""
+
+
+@contextmanager
+def drawing(what: str = "plot") -> Iterator[None]:
+    """Makes whatever matplotlib raises in the block a `PlotError` that names `what` is drawn."""
+    try:
+        yield
+    except (UserError, ScenarioError, RunError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise PlotError(f"{what}: cannot be drawn: {type(error).__name__}: {shortened(said, LONGEST_VALUE)}") from error
+
+
+def drawn_or_noted(what: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
+    """What a function draws; nothing, with a note, if that fails: no result is lost by a plot of it."""
+    try:
+        with drawing(what):
+            return draw()
+    except PlotError as error:
+        note(str(error))
+        return []
+
+
+def literal(made: Artist) -> None:
+    """Shows every text of a figure or of axes as it is: a name from a scenario is no formula, whatever `$` is in it.
+
+    The labels of logarithmic axes are formulas, and stay ones.
+    """
+    axes = made.findobj(Axes)
+    numbered = [axis for each in axes for axis in (each.xaxis, each.yaxis)]
+    logarithmic = [axis for axis in numbered if isinstance(axis.get_major_formatter(), LogFormatter)]
+    formulas = {text for axis in logarithmic for text in axis.findobj(Text)} - {axis.label for axis in logarithmic}
+    for text in made.findobj(Text):
+        if text not in formulas:
+            text.set_parse_math(False)
+
+
 @contextmanager
 def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
-    """A figure in this style, `width` and `height` in inches, laid out so that nothing is cut off."""
-    with mpl.rc_context(RC):
+    """A figure in this style, `width` and `height` in inches, laid out so that nothing is cut off.
+
+    Raises `PlotError` for what matplotlib raises in the block.
+    """
+    with mpl.rc_context(RC), drawing():
         made = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(made)
         yield made
+        literal(made)
 
 
 @contextmanager
@@ -89,7 +138,9 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
     Where pyplot is loaded, as in a notebook, the new figure is one that pyplot shows.
     """
     with mpl.rc_context(RC):
-        yield shown_figure(width, height).add_subplot() if ax is None else ax
+        axes = shown_figure(width, height).add_subplot() if ax is None else ax
+        yield axes
+        literal(axes)
 
 
 def shown_figure(width: float, height: float) -> Figure:
@@ -173,6 +224,7 @@ PNG_DPI = 200
 
 def settled(made: Figure) -> Figure:
     """The figure itself with its layout computed once, not again for every file that it is written to."""
+    literal(made)
     made.set_dpi(PNG_DPI)
     with mpl.rc_context(RC):
         made.draw_without_rendering()
@@ -189,12 +241,18 @@ def render(made: Figure, kind: str, about: str = "") -> bytes:
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     metadata |= {ABOUT[kind]: about} if about else {}
+    literal(made)
     with mpl.rc_context(RC):
         made.savefig(buffer, format=kind, metadata=metadata, dpi=PNG_DPI if kind == "png" else "figure")
     return buffer.getvalue()
 
 
 def save_figure(made: Figure, folder: Path, name: str, about: str = "") -> list[Path]:
-    """Writes a figure as PNG and PDF, with a sentence in their metadata, and returns the files."""
-    made = settled(made)
-    return [write_atomic(folder / f"{name}.{kind}", render(made, kind, about)) for kind in ("png", "pdf")]
+    """Writes a figure as PNG and PDF, with a sentence in their metadata, and returns the files.
+
+    Raises `PlotError` for what matplotlib raises.
+    """
+    with drawing(name):
+        made = settled(made)
+        contents = {f"{name}.{kind}": render(made, kind, about) for kind in ("png", "pdf")}
+    return [write_atomic(folder / name, content) for name, content in contents.items()]

@@ -13,7 +13,7 @@ mod trace;
 
 pub use queues::{check_controller, check_laws};
 
-use crate::error::Error;
+use crate::error::{Error, is_shown};
 use crate::quantity::Varying;
 use crate::written::{Access, Host, PathChoice, Reroute, Scenario};
 use serde::Serialize;
@@ -185,7 +185,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     let run = trace::Run { duration, packet, links: &network.links, groups: &groups };
     let trace = trace::check(&scenario.trace, &run)?;
     let name = scenario.name.clone().unwrap_or_else(|| name.to_string());
-    if name.trim().is_empty() || name.chars().any(char::is_control) {
+    if name.trim().is_empty() || !name.chars().all(is_shown) {
         return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));
     }
     let links::Network { nodes, links, .. } = network;
@@ -194,7 +194,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
 
 /// A name that can be part of a path and of `group/0`.
 fn name(field: impl Into<String>, what: &str, name: &str) -> Result<(), Error> {
-    let bad = |c: char| c.is_control() || c.is_whitespace() || "/*\"'[]".contains(c);
+    let bad = |c: char| !is_shown(c) || c.is_whitespace() || "/*\"'[]".contains(c);
     if name.is_empty() || name.chars().any(bad) {
         return Err(Error::got(
             field,

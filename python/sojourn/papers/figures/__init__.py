@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from sojourn.papers.figures import comparison, diagrams, over_scenarios, over_time, rule_tables, theory
 from sojourn.papers.outcome import Outcome
-from sojourn.plots.style import settled
+from sojourn.plots.style import drawn_or_noted, settled
 
 DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "surface": theory.surface,
@@ -59,15 +60,19 @@ class DrawnFigure:
 
 
 def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
-    """The figures of the experiments that were run."""
+    """The figures of the experiments that were run. One that can't be drawn is noted."""
     ran = {experiment.id for experiment in outcome.experiments}
-    drawn = []
+    drawn: list[DrawnFigure] = []
     for spec in outcome.paper.figures:
         if spec.experiment in ran:
-            draw = DRAW.get(spec.kind) or outcome.paper.extra.figures[spec.kind]
-            figure = settled(draw(outcome, spec))
-            drawn.append(DrawnFigure(spec.id, spec.experiment, spec.caption, figure, spec.as_pixels))
+            drawn += drawn_or_noted(f"figure {spec.id}", partial(_draw, outcome, spec))
     return drawn
+
+
+def _draw(outcome: Outcome, spec: Any) -> list[DrawnFigure]:
+    """A figure as the paper specifies it."""
+    draw = DRAW.get(spec.kind) or outcome.paper.extra.figures[spec.kind]
+    return [DrawnFigure(spec.id, spec.experiment, spec.caption, settled(draw(outcome, spec)), spec.as_pixels)]
 
 
 __all__ = ["DRAW", "DrawnFigure", "draw_figures"]

@@ -1,0 +1,72 @@
+"""Texts from files of others as parts of paths and of commands.
+
+Anybody can choose the names in scenarios, captures and results of other programs. None of them becomes a path or a word
+of a command unless a function of this module has made it one. `sojourn.errors.one_line` does the same
+for lines: of messages, and of comments in files. Pages are made of templates that escape every text, and tables by
+`html.escape`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from sojourn.errors import one_line
+
+LONGEST_LABEL = 100  # characters of a scenario's name
+LONGEST = 120  # bytes of a name, which leaves room for an ending and a number
+# Names that Windows keeps for devices, with any ending.
+DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+def file_name(name: str) -> str:
+    """A name fit for a file, without a folder: `queue/R0->R1` becomes `queue-R0-R1`.
+
+    ```python
+    file_name("../../etc/passwd")  # etc-passwd
+    ```
+    """
+    plain = "".join(c if c.isalnum() or c in "_." else "-" for c in name)
+    joined = "-".join(filter(None, (part.strip(".") for part in plain.split("-"))))
+    short = joined.encode("utf-8")[:LONGEST].decode("utf-8", errors="ignore").strip(".-") or "unnamed"
+    return f"_{short}" if DEVICES.fullmatch(short) else short
+
+
+def scenario_name(name: str) -> str:
+    """A name that a file gives itself as the name of a scenario: one line, not too long, and never empty."""
+    return one_line(name).strip()[:LONGEST_LABEL] or "import"
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A file name of its own for each name, also where capitals make no difference: `a-b` and `a-b-2` for a-b, a>b."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        first = file_name(name)
+        tries = itertools.chain([first], (f"{first}-{i}" for i in itertools.count(2)))
+        found[name] = next(each for each in tries if each.casefold() not in taken)
+        taken.add(found[name].casefold())
+    return found
+
+
+def shell_word(path: str | Path) -> str:
+    """The name of a file as one word of a command that can be copied into a shell, in one line; never an option.
+
+    ```python
+    shell_word("a b.toml")  # 'a b.toml'
+    ```
+    """
+    text = str(path)
+    text = f"./{text}" if text.startswith("-") else text
+    if one_line(text) == text:
+        return shlex.quote(text)
+    escaped = "".join(c if c.isascii() and c.isprintable() and c not in "\\'" else _escaped(c) for c in text)
+    return f"$'{escaped}'"
+
+
+def _escaped(c: str) -> str:
+    """The bytes of a character of a file's name, as a shell reads them in `$'...'`."""
+    return "".join(f"\\x{byte:02x}" for byte in c.encode("utf-8", "surrogateescape"))
