@@ -131,7 +131,8 @@ def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> Non
 
 
 QUEUES = [
-    "pfifo limit 60", "bfifo limit 90k", "sfq limit 100", "red limit 900000 min 15000 max 60000 avpkt 1500 burst 20",
+    "pfifo limit 60", "pfifo_head_drop limit 60", "bfifo limit 90k", "sfq limit 100",
+    "red limit 900000 min 15000 max 60000 avpkt 1500 burst 20",
     "choke limit 300 min 20 max 60 avpkt 1500 burst 30", "codel limit 1000", "fq_codel limit 1000", "fq flow_limit 20",
     "pie limit 1000", "fq_pie limit 1000", "cake besteffort", "cake bandwidth 8mbit besteffort",
     "dualpi2 limit 1000", "hhf limit 1000",
@@ -254,10 +255,11 @@ def test_links_that_share_a_medium_send_in_turns_under_the_kernels_tcp() -> None
 
 
 @live
-def test_a_fifo_of_the_kernel_is_our_drop_tail_queue() -> None:
+@pytest.mark.parametrize(("aqm", "kind"), [("droptail", "pfifo"), ("drophead", "pfifo_head_drop")])
+def test_a_fifo_of_the_kernel_is_our_queue(aqm: str, kind: str) -> None:
     found = [
         sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", queue))
-        for queue in ({"aqm": "droptail", "limit": "42 packets"}, {"linux": "pfifo limit 42"})
+        for queue in ({"aqm": aqm, "limit": "42 packets"}, {"linux": f"{kind} limit 42"})
     ]
     ours, theirs = (
         {key: value for key, value in record["links"][0].items() if not key.startswith("prob")} for record in found

@@ -10,6 +10,7 @@ mod ce_threshold;
 
 registry! {
     "droptail" => drop_tail::DropTail: "FIFO that drops packets that arrive at a full queue",
+    "drophead" => drop_head::DropHead: "FIFO that drops its head when a packet arrives at a full queue, as Linux's pfifo_head_drop",
     "red" => red::Red: "random early detection: gentle, adaptive, in packets or bytes",
     "pi" => pi::Pi: "proportional-integral control of the queue, Hollot et al. 2001",
     "rem" => rem::Rem: "random exponential marking by a price, Athuraliya et al. 2001",

@@ -86,6 +86,7 @@ pub(super) const OURS: &str = "sojourn";
 pub(super) const KINDS: &[Kind] = &[
     Kind { name: OURS, form: Form::Ours, words: &[] },
     Kind { name: "pfifo", form: Form::Fifo, words: &[word("limit", 0, Count)] },
+    Kind { name: "pfifo_head_drop", form: Form::Fifo, words: &[word("limit", 0, Count)] },
     Kind { name: "bfifo", form: Form::Fifo, words: &[word("limit", 0, Size)] },
     Kind {
         name: "sfq",

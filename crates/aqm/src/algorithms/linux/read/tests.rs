@@ -28,7 +28,7 @@ fn the_logarithms_of_red_are_those_of_tc() {
 #[test]
 fn what_a_discipline_does_not_know_is_refused_with_what_it_knows() {
     let refused = |text: &str| Qdisc::read(text).unwrap_err().to_string();
-    assert!(refused("nice").starts_with("linux: expected a queue discipline of Linux: sojourn, pfifo, bfifo, sfq, red"));
+    assert!(refused("nice").starts_with("linux: expected a queue discipline of Linux: sojourn, pfifo, pfifo_head_drop, bfifo, sfq, red"));
     assert!(refused("").ends_with("got \"\""));
     assert!(refused("codel alpha 2").starts_with("linux: expected a parameter of codel: target, limit"));
     assert_eq!(refused("codel target"), "linux: expected after \"target\" a time such as 15ms, got \"nothing\"");
