@@ -58,7 +58,7 @@ function named(sentence: string): Quantity | undefined {
 const REACH: [RegExp, number][] = [[/percent/, 100], [/packets|flows/i, 200], [/probability/, 1], [/./, 100]];
 const REACH_OF_UNITS: Record<string, number> = { B: 3000, s: 1, ms: 1000, packets: 200 };
 
-const QUANTITIES = new Set(["Duration", "Bytes", "Rate", "Amount"]);
+const QUANTITIES = new Set(["Duration", "Bytes", "Rate", "Amount", "Limit"]);
 
 export class Schema {
   constructor(private readonly root: any) {}

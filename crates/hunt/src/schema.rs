@@ -187,7 +187,8 @@ impl Quantity {
             "Duration" => Some(Quantity::Duration),
             "Rate" => Some(Quantity::Rate),
             "Bytes" => Some(Quantity::Bytes),
-            "Amount" => Some(Quantity::Amount),
+            // A limit in time or BDP becomes packets before the run: the laws of the hunt say nothing of it.
+            "Amount" | "Limit" => Some(Quantity::Amount),
             "Spell" => Some(Quantity::Spell),
             _ => None,
         }

@@ -129,8 +129,8 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_document_are_right() {
     let text = include_str!("../../../docs/scenario.md");
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, moved, schedule, shared, classes, impairments, radio, trace, sweep] = blocks[..] else {
-        panic!("the document has nine blocks: a scenario, a change of a route, a schedule, a shared medium, classes, and so on")
+    let [scenario, moved, schedule, limits, shared, classes, impairments, radio, trace, sweep] = blocks[..] else {
+        panic!("the document has ten blocks: a scenario, a change of a route, a schedule, limits, a shared medium, classes, and so on")
     };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
@@ -141,6 +141,11 @@ fn the_examples_of_the_document_are_right() {
     let flow = format!("[[flows]]\nname = \"call\"\nfrom = \"left\"\nto = \"far\"\n{schedule}");
     let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{flow}", triangle.concat()));
     checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
+    let ends = "duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"50 ms\"\nduplex = true";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n";
+    let checked = Document::from_toml("scenario.md", &format!("{ends}\n{limits}{flow}")).and_then(|document| document.check());
+    let planned = checked.unwrap_or_else(|error| panic!("{error}")).links.into_iter().filter_map(|link| link.queue);
+    assert_eq!(planned.map(|queue| queue.options.limit.to_string()).collect::<Vec<_>>(), ["17 packets", "125 packets"]);
     let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{shared}")).and_then(|document| document.check());
     assert!(checked.unwrap_or_else(|error| panic!("{error}")).links.iter().all(|link| link.medium.is_some()));
     let flow = "[[flows]]\nname = \"voip\"\nfrom = \"a\"\nto = \"b\"\n";

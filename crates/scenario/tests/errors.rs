@@ -84,9 +84,10 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
         says("\"10 Mbit/s\"", text, text, &format!("links.up.rate: expected {rate}, got {shown}"));
     }
     says("\"1 ms\"", "1", "1 }", "flows.ftp.access.delay: expected a time with its unit such as \"50 ms\", got 1");
-    let amount = "packets or bytes with their unit such as \"100 packets\" (at most 4294967295) or \"52.2 kB\"";
+    let amount =
+        "packets, bytes, a time or a BDP with its unit such as \"100 packets\" (at most 4294967295), \"52.2 kB\", \"20 ms\" or \"1.5 BDP\"";
     says("\"100 packets\"", "100", "100", &format!("links.up.queue.limit: expected {amount}, got 100"));
-    says("\"100 packets\"", "\"100 s\"", "\"100 s\"", &format!("links.up.queue.limit: expected {amount}, got \"100 s\""));
+    says("\"100 packets\"", "\"9 bit/s\"", "\"9 bit/s\"", &format!("links.up.queue.limit: expected {amount}, got \"9 bit/s\""));
 }
 
 #[test]

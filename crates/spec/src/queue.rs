@@ -11,7 +11,7 @@ use classes::{Class, Scheduler};
 use filters::Filter;
 use sojourn_aqm::algorithms::linux::Linux;
 use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualFilter, DualQueuing, Link, ParamError, QueueController};
-use sojourn_units::{Amount, Duration, Rate, Stream};
+use sojourn_units::{Amount, Duration, Limit, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,8 +29,9 @@ pub struct Queue {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueOptions {
-    /// The most that may wait, not counting the packet being sent: packets or bytes, above zero.
-    pub limit: Amount,
+    /// The most that may wait, not counting the packet being sent, above zero: packets, bytes, the time that the link takes to send it, or
+    /// products of the link's rate and the longest base round trip of its flows. A time or a BDP becomes packets when the run is planned.
+    pub limit: Limit,
     /// Whether packets that can carry a mark are marked instead of dropped.
     pub ecn: bool,
     /// Where the discipline learns of round-trip times and of the number of flows, if it uses them.
@@ -45,9 +46,14 @@ pub struct QueueOptions {
 }
 
 impl QueueOptions {
+    /// The limit of a queue that is planned: packets or bytes.
+    pub fn planned_limit(&self) -> Amount {
+        self.limit.amount().unwrap_or_else(|| unreachable!("`Queue::build` refuses a limit that is not planned"))
+    }
+
     /// The controller of a queue with these options, whose filters are `filters`.
     pub fn controller(&self, aqm: AnyAqm, filters: Vec<DualFilter>, random: Stream) -> QueueController {
-        let mut controller = QueueController::new(aqm, self.limit, self.ecn, random);
+        let mut controller = QueueController::new(aqm, self.planned_limit(), self.ecn, random);
         controller.ack_filter = self.ack_filter;
         controller.filters = filters;
         controller
@@ -56,7 +62,13 @@ impl QueueOptions {
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default(), ack_filter: AckFilter::None, filters: Vec::new() }
+        QueueOptions {
+            limit: Amount::Packets(1000).into(),
+            ecn: false,
+            hints: Hints::default(),
+            ack_filter: AckFilter::None,
+            filters: Vec::new(),
+        }
     }
 }
 
@@ -81,7 +93,7 @@ impl Default for Queue {
 impl Queue {
     /// A droptail queue with this limit.
     pub fn droptail(limit: Amount) -> Self {
-        Queue { options: QueueOptions { limit, ..QueueOptions::default() }, ..Queue::default() }
+        Queue { options: QueueOptions { limit: limit.into(), ..QueueOptions::default() }, ..Queue::default() }
     }
 
     /// The names of the queues that make it up, in the order in which a network measures them: its classes and behind them the two of
@@ -112,12 +124,21 @@ impl Queue {
         own.into_iter().chain(self.classes.iter().flat_map(|classes| classes.classes.iter().map(|class| &class.queue)))
     }
 
+    /// The same, to plan their limits.
+    pub fn disciplines_mut(&mut self) -> Vec<&mut Queue> {
+        if self.classes.is_none() {
+            return Vec::from([self]);
+        }
+        self.classes.iter_mut().flat_map(|classes| classes.classes.iter_mut().map(|class| &mut class.queue)).collect()
+    }
+
     /// Its discipline on a link of `rate` and `delay`, where packets have `mean_packet` bytes on average.
     ///
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, rate: Rate, delay: Duration, mean_packet: u32) -> Result<AnyAqm, ParamError> {
-        let limit = self.options.limit;
+        let written = self.options.limit;
+        let limit = written.amount().ok_or_else(|| ParamError::new("limit", &written, "packets or bytes, as in the plan of a run"))?;
         ParamError::unless(!limit.is_zero(), "limit", &limit, "a limit above zero")?;
         if let Some(own) = self.in_kernel()? {
             let built = own.build(rate, delay, mean_packet).map_err(|error| error.within("linux"))?;
@@ -153,6 +174,7 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
         Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),
         Queue { options: QueueOptions { hints: Hints::Router, .. }, .. } => Some("hints from the router"),
         Queue { options: QueueOptions { filters, .. }, .. } if !filters.is_empty() => Some("filters"),
+        Queue { options: QueueOptions { limit, .. }, .. } if limit.amount().is_none() => Some("a limit in time or BDP"),
         _ => None,
     };
     refused.map_or(Ok(queue), |got| Err(wrong(got)))

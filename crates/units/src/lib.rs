@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 mod amount;
+mod limit;
 mod overhead;
 mod param;
 mod parse;
@@ -24,6 +25,7 @@ mod serde_text;
 mod time;
 
 pub use amount::Amount;
+pub use limit::Limit;
 pub use overhead::{AnyOverhead, Cells, LinkLayer, Overhead};
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};

@@ -1,8 +1,9 @@
 //! JSON Schema of quantities: strings with the grammar of [`crate::parse_duration`] and the like.
 
 use crate::amount::AMOUNT;
+use crate::limit::LIMIT;
 use crate::parse::{BYTES, DURATION, RATE, RATES, SIZES, TIMES, Units};
-use crate::{Amount, Bytes, Duration, Rate};
+use crate::{Amount, Bytes, Duration, Limit, Rate};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -56,6 +57,26 @@ impl JsonSchema for Amount {
         })
     }
 }
+
+impl JsonSchema for Limit {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Limit")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": LIMIT,
+            "anyOf": [
+                generator.subschema_for::<Amount>(),
+                generator.subschema_for::<Duration>(),
+                { "type": "string", "pattern": pattern(BDPS), "examples": ["1.5 BDP"] },
+            ],
+        })
+    }
+}
+
+/// The unit of bandwidth-delay products.
+const BDPS: Units = &[(&["BDP"], 1.0)];
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! Quantities as text in files, as people write them.
 
 use crate::amount::AMOUNT;
+use crate::limit::LIMIT;
 use crate::parse::{DURATION, RATE};
-use crate::{Amount, Bytes, Duration, ParseError, Rate, Time, parse_bytes, parse_duration, parse_rate};
+use crate::{Amount, Bytes, Duration, Limit, ParseError, Rate, Time, parse_bytes, parse_duration, parse_rate};
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -48,9 +49,14 @@ text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
 text!(Rate, parse_rate, RATE, |r| format!("{r}"));
 text!(Bytes, parse_bytes, BYTES, |b| format!("{b}"));
 text!(Amount, amount, AMOUNT, |a| format!("{a}"));
+text!(Limit, limit, LIMIT, |l| format!("{l}"));
 
 fn amount(text: &str) -> Result<Amount, ParseError> {
     Amount::parse(text).ok_or_else(|| ParseError { got: text.to_string(), expected: AMOUNT })
+}
+
+fn limit(text: &str) -> Result<Limit, ParseError> {
+    Limit::parse(text).ok_or_else(|| ParseError { got: text.to_string(), expected: LIMIT })
 }
 
 /// An instant is written as the time since the start of the run.

@@ -53,7 +53,7 @@ pub(crate) fn plant(plan: &Plan, managed: &Managed<'_>) -> Result<Modeled, Strin
     let mut each: Vec<Class> = bulk.iter().map(|&(flow, tcp)| class(plan, flow, tcp, packet, &mut notes)).collect();
     each.sort_by(|a, b| a.delay.total_cmp(&b.delay));
     let drops = !managed.queue.options.ecn || bulk.iter().any(|(_, tcp)| tcp.ecn == Ecn::Off);
-    let limit = f64::from(managed.queue.options.limit.in_packets(packet as u32));
+    let limit = f64::from(managed.queue.options.planned_limit().in_packets(packet as u32));
     Ok(Modeled { plant: Plant { classes: merged(&each), capacity: (rate - constant) / (8.0 * packet), limit, packet, drops }, notes })
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn fuzzy_flow(scenario: &Checked, link: u32) -> Option<(u32, &Group)>
 /// The surface of the law of a link over the whole of its queue; or, if it has none, of the first controller with fuzzy rules.
 pub(crate) fn surface(scenario: &Checked, link: &str, numbers: &mut Numbers) -> Result<Value, String> {
     let managed = managed(scenario, link)?;
-    let limit = managed.queue.options.limit.in_packets(scenario.packet).clamp(1, 1000);
+    let limit = managed.queue.options.planned_limit().in_packets(scenario.packet).clamp(1, 1000);
     let on = Link { rate: managed.rate, delay: managed.link.delay, mean_packet: scenario.packet, limit_packets: limit };
     let config = &managed.queue.aqm;
     let refused = |error: ParamError| format!("links.{link}.queue.{error}");

@@ -16,7 +16,7 @@ pub(crate) fn stability(scenario: &Checked, seed: Option<u64>, link: &str, numbe
     check_size(scenario)?;
     let managed = managed(scenario, link)?;
     let modeled = plant(&scenario.plan(seed.unwrap_or(scenario.seed)), &managed)?;
-    let limit = managed.queue.options.limit.in_packets(scenario.packet).max(1);
+    let limit = managed.queue.options.planned_limit().in_packets(scenario.packet).max(1);
     let on = Link { rate: managed.rate, delay: managed.link.delay, mean_packet: scenario.packet, limit_packets: limit };
     let control = Control::of(&managed.queue.aqm, &on, &modeled.plant).map_err(|error| format!("links.{link}.queue: {error}"))?;
     let closed = Loop::new(modeled.plant, &control).map_err(|error| error.to_string())?;

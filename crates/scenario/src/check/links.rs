@@ -185,6 +185,10 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     };
     let queue = written.cloned().unwrap_or_default();
     for (queue, at) in disciplines(&queue, &format!("{field}.queue")) {
+        if queue.options.limit.amount().is_none() {
+            // Flows may say how much it is: it is checked once its limit is planned.
+            continue;
+        }
         queue.build(rate, delay, packet).map_err(|error| Error::parameter(&at, error))?;
     }
     Ok(Some(Arc::new(queue)))

@@ -3,6 +3,7 @@
 mod classes;
 mod flows;
 mod host;
+mod limits;
 mod links;
 mod media;
 mod one_instant;
@@ -178,8 +179,9 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     }
     range::packet_size("packet", scenario.packet)?;
     let packet = scenario.packet.0 as u32;
-    let network = links::check(scenario, packet, folder)?;
+    let mut network = links::check(scenario, packet, folder)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
+    limits::plan(&mut network, &groups, packet)?;
     queues::check(&network, &groups, packet, duration)?;
     host::check(scenario, &network, &groups)?;
     let run = trace::Run { duration, packet, links: &network.links, groups: &groups };
