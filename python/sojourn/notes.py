@@ -359,8 +359,9 @@ def _bytes(size: str) -> float:
 def after_the_end(scenario: Scenario) -> list[str]:
     """A sentence for each event that is due at or after the end of the run, in the order of the file.
 
-    An event is a change of a link, an outage, a new route of a group, or the start of a group's first flow. The
-    scenario must be one that can be run. None is refused, because a run is often cut short by `--set duration=...`.
+    An event is a change of a link, the start of an outage or of another impairment, a new route of a group, or the
+    start of a group's first flow. The scenario must be one that can be run. None is refused, because a run is often
+    cut short by `--set duration=...`.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("flows.ftp.start", "90 s")
@@ -384,8 +385,8 @@ def _events(scenario: Scenario) -> Iterator[tuple[str, str]]:
             field = f"{section}.{name}"
             yield from ((f"{field}.start", time) for time in _first(part.get("start", [])))
             for key in keys:
-                events = enumerate(part.get(key, []))
-                yield from ((f"{field}.{key}[{i}].at", event["at"]) for i, event in events if "at" in event)
+                for i, event in enumerate(part.get(key, [])):
+                    yield from ((f"{field}.{key}[{i}].{at}", event[at]) for at in ("at", "from") if at in event)
 
 
 def _first(start: Any) -> list[str]:

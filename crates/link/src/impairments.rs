@@ -1,6 +1,6 @@
 //! The impairments of one link.
 
-use crate::{AnyImpairment, ImpairmentConfig, Place, Streams};
+use crate::{ImpairmentConfig, Place, Streams, Windowed};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ pub struct Impairments(pub Vec<Started>);
 #[derive(Clone, Debug)]
 pub struct Started {
     /// Its state.
-    pub impairment: AnyImpairment,
+    pub impairment: Windowed,
     /// Where a packet meets it.
     pub place: Place,
 }
@@ -25,7 +25,7 @@ impl Impairments {
             let name = config.kind.name();
             let number = configs[..at].iter().filter(|other| other.kind.name() == name).count();
             let streams = Streams::new(seed, format!("link/{link}/{name}/{number}"));
-            Started { impairment: config.kind.start(&streams), place: config.place }
+            Started { impairment: config.start(&streams), place: config.place }
         };
         Impairments(configs.iter().enumerate().map(start).collect())
     }

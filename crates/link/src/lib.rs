@@ -8,6 +8,8 @@
 #![no_std]
 extern crate alloc;
 
+use alloc::string::ToString;
+
 mod error_rate;
 mod impairment;
 mod impairments;
@@ -15,6 +17,7 @@ pub mod kinds;
 mod spell;
 mod token_bucket;
 pub mod trace;
+mod windowed;
 
 pub use error_rate::{Allowance, Per};
 pub use impairment::{Ack, Effect, Impairment, Params, Streams, TcpOption, Transit};
@@ -23,8 +26,11 @@ pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};
 pub use sojourn_units::ParamError;
 pub use spell::Spell;
 pub use trace::LinkTrace;
+pub use windowed::Windowed;
 
-/// An impairment as a scenario gives it: its kind with parameters, and its place.
+use sojourn_units::{Duration, Time, range};
+
+/// An impairment as a scenario gives it: its kind with parameters, its place, and when it is in effect.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ImpairmentConfig {
@@ -33,6 +39,42 @@ pub struct ImpairmentConfig {
     pub kind: ImpairmentKind,
     /// Where a packet meets it.
     pub place: Place,
+    /// The time since the start of the run from which packets meet it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    pub from: Duration,
+    /// The time from which packets no longer meet it; `None`: they do until the end of the run.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub until: Option<Duration>,
+}
+
+#[cfg(feature = "serde")]
+fn is_zero(time: &Duration) -> bool {
+    *time == Duration::ZERO
+}
+
+impl ImpairmentConfig {
+    /// Whether every parameter is in its range.
+    ///
+    /// # Errors
+    /// The first parameter that is not.
+    pub fn check(&self) -> Result<(), ParamError> {
+        self.kind.check()?;
+        range::time("from", self.from)?;
+        let Some(until) = self.until else { return Ok(()) };
+        range::time("until", until)?;
+        ParamError::unless(until > self.from, "until", &until, format_args!("a time after `from` ({})", self.from).to_string())
+    }
+
+    /// See [`Params::takes_time`]; an impairment that is in effect for a part of the run leaves times in which packets take none.
+    pub fn takes_time(&self) -> bool {
+        self.kind.takes_time() && self.from == Duration::ZERO && self.until.is_none()
+    }
+
+    /// The state machine at its start. The parameters are in their ranges.
+    pub fn start(&self, streams: &Streams) -> Windowed {
+        let until = self.until.map_or(Time::NEVER, |until| Time::ZERO + until);
+        Windowed::new(self.kind.start(streams), Time::ZERO + self.from, until)
+    }
 }
 
 /// Where a packet meets an impairment.
@@ -49,6 +91,6 @@ pub enum Place {
 
 impl<K: Into<ImpairmentKind>> From<K> for ImpairmentConfig {
     fn from(kind: K) -> Self {
-        ImpairmentConfig { kind: kind.into(), place: Place::default() }
+        ImpairmentConfig { kind: kind.into(), place: Place::default(), from: Duration::ZERO, until: None }
     }
 }

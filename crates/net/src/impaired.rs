@@ -5,7 +5,7 @@ use crate::observer::LinkObserver;
 use crate::packet::Packet;
 use crate::window::Window;
 use sojourn_aqm::AckHeader;
-use sojourn_link::{Ack, Allowance, AnyImpairment, Effect, Impairment as _, Impairments, Place, Started, TcpOption, Transit};
+use sojourn_link::{Ack, Allowance, Effect, Impairment as _, Impairments, Place, Started, TcpOption, Transit, Windowed};
 use sojourn_units::{Duration, Time};
 
 /// What an impairment did to packets within the window of statistics.
@@ -28,7 +28,7 @@ pub struct ImpairmentStats {
 /// An impairment of a link.
 #[derive(Clone, Debug)]
 pub struct LinkImpairment {
-    impairment: AnyImpairment,
+    impairment: Windowed,
     place: Place,
     reads_acks: bool,
     option: Option<TcpOption>,
@@ -44,14 +44,14 @@ pub struct LinkImpairment {
 impl LinkImpairment {
     pub(crate) fn new(started: Started, link: usize, window: Window) -> Self {
         let Started { mut impairment, place } = started;
-        let (reads_acks, option) = (impairment.reads_acks(), impairment.option());
+        let (reads_acks, option) = (impairment.kind().reads_acks(), impairment.option());
         let (allowance, stats) = (impairment.give_allowance(), ImpairmentStats::default());
         LinkImpairment { impairment, place, reads_acks, option, link, window, of_link_hop: false, allowance, stats }
     }
 
     /// Its name in scenario files.
     pub fn name(&self) -> &'static str {
-        self.impairment.name()
+        self.impairment.kind().name()
     }
 
     /// Where packets meet it.
@@ -76,7 +76,7 @@ impl LinkImpairment {
 
     /// Whether packets may leave it in another order than they came.
     pub(crate) fn reorders(&self) -> bool {
-        self.impairment.reorders()
+        self.impairment.kind().reorders()
     }
 
     /// Whether it takes options out of packets.
@@ -86,7 +86,7 @@ impl LinkImpairment {
 
     /// Whether it makes bit errors.
     pub(crate) fn corrupts(&self) -> bool {
-        self.impairment.corrupts()
+        self.impairment.kind().corrupts()
     }
 
     /// Lets a packet of this size pass at `now` unasked; if not, it must be asked.
@@ -209,5 +209,5 @@ pub(crate) fn of_link_hop(impairments: &Impairments, after: bool) -> [Option<usi
     let at = |place| move |&(_, started): &(usize, &Started)| started.place == place;
     let all = || impairments.0.iter().enumerate();
     let next = [all().rfind(at(Place::BeforeQueue)), all().find(at(Place::AfterQueue)).filter(|_| after)];
-    next.map(|next| next.filter(|(_, started)| started.impairment.only_drops()).map(|(at, _)| at))
+    next.map(|next| next.filter(|(_, started)| started.impairment.kind().only_drops()).map(|(at, _)| at))
 }

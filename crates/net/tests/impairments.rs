@@ -116,7 +116,7 @@ fn every_impairment_is_audited_at_every_place_and_an_event_at_every_hop_changes_
         for place in [Place::BeforeQueue, Place::AfterQueue] {
             for aqm in ["droptail", "red", "codel"] {
                 let what = format!("{} {place:?} {aqm}", entry.name);
-                let config = ImpairmentConfig { kind: (entry.example)(), place };
+                let config = ImpairmentConfig { place, ..(entry.example)().into() };
                 let impairments = [config.clone(), loss(place, 0.05), config];
                 let found = run(aqm, &impairments, false);
                 let Audit { sent, duplicated, delivered, dropped, in_flight } = found.audit;
@@ -143,7 +143,7 @@ fn an_impairment_does_the_same_in_the_hop_of_its_link_and_in_its_own() {
     for entry in entries {
         for place in [Place::BeforeQueue, Place::AfterQueue] {
             for aqm in ["droptail", "red", "codel"] {
-                let config = ImpairmentConfig { kind: (entry.example)(), place };
+                let config = ImpairmentConfig { place, ..(entry.example)().into() };
                 let between = ImpairmentConfig { place, ..without_effect.clone().into() };
                 let mut apart = [config.clone(), between];
                 if place == Place::AfterQueue {

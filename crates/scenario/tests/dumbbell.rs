@@ -154,7 +154,7 @@ fn the_examples_of_the_document_are_right() {
     checked.unwrap_or_else(|error| panic!("{error}"));
     let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\n{impairments}");
     let checked = Document::from_toml("scenario.md", &link).and_then(|document| document.check());
-    assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 9);
+    assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 10);
     let absent = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{radio}")).and_then(|document| document.check());
     assert!(absent.unwrap_err().to_string().contains("lte.up"), "all is right but for the file, which is not there");
     let sweep = sojourn_scenario::Sweep::from_toml("scenario.md", sweep).unwrap_or_else(|error| panic!("{error}"));

@@ -5,7 +5,7 @@
 
 use sojourn_aqm::{Amount, AqmConfig, QueueController, REGISTRY};
 use sojourn_link::kinds::loss;
-use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
+use sojourn_link::{ImpairmentConfig, Impairments, Per, Place};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
 use sojourn_spec::flow::Flow;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Random loss that loses nothing in a run of a few million packets: shows what an impairment costs.
 fn rare_loss(place: Place) -> ImpairmentConfig {
-    ImpairmentConfig { kind: ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet }), place }
+    ImpairmentConfig { place, ..loss::Params { probability: 1e-15, per: Per::Packet }.into() }
 }
 
 fn controller(name: &str, link: &sojourn_aqm::Link, ecn: bool, label: &str) -> QueueController {

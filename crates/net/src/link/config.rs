@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Counters, Needs, QueueController};
 use sojourn_link::trace::TraceLoss;
-use sojourn_link::{AnyImpairment, Impairments, Place, Started};
+use sojourn_link::{AnyImpairment, Impairments, Place, Started, Windowed};
 use sojourn_spec::link::{AccessLink, Link, Measure};
 use sojourn_spec::queue::{Hints, Queue};
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Stream, Time};
@@ -53,7 +53,7 @@ impl LinkConfig {
         let mut impairments = Impairments::new(&link.impairments, seed, &link.name);
         if let Some(trace) = link.trace.as_ref().filter(|trace| trace.rows.has_loss()) {
             let loss = TraceLoss::new(trace.rows.clone(), Stream::named(seed, &format!("link/{}/trace", link.name)));
-            impairments.0.insert(0, Started { impairment: AnyImpairment::Trace(loss), place: Place::AfterQueue });
+            impairments.0.insert(0, Started { impairment: Windowed::always(AnyImpairment::Trace(loss)), place: Place::AfterQueue });
         }
         LinkConfig { link, controller, classes, impairments, seed }
     }

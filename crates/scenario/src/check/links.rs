@@ -208,7 +208,7 @@ fn overhead(given: Option<AnyOverhead>, field: &str, rate: Option<Rate>) -> Resu
 /// Checks the parameters of the impairments.
 fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig>, Error> {
     let check = |(i, Impairment(config)): (usize, &Impairment)| {
-        config.kind.check().map_err(|error| Error::parameter(&format!("{field}.impairments[{i}]"), error))?;
+        config.check().map_err(|error| Error::parameter(&format!("{field}.impairments[{i}]"), error))?;
         Ok(config.clone())
     };
     given.iter().enumerate().map(check).collect()

@@ -58,7 +58,7 @@ fn takes_no_time(group: &Group, network: &Network) -> bool {
     let none = |link: u32| {
         let link = &network.links[link as usize];
         // Without a rate there are no changes either.
-        link.rate.is_none() && link.delay == Duration::ZERO && !link.impairments.iter().any(|impairment| impairment.kind.takes_time())
+        link.rate.is_none() && link.delay == Duration::ZERO && !link.impairments.iter().any(|impairment| impairment.takes_time())
     };
     let one_of = |first: &[u32], all: &[Vec<u32>]| {
         let mut paths = all.iter().map(Vec::as_slice).chain([first]);

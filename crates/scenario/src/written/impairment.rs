@@ -5,9 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sojourn_link::{ImpairmentConfig, ImpairmentKind, Place, REGISTRY};
 use sojourn_spec::tagged::Tagged;
 use sojourn_spec::tagged::schema::{add_properties, describe};
+use sojourn_units::Duration;
 use std::borrow::Cow;
 
-/// An impairment: its kind with parameters, and its place.
+/// An impairment: its kind with parameters, its place, and when it is in effect.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Impairment(pub ImpairmentConfig);
@@ -18,6 +19,10 @@ pub struct Impairment(pub ImpairmentConfig);
 struct Common {
     /// Where a packet meets it: when it arrives at the link, or at its other end; default "after-queue".
     place: Place,
+    /// The time since the start of the run from which packets meet it; default "0 s".
+    from: Duration,
+    /// The time from which packets no longer meet it, above `from`; default: they meet it until the end of the run.
+    until: Option<Duration>,
 }
 
 impl JsonSchema for Impairment {
@@ -36,8 +41,8 @@ impl JsonSchema for Impairment {
 impl<'de> Deserialize<'de> for Impairment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut table = Tagged::read(deserializer, "kind", REGISTRY.iter().map(|entry| entry.name), None)?;
-        let Common { place } = table.split_off(&["place"])?;
+        let Common { place, from, until } = table.split_off(&["place", "from", "until"])?;
         let kind = table.choose(|name, input| ImpairmentKind::deserialize(name, input).transpose())?;
-        Ok(Impairment(ImpairmentConfig { kind: kind.ok_or_else(|| table.unknown())?, place }))
+        Ok(Impairment(ImpairmentConfig { kind: kind.ok_or_else(|| table.unknown())?, place, from, until }))
     }
 }
