@@ -3,7 +3,7 @@
 use crate::queues::{Idle, ROUTER, config, ms};
 use sojourn_aqm::{Amount, AnyAqm, Needs, QueueController};
 use sojourn_link::kinds::{loss, reorder};
-use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
+use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per};
 use sojourn_sim::tcp::TcpOptions;
 use sojourn_sim::{LinkConfig, World};
 use sojourn_spec::link::Link as PlannedLink;
@@ -29,7 +29,7 @@ impl Back {
     /// Makes the link back so.
     fn set(self, link: &mut LinkConfig) {
         let impaired = |kind: ImpairmentKind| {
-            let one = ImpairmentConfig { kind, place: Place::AfterQueue };
+            let one = ImpairmentConfig::from(kind);
             Impairments::new(&[one.clone(), one], 1, "back")
         };
         match self {
