@@ -2,8 +2,9 @@
 
 `python -m conformance.kills --count N --seed S` starts sweeps with a store and ends each after a random time: one in
 four by Ctrl-C, the others by a kill. After each, every entry of the store is read, and none that was there may be gone.
-The next start goes on. A sweep that completes is compared with the same sweep run without a kill, and another begins.
-The exit code is 1 after the first fault.
+The next start goes on. During one start in three the trace of the link gets another content, and its own again
+afterwards: no run of the other content may be stored under the key of its own. A sweep that completes is compared with
+the same sweep run without a kill and without a change, and another begins. The exit code is 1 after the first fault.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pandas as pd  # noqa: F401 - every sweep needs them: they are loaded once
@@ -31,7 +35,7 @@ duration = "4 s"
 name = "bottleneck"
 from = "A"
 to = "B"
-rate = "20 Mbit/s"
+trace = { file = "rates.csv" }
 delay = "5 ms"
 duplex = true
 [[flows]]
@@ -49,6 +53,9 @@ replications = {seeds}
 "flows.ftp.count" = [1, 2, 4, 8]
 """
 
+
+RATES = ("0, 20\n1, 20\n", "0, 5\n1, 5\n")  # the trace of the link, and another
+CHANGED = 1 / 3  # of the starts: the trace changes meanwhile
 
 ROUND = 50  # After so many the store is empty again: a sweep takes longer with each that has completed.
 
@@ -74,6 +81,24 @@ def start(folder: Path, out: str) -> int:
         os._exit(code)
 
 
+@contextmanager
+def changed(folder: Path, after: float) -> Iterator[None]:
+    """The trace has another content after a time, and its own again when the block ends."""
+
+    def write(content: str) -> None:
+        (folder / "new.csv").write_text(content, encoding="utf-8")
+        (folder / "new.csv").replace(folder / "rates.csv")
+
+    timer = threading.Timer(after, write, (RATES[1],))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        write(RATES[0])
+
+
 def end(child: int, after: float, how: signal.Signals) -> int | None:
     """Ends a sweep after a time; its exit code, or None where it was ended."""
     deadline = time.monotonic() + after
@@ -87,9 +112,9 @@ def end(child: int, after: float, how: signal.Signals) -> int | None:
     else:
         os.kill(child, how)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code not in (-how, 130, 0):
+    if code not in (-how, 130, 0, 1):
         raise FaultError(f"exit code {code} after {how.name}")
-    return code if code == 0 else None
+    return code if code in (0, 1) else None
 
 
 def entries(folder: Path) -> dict[str, str]:
@@ -124,13 +149,17 @@ def hunt(count: int, seed: int) -> tuple[int, int]:
         (folder / "short.toml").write_text(SCENARIO, encoding="utf-8")
         seeds, before, ended = 1, dict[str, str](), 0
         (folder / "grid.toml").write_text(SWEEP.format(seeds=seeds), encoding="utf-8")
+        (folder / "rates.csv").write_text(RATES[0], encoding="utf-8")
         started = time.monotonic()
         end(start(folder, "whole"), 600.0, signal.SIGKILL)
         took = time.monotonic() - started
         while ended < count:
             (folder / "grid.toml").write_text(SWEEP.format(seeds=seeds), encoding="utf-8")
             how = signal.SIGINT if draw.random() < 0.25 else signal.SIGKILL
-            code = end(start(folder, "out"), draw.uniform(0.0, 1.2 * took), how)
+            child, after = start(folder, "out"), draw.uniform(0.0, 1.2 * took)
+            changes = draw.random() < CHANGED
+            with changed(folder, draw.uniform(0.0, after)) if changes else nullcontext():
+                code = end(child, after, how)
             now = entries(folder / "cache")
             checked += len(now)
             if any(now.get(key) != value for key, value in before.items()):
@@ -138,6 +167,8 @@ def hunt(count: int, seed: int) -> tuple[int, int]:
             before = now
             if code is None:
                 ended += 1
+                continue
+            if changes:  # where it completed, some runs were refused, or all had the other content
                 continue
             if code != 0:
                 raise FaultError(f"exit code {code}")

@@ -1,7 +1,9 @@
 """Malformed files: whatever a file holds, it is read or refused in one line, and nothing damaged is believed.
 
-`python -m conformance.malformed --count N --seed S` mutates scenarios, sweeps, papers' files, records and entries of
-the store, and reads each as the commands do. The first traceback ends it with exit code 1, and the file stays in
+`python -m conformance.malformed --count N --seed S` mutates scenarios, sweeps, papers' files, traces, records and
+entries of the store, and reads each as the commands do. Among the mistakes are texts of very many or deeply nested
+values, packed ones that unpack to megabytes, traces that ask for very many rows, and devices that never end. The first
+traceback, or a file that takes more than `PATIENCE` or `MEMORY`, ends it with exit code 1; the file stays in
 `target/malformed`. The same count and seed give the same files.
 """
 
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import gzip
 import hashlib
 import io
@@ -31,6 +34,7 @@ import sojourn as sj
 from sojourn.cli import main as command
 from sojourn.errors import Note, ScenarioError, UserError
 from sojourn.flent import write_flent
+from sojourn.link_traces import summary
 from sojourn.papers import load_paper
 from sojourn.papers.expression import UnknownNameError, evaluate
 from sojourn.papers.functions import all_functions
@@ -43,6 +47,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "papers" / "lehto-2005"
 KEPT = ROOT / "target" / "malformed"
 KEY = "a" * 64
+DEVICE = b"/dev/zero"
+"""In place of a content: the file is a link to this device, which never ends."""
+PATIENCE = 300.0
+"""Seconds that reading a file may take, on a busy machine."""
+MEMORY = 3 << 30
+"""Bytes of data that the process may have, which reads one file after another."""
 
 VALUES = [
     "0", "-1", "1e400", "-1e400", "nan", "inf", '""', '"\\u0000"', "9" * 5000, "1_0", "0x7fffffffffffffff", "true",
@@ -85,7 +95,9 @@ class Kind:
 
 
 def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
-    """The content with one to four mistakes."""
+    """The content with one to four mistakes, or a huge one."""
+    if draw.randrange(HUGE_EVERY) == 0:
+        return draw.choice(HUGE)(content, others, draw)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
         content = draw.choice(MISTAKES)(content, others, draw)
     return content
@@ -137,6 +149,33 @@ def _value(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
     return content[: place.start()] + draw.choice(VALUES).encode() + content[place.end() :]
 
 
+def _many(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    """A piece of the content or a value, again and again: up to 3 MB."""
+    place = draw.randrange(len(content) + 1)
+    piece = draw.choice([content[place : place + draw.choice((1, 3, 30, 300))], *REPEATED]) or b"x"
+    return content[:place] + piece * draw.choice((50, 5000, 3_000_000 // len(piece))) + content[place:]
+
+
+def _deep(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    """A value within very many lists or tables."""
+    place, depth = draw.randrange(len(content) + 1), draw.choice((40, 500, 200_000))
+    begin, end = draw.choice([(b"[", b"]"), (b'{"a":', b"}"), (b"{a=", b"}"), (b"a.", b"a = 1")])
+    return content[:place] + begin * depth + b"1" + end * depth + content[place:]
+
+
+def _packed(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    """The content packed, or a packed text of up to 100 MB."""
+    text = draw.choice([content, b"[" + draw.choice(REPEATED) * draw.choice((1000, 1_000_000, 20_000_000)) + b"0]"])
+    return gzip.compress(text, 1, mtime=0)
+
+
+def _device(*_: object) -> bytes:
+    return DEVICE
+
+
+REPEATED = [b"[],", b"{},", b"0,", b'"",', b"[[a]]\n", b"[a.b.c]\n", b"\n", b"a.b.c = 1\n", b'{"a":0},']
+
+
 def _key(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
     """The key of another place in place of a key."""
     keys = rb"(?m)^\s*([\w.\"-]+)\s*="
@@ -148,11 +187,23 @@ def _key(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
 
 
 MISTAKES = [_flip, _cut, _insert, _splice, _lines, _value, _value, _value, _key]
+HUGE = [_many, _many, _many, _many, _deep, _deep, _packed] + [_device] * Path(DEVICE.decode()).exists()
+"""Mistakes that make a file take long, or much memory: one file in `HUGE_EVERY` has one."""
+HUGE_EVERY = 200
+
+
+def put(file: Path, content: bytes) -> None:
+    """Writes a file, or makes it a link to the device that the content names."""
+    file.unlink(missing_ok=True)
+    if content == DEVICE:
+        file.symlink_to(DEVICE.decode())
+    else:
+        file.write_bytes(content)
 
 
 def read_scenario(file: Path, content: bytes) -> None:
     """As `check`, and with a change as `--set` makes it."""
-    file.write_bytes(content)
+    put(file, content)
     scenario = sj.load(file)
     scenario.canonical()
     scenario.set("links.bottleneck.rate", "5 Mbit/s").canonical()
@@ -160,7 +211,7 @@ def read_scenario(file: Path, content: bytes) -> None:
 
 def read_sweep(file: Path, content: bytes) -> None:
     """As `sweep` before its first run."""
-    file.write_bytes(content)
+    put(file, content)
     plan = read_plan(file)
     if len(plan.jobs()) < 200:
         sum(1 for _ in plan.jobs())
@@ -168,7 +219,7 @@ def read_sweep(file: Path, content: bytes) -> None:
 
 def read_paper(file: Path, content: bytes) -> None:
     """As `reproduce` before its first run, and the expressions of the claims."""
-    file.write_bytes(content)
+    put(file, content)
     paper = load_paper(file.parent)
     for experiment in list(paper.experiments.values())[:2]:
         for case in experiment.cases()[:2]:
@@ -188,8 +239,8 @@ def _sums(folder: Path) -> None:
 
 def read_record(file: Path, content: bytes) -> None:
     """As `plot` reads a record; with right checksums for half of the contents."""
-    file.write_bytes(content)
-    if sum(content) % 2:
+    put(file, content)
+    if sum(content) % 2 and content != DEVICE:
         _sums(file.parent)
     record = sj.Record.read(file.parent)
     record.scalars()
@@ -200,14 +251,42 @@ def read_record(file: Path, content: bytes) -> None:
 
 def read_measured(file: Path, content: bytes) -> None:
     """As `import`."""
-    file.write_bytes(content)
+    put(file, content)
     sj.import_file(file)
 
 
 def read_foreign(file: Path, content: bytes) -> None:
     """As `import` with a round-trip time for files that show none."""
-    file.write_bytes(content)
+    put(file, content)
     sj.import_file(file, rtt="20 ms")
+
+
+def read_trace(file: Path, content: bytes) -> None:
+    """As `trace show`."""
+    put(file, content)
+    summary(file, None, 60)
+
+
+def _traces() -> list[Kind]:
+    """Traces of links in each format, among them those of the crate `netem-trace` as it writes them itself."""
+    tables, foreign = _contents("examples/traces/*.csv"), [*NETEM, *_contents("examples/traces/*.json")]
+    return [
+        Kind("trace.csv", [table[:2000] for table in tables] + [b"0, 1\n1, 2\n"], tables, read_trace, 4),
+        Kind("trace.up", [b"0\n3\n3\n7\n"], _contents("examples/traces/*.up"), read_trace, 2),
+        Kind("trace.json", foreign, foreign, read_trace, 8),
+    ]
+
+
+NETEM = [
+    b"""{"RepeatedBwPatternConfig":{"pattern":[
+{"TraceBwConfig":{"pattern":[[{"secs":0,"nanos":0},["1Mbps"]],[{"secs":0,"nanos":1},["1Mbps","2Mbps"]]]}},
+{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{}}],"count":1000000000}},
+{"SawtoothBwConfig":{"bottom":"1Mbps","top":{"gbps":1,"bps":5},"interval":"1s","duration":"10s","step":"1ms"}}],
+"count":1000000000}}""",
+    b'{"RepeatedBwPatternConfig":{"pattern":[{"TraceBwConfig":{"pattern":[["1ms",["2Mbps","0bps"]]]}}],"count":0}}',
+    b'{"SawtoothBwConfig":{"duration":{"secs":1000000,"nanos":0},"step":{"secs":0,"nanos":1},"duty_ratio":0.8}}',
+    b'{"StaticBwConfig":{"bw":{"gbps":0,"bps":12000000},"duration":{"secs":1,"nanos":0}}}',
+]
 
 
 def _measured() -> list[Kind]:
@@ -253,6 +332,10 @@ def _all(*patterns: str) -> list[Path]:
     return sorted(file for pattern in patterns for file in ROOT.glob(pattern))
 
 
+def _contents(pattern: str) -> list[bytes]:
+    return [file.read_bytes() for file in _all(pattern)]
+
+
 def kinds() -> list[Kind]:
     """Every kind of file with its examples."""
     scenarios = [
@@ -273,6 +356,7 @@ def kinds() -> list[Kind]:
         Kind("entry", ENTRIES, ENTRIES, read_entry, 14),
         Kind("forged", json, json, read_forged, 2),
         *_measured(),
+        *_traces(),
     ]
 
 
@@ -319,6 +403,7 @@ def by_command(name: str, file: Path) -> str:
     arguments = {
         "scenario.toml": ["check", str(file)],
         "result/record.json": ["plot", str(file.parent)],
+        "trace.json": ["trace", "show", str(file)],
         "measured.pcapng": ["import", str(file), "--out", str(file.parent / "imported.toml")],
         "foreign.flent": ["import", str(file), "--out", str(file.parent / "imported.toml"), "--rtt", "20 ms"],
     }.get(name)
@@ -347,12 +432,14 @@ def hunt(count: int, seed: int, every: int = 200) -> Counter[str]:
             content = mutate(draw.choice(kind.examples), kind.others, draw)
             file = folder / kind.name
             kept = file.read_bytes() if kind.name.startswith("paper/") else None
+            faulthandler.dump_traceback_later(PATIENCE, exit=True)
             said = say_or_fail(kind.read, file, content)
             if said in ("read", "refused") and number % every == 0:
                 found = by_command(kind.name, file)
                 said = said if found == "read" else found
+            faulthandler.cancel_dump_traceback_later()
             if kept is not None:
-                file.write_bytes(kept)
+                put(file, kept)
             seen[f"{kind.name}: {said}" if said in ("read", "refused") else said] += 1
             if said not in ("read", "refused"):
                 KEPT.mkdir(parents=True, exist_ok=True)
@@ -369,6 +456,10 @@ def main() -> int:
     chosen = options.parse_args()
     started = time.monotonic()
     warnings.simplefilter("ignore", Note)
+    with contextlib.suppress(ImportError):  # Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     try:
         seen = hunt(chosen.count, chosen.seed)
     except AssertionError as fault:

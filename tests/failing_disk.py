@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.files import Disk
+from sojourn.reading import MOST_TEXT
 
 
 class Killed(BaseException):
@@ -42,11 +43,11 @@ class FailingDisk(Disk):
             half()
         raise Killed
 
-    def read(self, path: Path) -> bytes:
-        return self._call(lambda: super(FailingDisk, self).read(path), lambda: self._half(path))
+    def read(self, path: Path, most: int = MOST_TEXT) -> bytes:
+        return self._call(lambda: super(FailingDisk, self).read(path, most), lambda: self._half(path, most))
 
-    def _half(self, path: Path) -> bytes:
-        content = super().read(path)
+    def _half(self, path: Path, most: int) -> bytes:
+        content = super().read(path, most)
         return content[: len(content) // 2]
 
     def make_folder(self, folder: Path) -> None:

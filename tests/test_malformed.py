@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from conformance.malformed import MISTAKES, hunt, kinds  # noqa: E402
+from conformance.malformed import HUGE, MISTAKES, hunt, kinds  # noqa: E402
 
 
 def test_no_malformed_file_gives_a_traceback() -> None:
@@ -23,5 +23,5 @@ def test_no_malformed_file_gives_a_traceback() -> None:
 
 def test_every_mistake_changes_something() -> None:
     content = b'[a]\nkey = "value"\nother = 5\n[b]\nx = [1, 2]\n'
-    for mistake in MISTAKES:
+    for mistake in (*MISTAKES, *HUGE):
         assert any(mistake(content, [content], random.Random(seed)) != content for seed in range(20))

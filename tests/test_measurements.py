@@ -42,6 +42,12 @@ queue = { aqm = "dualpi2", ecn = true, ack_filter = "filter" }
 impairments = [{ kind = "tcp-option", option = "sack" }]
 duplex = true
 
+[[links]]
+name = "traced"
+from = "c"
+to = "d"
+trace = { file = "%s" }
+
 [[flows]]
 name = "bulk"
 count = 2
@@ -67,7 +73,7 @@ signals = { links = ["bottleneck"] }
 completions = { flows = ["short/*"] }
 controller = { flows = ["bulk/0"] }
 retransmissions = { flows = ["bulk/0"] }
-"""
+""".replace("%s", (PAGE.parents[1] / "examples" / "traces" / "leo.csv").as_posix())
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:

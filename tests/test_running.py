@@ -73,14 +73,15 @@ def test_a_cached_run_is_not_run_again(observed, dumbbell, here, monkeypatch):
 
 def test_the_key_is_the_content(dumbbell):
     def key(scenario, seed=1, engine="e"):
-        return _sojourn.keys(scenario.to_toml(), scenario.label, [seed], engine, [])[0]
+        return _sojourn.keys(scenario.to_toml(), scenario.label, [seed], engine, [])[0][0]
 
     scenario = sj.load(dumbbell)
     assert key(scenario) == key(sj.load(scenario.to_dict()))
     changed = scenario.copy().set("duration", "6 s")
     assert len({key(scenario), key(scenario, seed=2), key(scenario, engine="f"), key(changed)}) == 4
-    several = _sojourn.keys(scenario.to_toml(), scenario.label, [2, 1], "e", [])
+    several, traces = _sojourn.keys(scenario.to_toml(), scenario.label, [2, 1], "e", [])
     assert several == [key(scenario, seed=2), key(scenario)], "the seeds of one scenario are told apart"
+    assert traces == {}
 
 
 def test_a_spoiled_entry_is_run_again(observed, dumbbell, here):

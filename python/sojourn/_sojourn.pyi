@@ -73,17 +73,18 @@ def check(text: str, filename: str, laws: list[str] | None = None) -> str:
     With `laws`, a queue may name these and no others.
     """
 
-def keys(text: str, filename: str, seeds: list[int], engine: str, laws: list[str]) -> list[str]:
+def keys(text: str, filename: str, seeds: list[int], engine: str, laws: list[str]) -> tuple[list[str], dict[str, str]]:
     """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal.
 
-    A queue may name the `laws` and no others.
+    A queue may name the `laws` and no others. Also gives the SHA-256 of the trace of each link that has one: a run
+    belongs to its key if its record has the same.
     """
 
 def beginnings(text: str, filename: str, seeds: list[int]) -> list[str]:
     """The keys of what runs with these seeds may have in common with others at first; none where it is nothing."""
 
 def check_toml(text: str, filename: str, whole: bool) -> None:
-    """Refuses a text that is not TOML; without `whole`, only one with keys of very many parts."""
+    """Refuses a text that is not TOML; without `whole`, only one with keys of very many parts or too many tables."""
 
 def is_sweep(text: str) -> bool:
     """Whether a text is a sweep file by its keys, right or wrong."""
@@ -115,19 +116,20 @@ def run(
 ) -> tuple[str, SeriesMap]:
     """One run: the record as JSON, and its series; `capture` is a file for packets, their links, and their hosts."""
 
-def kernel_plan(text: str, filename: str, seed: int, capture: tuple[list[str], list[str]] | None = None) -> str:
-    """What a Linux kernel must know of a run, as TOML; `capture` are the links and hosts whose packets are captured."""
+class KernelRun:
+    """A run on a Linux kernel; its scenario and the traces of its links are read once."""
 
-def kernel_record(
-    job: tuple[str, str, int],
-    logs: tuple[bytes, bytes],
-    host: str,
-    capture: tuple[str, list[str], list[str]] | None = None,
-) -> tuple[str, SeriesMap]:
-    """The record of a run that a Linux kernel has logged, as JSON, and its series.
+    def __init__(self, text: str, filename: str, seed: int) -> None: ...
+    def plan(self, capture: tuple[list[str], list[str]] | None = None) -> str:
+        """What the kernel must know, as TOML; `capture` are the links and hosts whose packets are captured."""
 
-    `logs` are the log and the headers of packets, `host` is the record's field `host`; for `capture` see `run`.
-    """
+    def record(
+        self, logs: tuple[bytes, bytes], host: str, capture: tuple[str, list[str], list[str]] | None = None
+    ) -> tuple[str, SeriesMap]:
+        """The record as JSON, and its series.
+
+        `logs` are the log and the headers of packets, `host` is the record's field `host`; for `capture` see `run`.
+        """
 
 def run_many(
     jobs: Sequence[tuple[str, str, int | None]],

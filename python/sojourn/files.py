@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from sojourn.errors import ScenarioError, UserError, one_line
+from sojourn.reading import GIVEN, MOST_RESULT, MOST_TEXT, no_file, read
 
 try:
     import fcntl
@@ -37,10 +38,9 @@ class DiskError(OSError):
 class Disk:
     """Every call of the operating system that this module makes for data. Tests put one in its place that fails."""
 
-    def read(self, path: Path) -> bytes:
-        """The whole content of a regular file. Raises as `opened` does."""
-        with opened(path) as file:
-            return file.read()
+    def read(self, path: Path, most: int = MOST_TEXT) -> bytes:
+        """The whole content of a file. Raises as `reading.read` does."""
+        return read(path, most)
 
     def make_folder(self, folder: Path) -> None:
         """Makes a folder and those above it, where they are not there."""
@@ -74,41 +74,6 @@ class Disk:
 
 
 disk = Disk()
-
-_GIVEN = {Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")}
-"""Folders of the system, in which a name leads to what the shell opened for this process."""
-
-
-def opened(path: Path) -> IO[bytes]:
-    """Opens a regular file for reading.
-
-    Raises `OSError` for a pipe, which may have no writer, for a device, which may have no end, and for a folder. A pipe
-    that the shell opened for this process (`/dev/stdin`, `<(...)`) can be read.
-    """
-    given = path.parent in _GIVEN
-    _check_readable(os.stat(path).st_mode, given)  # before a device notices that it is opened
-    wait = 0 if given else getattr(os, "O_NONBLOCK", 0)
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0) | wait)
-    try:
-        _check_readable(os.fstat(handle).st_mode, given)
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
-
-
-def _check_readable(mode: int, given: bool) -> None:
-    """Raises `OSError` for something other than a regular file, or than a pipe that the shell has `given`."""
-    if not (stat.S_ISREG(mode) or (given and stat.S_ISFIFO(mode))):
-        raise _no_file(mode)
-
-
-def _no_file(mode: int) -> OSError:
-    """The error for what stands in the place of a file."""
-    if stat.S_ISDIR(mode):
-        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
-    return OSError(errno.EINVAL, f"expected a file, got {kinds.get(stat.S_IFMT(mode), 'something else')}")
 
 
 @dataclass
@@ -192,7 +157,7 @@ def _remove_old(result: _Result, path: Path, digest: str) -> None:
     """Removes a file of an earlier result, unless it has changed or lies elsewhere."""
     with suppress(OSError, UserError):
         check_inside(path, result.root)
-        if not path.is_symlink() and hashlib.sha256(disk.read(path)).hexdigest() == digest:
+        if not path.is_symlink() and hashlib.sha256(disk.read(path, MOST_RESULT)).hexdigest() == digest:
             disk.remove(path)
             for folder in path.parents:
                 if folder == result.root:
@@ -232,7 +197,7 @@ def read_result(root: Path, name: str) -> bytes:
     """
     path = root / name
     with _readable(path):
-        content = disk.read(path)
+        content = disk.read(path, MOST_RESULT)
     with _readable(root / SUMS):
         expected = _sums(root).get(name)
     if expected is None:
@@ -294,25 +259,25 @@ def write_atomic(
 def _is_stream(path: Path) -> bool:
     """Whether a path is a pipe or a terminal, and in no result. Raises `OSError` for what no file may replace."""
     try:
-        mode = os.stat(path, follow_symlinks=path.parent in _GIVEN).st_mode
+        mode = os.stat(path, follow_symlinks=path.parent in GIVEN).st_mode
     except FileNotFoundError:
         return False
     if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
         return False
     if _result.get() is None and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
         return True
-    raise _no_file(mode)
+    raise no_file(mode)
 
 
 def _open_stream(path: Path) -> IO[bytes]:
     """Opens a pipe or a terminal for writing."""
-    link = 0 if path.parent in _GIVEN else getattr(os, "O_NOFOLLOW", 0)
+    link = 0 if path.parent in GIVEN else getattr(os, "O_NOFOLLOW", 0)
     return os.fdopen(os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0) | link), "wb")
 
 
 def _target(path: Path) -> Path:
     """The path itself; for a name such as `/dev/stdout`, the file that the shell opened."""
-    return path.resolve() if path.parent in _GIVEN else path
+    return path.resolve() if path.parent in GIVEN else path
 
 
 @contextmanager
@@ -434,7 +399,7 @@ def _open_in_place(path: Path, create: int = 0) -> int:
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        raise _no_file(mode)
+        raise no_file(mode)
     return handle
 
 

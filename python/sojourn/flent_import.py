@@ -13,14 +13,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sojourn import _sojourn
+from sojourn import _sojourn, files
 from sojourn.errors import UserError, note
-from sojourn.files import opened
 from sojourn.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
 from sojourn.foreign import scenario_name
+from sojourn.json_text import check_shape
 from sojourn.scenario import Scenario
 
-MOST_BYTES = 1 << 28  # of the text
+MOST_BYTES = 64_000_000  # of the text
 DEEPEST = 2000  # ms: a longer round trip without load is no measurement of the path
 FEW = 3  # names in a note
 SUMS = {"TCP upload sum", "TCP download sum"}
@@ -298,13 +298,11 @@ class _Controllers:
 
 def _data(file: Path) -> dict[str, Any]:
     """The data of a file, of which the parts that are used have their types."""
-    with opened(file) as source:
-        content = source.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise UserError(f"{file}: expected a result of Flent, got a file of more than {MOST_BYTES:,} bytes")
+    content = files.disk.read(file, MOST_BYTES)
     try:
         if content[:2] == b"\x1f\x8b":
             content = _unpacked(content)
+        check_shape(content)
         data = json.loads(content)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise UserError.expected(str(file), "a result of Flent (JSON, packed by gzip)", str(error)) from None
@@ -317,7 +315,7 @@ def _data(file: Path) -> dict[str, Any]:
 def _unpacked(content: bytes) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     text = unpacker.decompress(content, MOST_BYTES)
-    if unpacker.unconsumed_tail:
+    if unpacker.unconsumed_tail or len(text) == MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES:,} bytes")
     if not unpacker.eof:
         raise ValueError("a file that ends too early")

@@ -16,9 +16,9 @@ from typing import Any
 
 from sojourn import _sojourn
 from sojourn.errors import UserError, note
-from sojourn.files import opened
 from sojourn.flent_import import flent_scenario
 from sojourn.foreign import scenario_name
+from sojourn.reading import opened
 from sojourn.scenario import Scenario
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete

@@ -17,7 +17,7 @@ import numpy as np
 from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
-from sojourn.scenario import read_text
+from sojourn.scenario import readable
 
 PACKET = 1500  # bytes of an opportunity of Mahimahi
 ENDINGS = {".csv": "csv", ".txt": "csv", ".json": "netem-trace"}
@@ -56,7 +56,8 @@ def summary(path: Path, form: str | None = None, steps: int = 1) -> tuple[dict[s
     """
     if form not in (None, *FORMATS):
         raise UserError.unknown("--format", str(form), FORMATS)
-    read_text(path, "trace")
+    with readable(path, "trace"):
+        path.stat()
     text, means = _sojourn.trace_summary(str(path), form, steps)
     return json.loads(text), means
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
+MOST_SERIES = 1_000_000_000
+"""Bytes of the series of a run, which has at most 100,000,000 numbers."""
 # Simulated runs have no date: each file of another program's format that needs one has this.
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -357,8 +360,11 @@ def pack_series(series: Series) -> bytes:
 
 
 def unpack_series(data: bytes) -> Series:
-    """Series from the archive that `pack_series` made."""
+    """Series from the archive that `pack_series` made. Raises `ValueError` where they take more than `MOST_SERIES`."""
     series: Series = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        if sum(part.file_size for part in packed.infolist()) > MOST_SERIES:
+            raise ValueError(f"more than {MOST_SERIES} bytes when it is unpacked")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         for key in archive.files:
             name, _, column = key.rpartition("|")

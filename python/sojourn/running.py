@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import groupby
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.chunks import run_in_chunks
@@ -18,25 +17,19 @@ from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.files import written_elsewhere
 from sojourn.hosts import on_linux
+from sojourn.jobs import CHANGED, beginnings, changed_traces, keys_of
+from sojourn.jobs import Job as Job
 from sojourn.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
 from sojourn.linux.guest import Guests, run_captured
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
 from sojourn.scenario import Scenario, Source, load
 from sojourn.shards import Shard
-from sojourn.store import Store, engine_identity
+from sojourn.store import Store
 from sojourn.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
 Seeds: TypeAlias = int | Sequence[int]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run: a scenario and the seed of its random numbers."""
-
-    scenario: Scenario
-    seed: int
 
 
 LAST_SEED = 2**63 - 1  # the largest integer of TOML
@@ -246,11 +239,15 @@ def run_each(
         raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
     cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
-    uncached, linux, named = set[str](), set[str](), set[str]()
-    for index, (key, on_kernel) in enumerate(_keys(jobs, own)):
+    uncached, named = set[str](), set[str]()
+    linux: dict[str, str] = {}
+    traces: dict[str, dict[str, str]] = {}
+    for index, (key, kernel, digests) in enumerate(keys_of(jobs, own)):
         places.setdefault(key, []).append(index)
-        if on_kernel:
-            linux.add(key)
+        if digests:
+            traces[key] = digests
+        if kernel:
+            linux[key] = kernel
         if own and (names := named_by(jobs[index].scenario)):
             uncached.add(key)
             named |= names
@@ -274,6 +271,7 @@ def run_each(
                 cache.check_writable()
         runs = _Runs(jobs, missing, cache, progress, len(places))
         runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
+        runs.traces = traces
         runs.run(linux, cluster, threads)
 
 
@@ -305,6 +303,8 @@ class _Runs:
     on_failed: Callable[[int, str], None] | None
     laws: dict[str, Callable[..., Any]]
     uncached: set[str]
+    traces: dict[str, dict[str, str]]
+    """The digests of the traces of links that are part of a key, by key and link."""
 
     def __init__(
         self, jobs: Sequence[Job], missing: dict[str, list[int]], cache: Store | None, progress: Progress | None,
@@ -314,13 +314,13 @@ class _Runs:
         self._keys = list(missing)
         self.total, self.done = total, total - len(missing)
 
-    def run(self, linux: Collection[str], cluster: Cluster | None, threads: int) -> None:
-        """Does all of them: those with some keys on Linux kernels, the others on the cluster if there is one."""
+    def run(self, linux: Mapping[str, str], cluster: Cluster | None, threads: int) -> None:
+        """Does all of them: those whose keys have a Linux kernel on that, the others on the cluster if there is one."""
         kernels = self.among(linux)
         here = self.among(self.uncached if self.total > 1 else self._keys, but=kernels)
         try:
             self.say_progress()
-            self.on_kernels(kernels, threads or _cores())
+            self.on_kernels(kernels, threads or _cores(), set(linux.values()))
             if cluster:
                 self.on_cluster(cluster)
             else:
@@ -344,11 +344,17 @@ class _Runs:
             self._progress(self.done, self.total)
 
     def _finish(self, index: int, record_json: str, series: Series, packed: bytes = b"") -> None:
-        """Writes a finished run to the cache and passes it on; `packed` has its series as the cache keeps them."""
+        """Writes a finished run to the cache and passes it on; `packed` has its series as the cache keeps them.
+
+        A run that did not use the content that its key stands for has failed.
+        """
         key = self._keys[index]
+        record = Record.from_json(record_json, series)
+        if changed := changed_traces(record, self.traces.get(key, {})):
+            self._fail(index, f"links.{changed[0]}.trace: {CHANGED}")
+            return
         if self._cache is not None and key not in self.uncached:
             self._cache.put_packed(key, record_json, packed or (pack_series(series) if series else b""))
-        record = Record.from_json(record_json, series)
         for place in self._missing[key]:
             self.on_record(place, record)
         self.done += 1
@@ -365,11 +371,16 @@ class _Runs:
         for at in self._missing[self._keys[index]]:
             self.on_failed(at, text)
 
-    def on_kernels(self, indices: Sequence[int], count: int) -> None:
-        """Does these runs on Linux kernels, each a process of its own."""
+    def on_kernels(self, indices: Sequence[int], count: int, planned: Collection[str]) -> None:
+        """Does these runs on Linux kernels, each a process of its own.
+
+        Raises `RunError` where the kernel is another than those `planned`.
+        """
         if not indices:
             return
         guests = Guests(find_kernel())
+        if guests.kernel.identity not in planned:
+            raise RunError("host: expected the kernel for which the runs were planned: run the same command again")
 
         def one(index: int) -> tuple[str, Series]:
             job = self._job(index)
@@ -427,7 +438,7 @@ class _Runs:
         of_seed: dict[tuple[str, int], list[int]] = {}
         for _, same in groupby(indices, key=lambda index: id(self._job(index).scenario)):
             group = list(same)
-            for index, begins in zip(group, _beginnings([self._job(index) for index in group]), strict=True):
+            for index, begins in zip(group, beginnings([self._job(index) for index in group]), strict=True):
                 every.setdefault(begins or str(index), []).append(index)
                 of_seed.setdefault((begins or str(index), self._job(index).seed), []).append(index)
         enough = (found for found in (every, of_seed) if len(found) >= 4 * count)
@@ -465,36 +476,3 @@ class _Runs:
                     yield from map(self._task, family)
 
         run_in_chunks(cluster, tasks(), len(self._keys), self._take)
-
-
-def _beginnings(jobs: Sequence[Job]) -> list[str]:
-    """For each job of a scenario, what its run may have in common with others until later flows start; "" for nothing.
-
-    It only says which runs to try together: the engine finds what they share.
-    """
-    scenario = jobs[0].scenario
-    if "start" not in scenario.to_toml():
-        return [""] * len(jobs)
-    with scenario.clean_errors():
-        found = _sojourn.beginnings(scenario.to_toml(), scenario.file, [job.seed for job in jobs])
-    return found or [""] * len(jobs)
-
-
-class _Key(NamedTuple):
-    """The cache key of a run, and whether a Linux kernel does it."""
-
-    text: str
-    linux: bool
-
-
-def _keys(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[_Key]:
-    """The key of each job. Raises `ScenarioError` for one that can't be run with these laws in Python."""
-    engine, names = engine_identity(), list(laws)
-    for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
-        group = list(same)
-        scenario = group[0].scenario
-        with scenario.clean_errors():
-            linux = on_linux(scenario)
-            made_by = f"{engine} {find_kernel().identity}" if linux else engine
-            for text in _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by, names):
-                yield _Key(text, linux)

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sojourn import _sojourn, files, paths, toml
+from sojourn import _sojourn, files, json_text, paths, toml
 from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened, unicode
 from sojourn.fields import first_unknown
 
@@ -59,12 +59,15 @@ class Scenario(MutableMapping[str, Any]):
         Raises `UserError` for another text.
         """
         try:
+            json_text.check_shape(text)
             tree = json.loads(text, object_pairs_hook=_once)
         except RecursionError:
             raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
         except json.JSONDecodeError as error:
             raise UserError(f"{label}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
         except UserError as error:
+            raise UserError(f"{label}: {error}") from None
+        except json_text.TooManyError as error:
             raise UserError(f"{label}: {error}") from None
         except ValueError:  # of a whole number with more digits than Python reads
             most = toml.LARGEST - 1
@@ -287,9 +290,19 @@ def read_text(path: Path, what: str = "file") -> str:
     """
     if unicode(str(path)) != str(path):
         raise UserError(f"{path}: expected a {what} with a name in UTF-8")
-    try:
+    with readable(path, what):
         text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark first
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def readable(path: Path, what: str) -> Iterator[None]:
+    """Reads a file that a user named in the block; `what` it is stands in the error.
+
+    Raises `UserError` where it can't be read.
+    """
+    try:
+        yield
     except OSError as error:
         near = nearest_path(path) if isinstance(error, FileNotFoundError) else None
         meant = f'; did you mean "{near}"?' if near else ""

@@ -8,8 +8,8 @@ import os
 import re
 from pathlib import Path
 
-from sojourn import _sojourn, files
-from sojourn.errors import UserError, note
+from sojourn import _sojourn, files, reading, serve
+from sojourn.errors import RunError, UserError, note
 from sojourn.files import DiskError, remove_unfinished, write_atomic
 from sojourn.record import Record, Series, pack_series, unpack_series
 
@@ -17,11 +17,22 @@ DEFAULT = Path("results") / "cache"
 _HEAD = re.compile(rb"sojourn-run 1 (\w{1,128}) (\w{1,128}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
+_ENGINE = getattr(_sojourn, "__file__", None)
+_LOADED = serve.stamp(_ENGINE) if _ENGINE else ""
+
+
 @functools.cache
 def engine_identity() -> str:
-    """A digest of the extension module, so that a rebuilt engine does not use what another one cached."""
-    file = getattr(_sojourn, "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else "unknown"
+    """A digest of the extension module, so that a rebuilt engine does not use what another one cached.
+
+    Raises `RunError` where its file is no longer the one that was loaded.
+    """
+    if _ENGINE is None:
+        return "unknown"
+    digest = hashlib.sha256(Path(_ENGINE).read_bytes()).hexdigest()
+    if serve.stamp(_ENGINE) != _LOADED:
+        raise RunError(str(serve.STALE[1]))
+    return digest[:16]
 
 
 class DamagedError(ValueError):
@@ -78,7 +89,7 @@ class Store:
         """The record with this `key`, a text of `key_of`, or None where it is absent, damaged or unreadable."""
         path = self._file(key)
         try:
-            return Record.from_json(*unpack_entry(files.disk.read(path), key, engine_identity()))
+            return Record.from_json(*unpack_entry(files.disk.read(path, reading.MOST_RESULT), key, engine_identity()))
         except FileNotFoundError:
             return None
         except OSError as error:

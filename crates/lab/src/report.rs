@@ -115,6 +115,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
+        trace_sha256: planned.trace.as_ref().map(|trace| trace.sha256.to_string()),
         utilization: queued.then(|| link.utilization()).flatten(),
         throughput_bps: if queued { stats.sent_bits() / span } else { counters.arrived_bytes as f64 * 8.0 / span },
         arrived,

@@ -21,6 +21,7 @@ use pyo3::types::PyDict;
 use serde_json::json;
 use sojourn_lab::{CapturePoints, Error, Job, Laws, Outcome, Series};
 use sojourn_scenario::{Checked, Document, Sweep};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -72,11 +73,16 @@ fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Stri
     serde_json::to_string(&checked_with(text, filename, laws)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
+/// The keys of runs, and the SHA-256 of the trace of each link that has one, by the link's name.
+type Keys = (Vec<String>, HashMap<String, String>);
+
 /// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and
-/// engine are the same. `laws` are those that the caller supplies.
+/// engine are the same. `laws` are those that the caller supplies. A run belongs to its key if its record names the same traces.
 #[pyfunction]
-fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Vec<String>> {
-    Ok(checked_with(text, filename, Some(laws))?.keys(seeds, engine).collect())
+fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Keys> {
+    let scenario = checked_with(text, filename, Some(laws))?;
+    let traces = scenario.links.iter().filter_map(|link| Some((link.name.to_string(), link.trace.as_ref()?.sha256.to_string())));
+    Ok((scenario.keys(seeds, engine).collect(), traces.collect()))
 }
 
 /// The keys of what a scenario's runs with these seeds have in common with other runs until their later flows start; none where there
@@ -86,10 +92,10 @@ fn beginnings(text: &str, filename: &str, seeds: Vec<u64>) -> PyResult<Vec<Strin
     Ok(checked(text, filename)?.beginnings(seeds).into_iter().flatten().collect())
 }
 
-/// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts, which takes no parser's time.
+/// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts or too many tables, before it is parsed.
 #[pyfunction]
 fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
-    if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_keys(filename, text) }.map_err(refused)
+    if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_shape(filename, text) }.map_err(refused)
 }
 
 /// Whether a text is a sweep file by its keys, right or wrong.
@@ -354,8 +360,6 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
     module.add_class::<fluid::Resting>()?;
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_record, module)?)?;
     module.add_class::<fuzzy::FuzzyLaw>()?;
     module.add_class::<laws::PySample>()?;
     module.add_class::<controllers::PyAck>()?;
@@ -364,6 +368,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(episodes::step_episodes, module)?)?;
     module.add("OBSERVATION", episodes::OBSERVATION)?;
     module.add_class::<Grid>()?;
+    module.add_class::<kernel::KernelRun>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;
     Ok(())

@@ -1,5 +1,6 @@
 //! What tells runs apart, and what they have in common.
 
+use crate::bounded::hexadecimal;
 use crate::check::{Checked, Group};
 use crate::quantity::{Quantity, Varying};
 use serde_json::Value;
@@ -81,13 +82,7 @@ fn digests(value: Value, seeds: impl IntoIterator<Item = u64>) -> impl Iterator<
     canonical(&value, &mut text);
     text.pop(); // the bracket at the end: the seed is the last key of the object
     let common = Sha256::new_with_prefix(text.as_bytes());
-    seeds.into_iter().map(move |seed| {
-        let digest = common.clone().chain_update(format!(",\"seed\":{seed}}}")).finalize();
-        digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
-    })
+    seeds.into_iter().map(move |seed| hexadecimal(&common.clone().chain_update(format!(",\"seed\":{seed}}}")).finalize()))
 }
 
 /// JSON without spaces and with keys in order.

@@ -4,6 +4,7 @@
 //! filled in. [`Checked::plan`] makes a [`Plan`] of it: every link and every flow of one run with its values. A run gives a
 //! [`record::Record`].
 
+mod bounded;
 pub mod check;
 mod document;
 mod error;
@@ -33,5 +34,5 @@ pub use quantity::{Quantity, Varying};
 pub use record::Record;
 pub use schema::schema;
 pub use sweep::{Run, Sweep};
-pub use syntax::{check_keys, parse};
+pub use syntax::{check_shape, parse};
 pub use trace_file::{parse_trace, read_trace};

@@ -62,6 +62,10 @@ pub struct Link {
     /// Its rate at time 0, with a trace the mean rate of that; null for a link that only delays.
     #[schemars(extend("unit" = "bit/s"))]
     pub rate_bps: Option<u64>,
+    /// SHA-256 of the rows of its trace: the content that the run used. Only links with a trace have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "hexadecimal"))]
+    pub trace_sha256: Option<String>,
     /// Time spent sending over the window's length, with what the link layer adds to packets. A packet that is being sent at either end of the window counts in part. With a
     /// trace: the bits sent over those that the trace could carry in the window. Null without a rate.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]

@@ -7,12 +7,34 @@ use toml::Table;
 /// The most parts of a dotted key. No field lies deeper, and a parser's time grows with the square of the number.
 const MOST_PARTS: usize = 32;
 
+/// The memory that a check may take besides [`BYTES_PER_BYTE`] for each byte of the text, in bytes.
+const ROOM: usize = 256_000_000;
+
+/// The memory that a check may take for each byte of the text. A text of links and flows takes about twice as much.
+const BYTES_PER_BYTE: usize = 40;
+
+/// The bytes of memory that a check takes for each of these characters where it has a meaning, as measured on texts that have little else:
+/// tables and their keys in the parsers of the engine and of Python, and the scenario that is made of them.
+const fn cost_of(character: char) -> usize {
+    match character {
+        '[' | '{' => 550,
+        ']' => 950,
+        '=' => 800,
+        ',' => 400,
+        '\n' => 50,
+        _ => 0,
+    }
+}
+
+/// The bytes that a table within a dotted key takes.
+const COST_OF_PART: usize = 2400;
+
 /// The table that a text describes. `file` is its name in messages.
 ///
 /// # Errors
 /// Text that is not TOML, with line and column.
 pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
-    check_keys(file, text)?;
+    check_shape(file, text)?;
     text.parse::<Table>().map_err(|error| {
         let position = error.span().map(|span| line_and_column(text, span.start));
         let message = match error.message() {
@@ -23,25 +45,32 @@ pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
     })
 }
 
-/// Checks that no key has more parts than any field, in a time in proportion to the text.
+/// Checks before a text is parsed that no key has more parts than any field, and that its tables and values are not too many for the memory.
+/// It takes a time in proportion to the text, and no memory.
 ///
 /// # Errors
-/// The first key that has, with line and column.
-pub fn check_keys(file: &str, text: &str) -> Result<(), Error> {
+/// The first key that has, with line and column; or the bound on the memory.
+pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
     // Between two of the characters that end a key or a value, only a key has more than one dot.
-    let (mut start, mut dots) = (0, 0);
+    let (mut start, mut dots, mut memory) = (0, 0, 0);
     let mut rest = text.char_indices();
     while let Some((at, c)) = rest.next() {
+        memory += cost_of(c);
         match c {
             '#' => {
                 skip_line(&mut rest);
+                memory += cost_of('\n');
                 (start, dots) = (rest.offset(), 0);
             }
             '"' | '\'' => {
                 let quotes = if rest.as_str().starts_with(if c == '"' { "\"\"" } else { "''" }) { 3 } else { 1 };
                 skip_text(&mut rest, c, quotes);
             }
-            '\n' | '=' | ',' | '[' | ']' | '{' | '}' => (start, dots) = (at + 1, 0),
+            '\n' | '=' | ',' | '[' | ']' | '{' | '}' => {
+                // A dot before one of these two is that of a key, or the only one in the last number of a list.
+                memory += if matches!(c, '=' | ']') { dots * COST_OF_PART } else { 0 };
+                (start, dots) = (at + 1, 0);
+            }
             '.' => dots += 1,
             _ => {}
         }
@@ -50,6 +79,12 @@ pub fn check_keys(file: &str, text: &str) -> Result<(), Error> {
             let problem = format!("expected a key of at most {MOST_PARTS} parts, got one of more");
             return Err(Error { position: Some(line_and_column(text, start)), ..Error::new("", problem) }.in_file(file));
         }
+    }
+    let most = ROOM + BYTES_PER_BYTE * text.len();
+    if memory > most {
+        let (memory, most) = (memory / 1_000_000, most / 1_000_000);
+        let problem = format!("expected tables and values that take at most {most} MB of memory, got some that take about {memory} MB");
+        return Err(Error::new("", problem).in_file(file));
     }
     Ok(())
 }
@@ -106,6 +141,35 @@ mod tests {
             assert_eq!(said, refused);
             assert!(["x.toml:2:3", "x.toml:3:3"].contains(&place.as_str()), "{place}");
         }
+    }
+
+    #[test]
+    fn text_whose_tables_take_too_much_memory_is_refused_before_it_is_parsed() {
+        let list = |element: &str| format!("a = [{}]", element.repeat(2_000_000));
+        let keys = |key: fn(u32) -> String| (0..300_000).map(key).collect::<String>();
+        for text in [
+            keys(|i| format!("[a{i}.b.c.d.e]\n")),
+            keys(|i| format!("a{i}.b.c.d.e.f = 1\n")),
+            format!("a = [{}]", "{a.b.c = 1},".repeat(300_000)),
+            "[[a]]\n".repeat(300_000),
+            list("0,"),
+            list("[],"),
+            "\n".repeat(30_000_000),
+        ] {
+            let said = problem(&text);
+            assert!(said.starts_with("x.toml: expected tables and values that take at most "), "{said}");
+        }
+        // None of these characters makes a table.
+        for text in [format!("a = '{}'", "[.=,".repeat(2_000_000)), format!("#{}", "[.=,".repeat(2_000_000))] {
+            assert_eq!(problem(&text), "");
+        }
+    }
+
+    #[test]
+    fn fifty_thousand_links_and_a_list_of_a_million_times_are_not_too_much() {
+        let link = "[[links]]\nfrom = \"hub\"\nto = \"n10000\"\nduplex = true\nrate = \"1 Mbit/s\"\n";
+        assert_eq!(check_shape("x.toml", &link.repeat(50_000)), Ok(()));
+        assert_eq!(check_shape("x.toml", &format!("start = [{}]", "\"10.5 ms\", ".repeat(1_000_000))), Ok(()));
     }
 
     #[test]

@@ -103,7 +103,12 @@ fn what_is_no_trace_is_refused_in_one_line_that_names_the_place() {
         (
             "endless.json",
             r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{}}],"count":99999999999}}"#,
-            "endless.json: expected a trace of at most 1000000 s",
+            "endless.json: RepeatedBwPatternConfig: expected at most 5000000 rows, got 99999999999",
+        ),
+        (
+            "steps.json",
+            r#"{"SawtoothBwConfig":{"duration":{"secs":1000,"nanos":0},"step":{"secs":0,"nanos":1}}}"#,
+            "steps.json: SawtoothBwConfig: expected at most 5000000 rows, got 1000000000000",
         ),
         ("hollow.json", r#"{"RepeatedBwPatternConfig":{"pattern":[],"count":99999999999}}"#, "hollow.json: expected a trace with a time"),
     ] {
@@ -127,7 +132,38 @@ fn a_file_of_more_than_a_gigabyte_is_not_read() {
     std::fs::File::options().write(true).open(&path).unwrap().set_len(2_000_000_000).unwrap();
     let error = read_trace(&path, Some(TraceFormat::Csv)).unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(error.ends_with("expected a trace of at most 1 GB, got 2000000000 bytes"), "{error}");
+    assert!(error.ends_with("expected a file with a trace of at most 1000000000 bytes, got 2000000000 bytes"), "{error}");
+}
+
+/// Each turn of the inner pattern would walk over what lasts no time, to add two rows of 1 ns.
+#[test]
+fn a_repetition_takes_a_time_in_proportion_to_the_rows_that_it_makes() {
+    let nothing = r#"[{"secs":0,"nanos":0},["1Mbps"]],"#.repeat(20_000);
+    let pattern = |count: u64| {
+        let rows = format!(r#"{{"TraceBwConfig":{{"pattern":[{nothing}[{{"secs":0,"nanos":1}},["1Mbps","2Mbps"]]]}}}}"#);
+        let inner = format!(r#"{{"RepeatedBwPatternConfig":{{"pattern":[{rows}],"count":{count}}}}}"#);
+        format!(r#"{{"RepeatedBwPatternConfig":{{"pattern":[{inner},{{"TraceBwConfig":{{"pattern":[]}}}}],"count":0}}}}"#)
+    };
+    let refused = "many.json: RepeatedBwPatternConfig: expected at most 5000000 rows, got 2000000000";
+    assert_eq!(rows("many.json", &pattern(1_000_000_000)), Err(refused.to_string()));
+    // 10^10 steps over what is empty would take minutes.
+    let (_, found) = rows("most.json", &pattern(500_000)).unwrap();
+    assert_eq!((found.len(), found[999_999]), (1_000_000, (1, 2_000_000, 0, 0)));
+    let hollow = r#"{"RepeatedBwPatternConfig":{"pattern":[{"SawtoothBwConfig":{"duration":{"secs":0,"nanos":0}}}],"count":99999999999}}"#;
+    assert!(rows("flat.json", hollow).unwrap_err().starts_with("flat.json: expected a trace with a time"));
+}
+
+/// The new content has the length and the time of the old, as with `cp -p`, `rsync -t` and `touch -r`.
+#[test]
+fn a_trace_is_what_its_file_has_now_whatever_the_time_of_the_file() {
+    let path = file("rewritten", "same.csv", b"0, 1\n1, 1\n");
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let rate = |content: &[u8]| {
+        std::fs::write(&path, content).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        read_trace(&path, None).unwrap().rows.rows().next().unwrap().service
+    };
+    assert_eq!([rate(b"0, 1\n1, 1\n"), rate(b"0, 9\n1, 9\n"), rate(b"0, 1\n1, 1\n")], [1_000_000, 9_000_000, 1_000_000]);
 }
 
 /// A scenario in the folder of a trace.

@@ -51,7 +51,8 @@ class Guests:
         Raises `ScenarioError` for what a kernel can't do, `UserError` where one of other code fails, `RunError`
         where it fails otherwise or takes too long.
         """
-        plan = _sojourn.kernel_plan(text, file, seed, capture and capture[1:])
+        planned = _sojourn.KernelRun(text, file, seed)
+        plan = planned.plan(capture and capture[1:])
         with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as name:
             folder = Path(name)
             (folder / "plan.toml").write_text(plan, encoding="utf-8")
@@ -75,7 +76,7 @@ class Guests:
             "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
             "log_sha256": hashlib.sha256(log).hexdigest(), **({"qdiscs": queues} if queues else {}),
         }  # fmt: skip
-        return _sojourn.kernel_record((text, file, seed), (log, headers), json.dumps(host), capture)
+        return planned.record((log, headers), json.dumps(host), capture)
 
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
         """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""

@@ -107,7 +107,7 @@ def read_audit(folder: Path) -> Audit | None:
     try:
         table = json.loads(files.disk.read(folder / FILE))
         return Audit(**table | {"rows": [Row(**row) for row in table["rows"]]})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

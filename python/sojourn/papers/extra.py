@@ -14,7 +14,6 @@ It is for what only this paper needs. Each of these names may be defined in it; 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -46,19 +45,17 @@ def load_extra(root: Path) -> Extra:
     path = root / "extra.py"
     if not path.exists():
         return Extra()
-    read_text(path, "Python file")  # which refuses what Python would wait for, such as a pipe
     module = _run(path)
     return Extra(**{each.name: _table(path, module, each.name.upper()) for each in fields(Extra)})
 
 
 def _run(path: Path) -> ModuleType:
     """The module of a file, under a name of its own."""
-    spec = importlib.util.spec_from_file_location(f"sojourn_paper_{path.parent.name}".replace("-", "_"), path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path}: expected a Python file")
-    module = importlib.util.module_from_spec(spec)
+    text = read_text(path, "Python file")
+    module = ModuleType(f"sojourn_paper_{path.parent.name}".replace("-", "_"))
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, str(path), "exec"), module.__dict__)  # an import would trust a cache by the file's time
     except Exception as error:  # whatever the file raises is the user's to know
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else next(iter(lines), None)

@@ -59,7 +59,7 @@ def _entry(file: Path) -> Entry | None:
             {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict}, int(about["skipped"]),
             str(about["caution"]), str(about["made"]),
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -120,6 +120,11 @@ class Paper:
         return f"{', '.join(self.file.authors)}: {self.file.title}. {self.file.venue}, {self.file.year}"
 
     @functools.cached_property
+    def _read(self) -> dict[Path, Scenario]:
+        """The scenario files that were read: each once, so that all cases have the same content."""
+        return {}
+
+    @functools.cached_property
     def extra(self) -> Extra:
         """What the paper's `extra.py` defines; nothing where there is none."""
         return load_extra(self.root)
@@ -194,7 +199,9 @@ class Paper:
     def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
         """The scenario of a case; the fields in `over` are changed last."""
         chosen = self.scenarios[case.scenario]
-        scenario = load(chosen.file).copy()
+        if chosen.file not in self._read:
+            self._read[chosen.file] = load(chosen.file)
+        scenario = self._read[chosen.file].copy()
         scenario.set_all(chosen.set)
         for path in chosen.queue_at or (self.file.queue_at,):
             scenario.set(path, self.queue_table(case.queue, case.scenario))
@@ -250,7 +257,7 @@ def read_published(path: Path) -> tuple[PublishedValues, dict[tuple[str, str, st
     """Published values and their units, by scenario, queue and measure."""
     values: PublishedValues = {}
     units: dict[tuple[str, str, str], str] = {}
-    for number, row in enumerate(csv.DictReader(read_text(path).splitlines()), start=2):
+    for number, row in enumerate(_rows(path), start=2):
         try:
             key = (row["scenario"], row["queue"], row["measure"])
             values[key], units[key] = float(row["value"]), row["unit"]
@@ -258,6 +265,14 @@ def read_published(path: Path) -> tuple[PublishedValues, dict[tuple[str, str, st
             got = ",".join(str(cell) for cell in row.values())
             raise UserError(f'{path}:{number}: row: expected scenario,queue,measure,value,unit, got "{got}"') from None
     return values, units
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table with a header."""
+    try:
+        yield from csv.DictReader(read_text(path).splitlines())
+    except csv.Error as error:
+        raise UserError(f"{path}: expected a table in CSV, got one with a {error}") from None
 
 
 def _merged(root: Path, names: list[str]) -> tuple[PublishedValues, dict[tuple[str, str, str], str]]:

@@ -1,16 +1,11 @@
 //! The lines of a file, one at a time.
 
+use crate::bounded::said;
 use crate::error::Error;
 use std::io::{BufRead, BufReader, Read};
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1000;
-
-/// What the system says of a failure, without the number that it has there.
-pub(super) fn said(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
 
 /// A text that is read line by line.
 pub(super) struct Lines<'a> {

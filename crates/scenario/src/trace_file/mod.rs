@@ -9,6 +9,7 @@ mod netem;
 mod number;
 mod table;
 
+use crate::bounded::{Bounded, hexadecimal, said};
 use crate::error::Error;
 use crate::written::TraceFormat;
 use lines::Lines;
@@ -18,15 +19,15 @@ use sojourn_link::trace::{Builder, Row, Service};
 use sojourn_spec::link::Trace;
 use sojourn_units::Duration;
 use std::collections::HashMap;
-use std::fmt::Write;
-use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::SystemTime;
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 1_000_000_000;
+
+/// What a file should be.
+const WANTED: &str = "a file with a trace";
 
 /// The most rows of a trace.
 const MOST_ROWS: u64 = 50_000_000;
@@ -34,44 +35,34 @@ const MOST_ROWS: u64 = 50_000_000;
 /// Bytes of the traces that stay for the next reader of the same file.
 const CACHED: usize = 200_000_000;
 
-/// The traces read so far: a sweep checks each of its points.
-static READ: LazyLock<Mutex<HashMap<(PathBuf, TraceFormat), Cached>>> = LazyLock::new(Mutex::default);
+/// The traces read so far, by format and content of the file: a sweep checks each of its points. What a file is called and when it was
+/// written does not tell its content.
+static READ: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// A trace that was read, and what its file was like then.
-#[derive(Debug)]
-struct Cached {
-    length: u64,
-    changed: Option<SystemTime>,
-    trace: Trace,
-}
+/// Traces by the format and the SHA-256 of a file.
+type Known = HashMap<(TraceFormat, [u8; 32]), Trace>;
 
 /// Reads the trace in a file; `None`: its format follows from its ending.
 ///
 /// # Errors
 /// A file that cannot be read, or is no trace. The error names the file, and where it can the line and the column.
 pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Error> {
-    let name = path.display().to_string();
-    let refused = |got: &dyn std::fmt::Display| Error::got("", got, "a file with a trace").in_file(&name);
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
-    let about = std::fs::metadata(path).map_err(|error| refused(&lines::said(&error)))?;
-    if !about.is_file() {
-        return Err(refused(&"something that is no file"));
-    }
-    let (length, changed) = (about.len(), about.modified().ok());
-    if length > LARGEST {
-        return Err(Error::got("", format_args!("{length} bytes"), "a trace of at most 1 GB").in_file(&name));
-    }
+    let named = |error: Error| error.in_file(&path.display().to_string());
+    let open = || Bounded::open(path, LARGEST, WANTED);
+    let digest = |file: Bounded| file.digest().map_err(|error| named(Error::got("", said(&error), WANTED)));
     let mut cached = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (path.to_path_buf(), format);
-    if let Some(found) = cached.get(&key).filter(|found| found.length == length && found.changed.is_some() && found.changed == changed) {
-        return Ok(found.trace.clone());
+    if !cached.is_empty()
+        && let Some(found) = cached.get(&(format, digest(open()?)?))
+    {
+        return Ok(found.clone());
     }
-    let mut file = File::open(path).map_err(|error| refused(&lines::said(&error)))?;
-    let trace = parse_trace(&mut file, format).map_err(|error| error.in_file(&name))?;
-    if cached.values().map(|other| other.trace.rows.memory()).sum::<usize>() + trace.rows.memory() > CACHED {
+    let mut file = open()?;
+    let trace = parse_trace(&mut file, format).map_err(named)?;
+    if cached.values().map(|other| other.rows.memory()).sum::<usize>() + trace.rows.memory() > CACHED {
         cached.clear();
     }
-    cached.insert(key, Cached { length, changed, trace: trace.clone() });
+    cached.insert((format, digest(file)?), trace.clone());
     Ok(trace)
 }
 
@@ -92,11 +83,7 @@ pub fn parse_trace(text: &mut dyn Read, format: TraceFormat) -> Result<Trace, Er
 fn hashed(rows: LinkTrace) -> Trace {
     let mut hash = Sha256::new();
     rows.content(|piece| hash.update(piece));
-    let sha256 = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Trace { sha256: sha256.into(), rows: Arc::new(rows) }
+    Trace { sha256: hexadecimal(&hash.finalize()).into(), rows: Arc::new(rows) }
 }
 
 /// The rows of a file as they are read.

@@ -1,8 +1,8 @@
 //! Traces of the crate `netem-trace` (version 0.5.0) in JSON, which Rattan runs too: static rates, lists of rates, sawtooths without
 //! noise, and patterns of these. Those that are drawn by its own random generator are refused.
 
-use super::lines::said;
 use super::{Rows, human};
+use crate::bounded::said;
 use crate::error::{Error, humanize};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -12,6 +12,12 @@ use sojourn_link::trace::{Row, Service};
 use sojourn_units::Duration;
 use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::io::Read;
+
+/// The largest text, in bytes. It is in memory as a whole.
+const LARGEST: u64 = 100_000_000;
+
+/// The most rows that a repetition or a sawtooth makes: a short text can ask for any number.
+const MOST_MADE: u64 = 5_000_000;
 
 /// The crate's configurations of a bandwidth trace, under its names.
 #[derive(Deserialize)]
@@ -105,8 +111,11 @@ impl TryFrom<WrittenSpan> for Span {
 
 pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
     let mut bytes = Vec::new();
-    text.read_to_end(&mut bytes).map_err(|error| Error::got("", said(&error), "a file that can be read"))?;
-    let config: Config = serde_json::from_slice(&bytes).map_err(|error| {
+    text.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Error::got("", said(&error), "a file that can be read"))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Error::got("", "a longer one", format_args!("a trace in JSON of at most {LARGEST} bytes")));
+    }
+    let mut config: Config = serde_json::from_slice(&bytes).map_err(|error| {
         let position = (error.line() > 0).then(|| (error.line(), error.column().max(1)));
         let message = error.to_string();
         let problem = message.split(" at line ").next().unwrap_or_default();
@@ -118,6 +127,8 @@ pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
         };
         Error { position, ..Error::new("", problem) }
     })?;
+    drop(bytes);
+    config.without_what_is_empty();
     let mut rows = Rows::new(Service::Rates);
     match config {
         // At the top, for ever is what every trace does.
@@ -125,6 +136,50 @@ pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
         other => add(&other, &mut rows),
     }?;
     rows.finish()
+}
+
+impl Config {
+    /// Leaves out what makes no row, so that each step of an expansion makes one.
+    fn without_what_is_empty(&mut self) {
+        match self {
+            Config::Trace { pattern } => pattern.retain(|(span, rates)| span.0 > Duration::ZERO && !rates.is_empty()),
+            Config::Repeated { pattern, .. } => {
+                pattern.iter_mut().for_each(Config::without_what_is_empty);
+                pattern.retain(|part| !part.is_empty());
+            }
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Config::Static { duration, .. } => duration.is_some_and(|span| span.0 == Duration::ZERO),
+            Config::Trace { pattern } => pattern.is_empty(),
+            Config::Sawtooth(sawtooth) => sawtooth.rows_made() == 0,
+            Config::Normalized(_) => false,
+            Config::Repeated { pattern, .. } => pattern.is_empty(),
+        }
+    }
+
+    /// How many rows it makes: computed, so that nothing needs to be expanded for it.
+    ///
+    /// # Errors
+    /// More rows than [`MOST_MADE`] of a repetition or a sawtooth.
+    fn rows_made(&self) -> Result<u64, Error> {
+        let (rows, field) = match self {
+            Config::Static { .. } | Config::Normalized(_) => return Ok(1),
+            Config::Trace { pattern } => return Ok(pattern.iter().map(|(_, rates)| rates.len() as u64).sum()),
+            Config::Sawtooth(sawtooth) => (sawtooth.rows_made(), "SawtoothBwConfig"),
+            Config::Repeated { pattern, count } => {
+                let once = pattern.iter().map(Config::rows_made).sum::<Result<u64, Error>>()?;
+                (once.saturating_mul(*count), "RepeatedBwPatternConfig")
+            }
+        };
+        match rows {
+            0..=MOST_MADE => Ok(rows),
+            _ => Err(Error::got(field, rows, format_args!("at most {MOST_MADE} rows"))),
+        }
+    }
 }
 
 /// Adds the rows of a configuration.
@@ -135,17 +190,12 @@ fn add(config: &Config, rows: &mut Rows) -> Result<(), Error> {
         Config::Trace { pattern } => {
             pattern.iter().try_for_each(|(span, rates)| rates.iter().try_for_each(|&bandwidth| push(rows, bandwidth, *span)))
         }
-        Config::Sawtooth(sawtooth) => sawtooth.add(rows),
+        Config::Sawtooth(sawtooth) => config.rows_made().and_then(|_| sawtooth.add(rows)),
         Config::Repeated { count: 0, .. } => Err(Error::got("RepeatedBwPatternConfig.count", 0, "a count above 0 within another pattern")),
+        Config::Repeated { pattern, .. } if pattern.is_empty() => Ok(()),
         Config::Repeated { pattern, count } => {
-            for _ in 0..*count {
-                let before = rows.count;
-                pattern.iter().try_for_each(|part| add(part, rows))?;
-                if rows.count == before {
-                    break;
-                }
-            }
-            Ok(())
+            config.rows_made()?;
+            (0..*count).try_for_each(|_| pattern.iter().try_for_each(|part| add(part, rows)))
         }
         Config::Normalized(_) => Err(Error::got(
             "",
@@ -163,6 +213,12 @@ fn push(rows: &mut Rows, Bandwidth(service): Bandwidth, Span(span): Span) -> Res
 }
 
 impl Sawtooth {
+    fn rows_made(&self) -> u64 {
+        let nanos = |given: Option<Span>, usual: Duration| given.map_or(usual, |Span(span)| span).as_nanos();
+        let (duration, step) = (nanos(self.duration, Duration::from_secs(1)), nanos(self.step, Duration::from_millis(1)));
+        duration.div_ceil(step.max(1))
+    }
+
     /// As `SawtoothBw::next_bw` computes it, in the same steps: its rates are rounded in floating-point numbers.
     fn add(&self, rows: &mut Rows) -> Result<(), Error> {
         let span = |given: Option<Span>, usual| given.map_or(usual, |Span(span)| span);

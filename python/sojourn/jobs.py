@@ -1,0 +1,72 @@
+"""Runs to be done: the keys of their results, and what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from sojourn import _sojourn
+from sojourn.hosts import on_linux
+from sojourn.linux.kernel import find_kernel
+from sojourn.record import Record
+from sojourn.scenario import Scenario
+from sojourn.store import engine_identity
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a scenario and the seed of its random numbers."""
+
+    scenario: Scenario
+    seed: int
+
+
+class Key(NamedTuple):
+    """The cache key of a run, the identity of the Linux kernel that does it, and the digests of its traces by link."""
+
+    text: str
+    kernel: str
+    """Empty where the simulator does it."""
+    traces: dict[str, str]
+
+
+def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
+    """The key of each job. Raises `ScenarioError` for one that can't be run with these laws in Python."""
+    engine, names = engine_identity(), list(laws)
+    for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
+        group = list(same)
+        scenario = group[0].scenario
+        with scenario.clean_errors():
+            kernel = find_kernel().identity if on_linux(scenario) else ""
+            made_by = f"{engine} {kernel}" if kernel else engine
+            seeds = [job.seed for job in group]
+            texts, traces = _sojourn.keys(scenario.to_toml(), scenario.file, seeds, made_by, names)
+            for text in texts:
+                yield Key(text, kernel, traces)
+
+
+CHANGED = "expected the content that it had when the runs were planned, got another: run the same command again"
+"""Why a run has failed that another trace was given to."""
+
+
+def changed_traces(record: Record, expected: dict[str, str]) -> list[str]:
+    """The links of which a run did not use the trace with this digest."""
+    if not expected:
+        return []
+    used = {link["name"]: link.get("trace_sha256") for link in record["links"]}
+    return [link for link, digest in expected.items() if used.get(link) != digest]
+
+
+def beginnings(jobs: Sequence[Job]) -> list[str]:
+    """For each job of a scenario, what its run may have in common with others until later flows start; "" for nothing.
+
+    It only says which runs to try together: the engine finds what they share.
+    """
+    scenario = jobs[0].scenario
+    if "start" not in scenario.to_toml():
+        return [""] * len(jobs)
+    with scenario.clean_errors():
+        found = _sojourn.beginnings(scenario.to_toml(), scenario.file, [job.seed for job in jobs])
+    return found or [""] * len(jobs)

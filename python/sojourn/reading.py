@@ -1,0 +1,69 @@
+"""Reading files that others wrote: only regular files, and no more of one than its bound."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+MOST_TEXT = 32_000_000
+"""Bytes of a text that a user gives. Of a pipe or a device, no more are read of anything."""
+MOST_RESULT = 4_000_000_000
+"""Bytes of a file that Sojourn wrote."""
+
+GIVEN = {Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")}
+"""Folders of the system, in which a name leads to what the shell opened for this process."""
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Opens a regular file for reading.
+
+    Raises `OSError` for a pipe, which may have no writer, for a device, which may have no end, and for a folder. A pipe
+    that the shell opened for this process (`/dev/stdin`, `<(...)`) can be read.
+    """
+    given = path.parent in GIVEN
+    _check_readable(os.stat(path).st_mode, given)  # before a device notices that it is opened
+    wait = 0 if given else getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0) | wait)
+    try:
+        _check_readable(os.fstat(handle).st_mode, given)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _check_readable(mode: int, given: bool) -> None:
+    """Raises `OSError` for something other than a regular file, or than a pipe that the shell has `given`."""
+    if not (stat.S_ISREG(mode) or (given and stat.S_ISFIFO(mode))):
+        raise no_file(mode)
+
+
+def no_file(mode: int) -> OSError:
+    """The error for what stands in the place of a file."""
+    if stat.S_ISDIR(mode):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
+    return OSError(errno.EINVAL, f"expected a file, got {kinds.get(stat.S_IFMT(mode), 'something else')}")
+
+
+def read(path: Path, most: int = MOST_TEXT) -> bytes:
+    """The whole content of a file. Raises as `opened` does, and for one of more than `most` bytes.
+
+    A pipe can be read up to `MOST_TEXT`.
+    """
+    parts = []
+    with opened(path) as file:
+        about = os.fstat(file.fileno())
+        is_file = stat.S_ISREG(about.st_mode)
+        most = most if is_file else min(most, MOST_TEXT)
+        room = most + 1 if about.st_size <= most else 0  # it may grow while it is read
+        size = about.st_size + 1 if is_file else 1 << 20
+        while room and (part := file.read(min(size, room))):
+            parts.append(part)
+            room -= len(part)
+    if not room:
+        raise OSError(errno.EFBIG, f"it has more than {most} bytes")
+    return b"".join(parts)
