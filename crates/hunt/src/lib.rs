@@ -4,15 +4,21 @@
 //! [`world`] makes a scenario of a seed, [`hunt`] runs it, [`shrink`] makes one that breaks a promise small.
 
 mod bounds;
+mod compare;
 mod draw;
+mod fault;
+mod metamorphic;
 mod repair;
 mod schema;
 mod shrink;
+mod supplied;
 mod valid;
 mod ways;
 mod world;
 
+pub use fault::{Fate, Fault, Way};
+pub use metamorphic::{LAWS, Law};
 pub use shrink::shrink;
 pub use valid::World;
-pub use ways::{Fate, Fault, Way, hunt};
+pub use ways::hunt;
 pub use world::{world, world_of};

@@ -1,8 +1,9 @@
 //! Makes a world that breaks a promise as small as it can be.
 
+use crate::fault::{Fault, Way};
 use crate::repair::{Step, at, remove};
 use crate::valid::World;
-use crate::ways::{Fault, Way, hunt};
+use crate::ways::hunt;
 use toml::{Table, Value};
 
 /// The most worlds that are tried.

@@ -1,119 +1,21 @@
 //! Runs a world in many ways, which all give the same record.
 
 use crate::bounds;
+use crate::compare::{hash, same, text};
 use crate::draw::Draw;
+use crate::fault::{Fate, Fault, Way, fault};
+use crate::metamorphic::{self, Runs};
 use crate::repair::repair;
-use crate::schema::{LAW, Schema};
+use crate::schema::Schema;
+use crate::supplied::laws;
 use crate::valid::World;
-use sojourn_aqm::{Aqm, AqmConfig, Law, Sample};
-use sojourn_cc::RateSample;
-use sojourn_cc::algorithms::external::{Decider, Decision, Reduction, Supplier};
-use sojourn_lab::{Error, ExternalLaw, Job, Laws, Outcome, Simulation, run, run_many};
-use sojourn_scenario::record::Record;
+use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_lab::{Error, Job, Outcome, Simulation, run, run_many};
 use sojourn_scenario::{Checked, Document, Varying};
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Duration, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use toml::Value;
-
-/// What is wrong: which promise is broken, and how.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
-    /// The promise; two worlds with the same fault break the same one.
-    pub promise: String,
-    /// What was seen.
-    pub seen: String,
-}
-
-/// What became of a world that holds every promise.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Fate {
-    /// It ran; the fingerprint and a hash of the record.
-    Ran {
-        /// Of the packets.
-        fingerprint: String,
-        /// Of every number in the record.
-        record: u64,
-        /// Packets sent.
-        packets: u64,
-    },
-    /// It was not run: too many events in too short a time.
-    Dense,
-    /// The engine ended it with this line.
-    Ended(String),
-}
-
-/// The laws that a run of the hunt supplies.
-pub fn laws() -> Laws {
-    let law = Arc::new(|interval| Box::new(Linear(interval)) as Box<dyn ExternalLaw>) as _;
-    let controller = Supplier(Arc::new(|_| Box::new(Steady) as Box<dyn Decider>));
-    Laws { queues: [(LAW.to_string(), law)].into(), controllers: [(LAW.to_string(), controller)].into() }
-}
-
-/// A probability in proportion to the queue.
-#[derive(Clone)]
-struct Linear(Duration);
-
-impl Law for Linear {
-    fn interval(&self) -> Duration {
-        self.0
-    }
-    fn step(&mut self, sample: &Sample) -> Probability {
-        Probability::clamped(sample.backlog_packets / 100.0)
-    }
-}
-
-/// A controller of the caller: halves its window for a loss, and for a mark; else it grows by a segment a round trip.
-#[derive(Clone, Debug)]
-struct Steady;
-
-impl Decider for Steady {
-    fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision {
-        let window = last.window + sample.newly_acked / last.window.max(1.0);
-        Decision { window, rate: sample.rtt.map(|rtt| 2.0 * window / rtt.as_secs_f64().max(1e-6)) }
-    }
-    fn on_loss(&mut self, event: &Reduction, last: Decision) -> Decision {
-        Decision { window: if event.timeout { 1.0 } else { event.window / 2.0 }, ..last }
-    }
-    fn on_mark(&mut self, event: &Reduction, last: Decision) -> Decision {
-        self.on_loss(event, last)
-    }
-    fn boxed_clone(&self) -> Box<dyn Decider> {
-        Box::new(self.clone())
-    }
-}
-
-impl ExternalLaw for Linear {
-    fn boxed_clone(&self) -> Box<dyn ExternalLaw> {
-        Box::new(self.clone())
-    }
-}
-
-fn fault(promise: &str, seen: impl Into<String>) -> Fault {
-    Fault { promise: promise.to_string(), seen: seen.into() }
-}
-
-/// A way that gives what running a world as it is gives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// Written and read again: the same scenario.
-    Read,
-    /// Stopped on the way at random times.
-    Sliced,
-    /// Copied on the way.
-    Copied,
-    /// With an event at every hop.
-    AllEvents,
-    /// With other traces.
-    Traced,
-    /// On several threads, beside a run that begins alike.
-    Threads,
-}
-
-impl Way {
-    /// All of them.
-    pub const ALL: [Way; 6] = [Way::Read, Way::Sliced, Way::Copied, Way::AllEvents, Way::Traced, Way::Threads];
-}
 
 /// Runs a world as it is and in these ways, with about `budget` events each time. A world that takes more is shortened.
 ///
@@ -149,6 +51,7 @@ fn in_ways(world: &World, budget: u64, ways: &[Way]) -> Result<Fate, Fault> {
         return Err(fault(&format!("measures are in their bounds: {measure}"), broken));
     }
     ways.iter().try_for_each(|way| in_way(*way, &fitting, &whole))?;
+    in_laws(ways, &fitting, &whole)?;
     let (fingerprint, packets) = (whole.record.fingerprint.clone(), whole.record.audit.sent);
     Ok(Fate::Ran { fingerprint, record: hash(&text(&whole.record)), packets })
 }
@@ -157,7 +60,6 @@ fn in_ways(world: &World, budget: u64, ways: &[Way]) -> Result<Fate, Fault> {
 fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
     let scenario = &world.checked;
     match way {
-        Way::Read => Ok(()),
         Way::Sliced => same("in slices", whole, sliced(scenario, &mut Draw::new(scenario.seed, "slices"))),
         Way::Copied => {
             let (original, copy) = copied(scenario, &mut Draw::new(scenario.seed, "copy"))?;
@@ -167,9 +69,27 @@ fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
         Way::AllEvents => {
             same("with an event at every hop", whole, simulated(Simulation::with_all_events(scenario, scenario.seed, &laws())))
         }
-        Way::Traced => same("with other traces", whole, simulated(Simulation::new(&traced(world), scenario.seed, &laws()))),
         Way::Threads => on_threads(scenario, whole),
+        // The world was read before it was shortened; the others share runs.
+        _ => Ok(()),
     }
+}
+
+/// Whether the world gives the same with other traces, and whether the metamorphic laws that these ways try hold.
+fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
+    let has_traces = world.document.table().contains_key("trace");
+    let mut runs = Runs { whole: (world, whole), traced: (world, whole) };
+    if !ways.contains(&Way::Traced) && (has_traces || !ways.contains(&Way::Longer)) {
+        return metamorphic::hold(ways, &runs);
+    }
+    let other = traced(world);
+    let traced = simulated(Simulation::new(&other.checked, other.checked.seed, &laws()));
+    let traced = traced.map_err(|error| fault("the same record with other traces", error.to_string()))?;
+    same("with other traces", whole, Ok(&traced))?;
+    if !has_traces {
+        runs.traced = (&other, &traced);
+    }
+    metamorphic::hold(ways, &runs)
 }
 
 /// What is written means the same when it is read again.
@@ -257,14 +177,14 @@ fn copied(scenario: &Checked, draw: &mut Draw) -> Result<Pair, Fault> {
     Ok((original.finish(), copy))
 }
 
-/// The scenario without its traces, or with all that it can have if it has none.
-fn traced(world: &World) -> Checked {
+/// The world without its traces, or with all that it can have if it has none.
+fn traced(world: &World) -> World {
     let mut table = world.document.table().clone();
     if table.remove("trace").is_none() {
         let every = format!("{} ns", (world.checked.duration.as_nanos() / 7).max(1));
         table.insert("trace".into(), Value::Table(Schema::get().every_trace(&every)));
     }
-    repair(table).checked
+    repair(table)
 }
 
 /// Several of the same run on several threads, beside one that begins alike: the beginning is run once.
@@ -296,42 +216,4 @@ fn begins_alike(scenario: &Checked) -> Checked {
         (tcp.limited_transmit, tcp.timestamps) = (!tcp.limited_transmit, !tcp.timestamps);
     }
     other
-}
-
-/// Whether another way gives the same record.
-fn same(way: &str, whole: &Outcome, other: Result<Outcome, Error>) -> Result<(), Fault> {
-    let promise = format!("the same record {way}");
-    let other = other.map_err(|error| fault(&promise, error.to_string()))?;
-    if whole.record == other.record {
-        return Ok(());
-    }
-    let (expected, got) = (text(&whole.record), text(&other.record));
-    if expected == got {
-        return Ok(()); // where something is not a number
-    }
-    let first = expected.iter().zip(&got).find(|(expected, got)| expected != got);
-    Err(fault(&promise, first.map_or_else(|| "another length".to_string(), |(expected, got)| format!("expected {expected}, got {got}"))))
-}
-
-/// Every number of a record, a line each.
-fn text(record: &Record) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Ok(json) = serde_json::to_value(record) {
-        flat(&json, String::new(), &mut lines);
-    }
-    lines
-}
-
-fn flat(json: &serde_json::Value, path: String, lines: &mut Vec<String>) {
-    match json {
-        serde_json::Value::Object(object) => object.iter().for_each(|(key, value)| flat(value, format!("{path}.{key}"), lines)),
-        serde_json::Value::Array(list) => list.iter().enumerate().for_each(|(i, value)| flat(value, format!("{path}[{i}]"), lines)),
-        other => lines.push(format!("{path} = {other}")),
-    }
-}
-
-/// FNV-1a of the lines.
-fn hash(lines: &[String]) -> u64 {
-    let bytes = lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

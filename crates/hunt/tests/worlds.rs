@@ -1,6 +1,6 @@
 //! A few hundred random worlds hold every promise; `make hunt` tries more.
 
-use sojourn_hunt::{Fate, Way, World, hunt, shrink, world};
+use sojourn_hunt::{Fate, LAWS, Way, World, hunt, shrink, world};
 
 /// Worlds in this test, and events in each way that one is run.
 const WORLDS: u64 = 300;
@@ -35,6 +35,17 @@ fn worlds_have_routes_by_name_filters_groups_of_round_trips_and_reverse_links_of
     for key in ["via = ", "via_back = ", "name = \"k", "filters]]", "rtts = ", "[links.back.trace]", "medium = \"air\""] {
         let count = texts.iter().filter(|text| text.contains(key)).count();
         assert!(count >= 3, "{key} is in {count} of {WORLDS} worlds");
+    }
+}
+
+/// A law that applies to few worlds finds little, and a change that no check accepts finds nothing.
+#[test]
+fn each_metamorphic_law_applies_to_many_worlds_and_changes_them() {
+    let worlds: Vec<World> = (0..WORLDS / 3).map(world).collect();
+    for law in LAWS {
+        let pairs = worlds.iter().filter_map(|world| law.worlds(world));
+        let changed = pairs.filter(|(before, after)| before.text() != after.text()).count();
+        assert!(changed >= worlds.len() / 3, "{}: applies to {changed} of {} worlds", law.promise, worlds.len());
     }
 }
 
