@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_capture::read::{Direction, Flow, Format, summary};
+use sojourn_capture::read::{Carried, Count, Datagrams, Direction, Flow, Format, Unread, Way, summary};
 use sojourn_lab::{CapturePoints, Error, Job, Logs, Outcome, replay_captured, run_captured};
 use sojourn_scenario::plan::Plan;
 use std::fs::{File, OpenOptions};
@@ -27,19 +27,33 @@ fn opened(path: &Path) -> Result<BufWriter<File>, Error> {
     Ok(BufWriter::with_capacity(BUFFER, file))
 }
 
-/// The TCP flows of a capture and its interfaces, as JSON. Times are in seconds since its first packet.
+/// The flows of a capture and what its link carried, as JSON. Times are in seconds since its first packet.
 #[pyfunction]
 pub fn capture_flows(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let named = |said: &dyn std::fmt::Display| crate::refused(format!("{}: {said}", path.display()));
     let file = File::open(&path)?;
     let found = py.detach(|| summary(BufReader::with_capacity(BUFFER, file))).map_err(|damage| named(&damage))?;
-    let interfaces: Vec<Value> =
-        found.busiest.iter().zip(&found.speeds).map(|(busiest, speed)| json!({ "speed_bps": speed, "busiest_bps": busiest })).collect();
     let format = if found.format == Format::Pcapng { "pcapng" } else { "pcap" };
-    let (packets, others, span) = (found.packets, found.others, seconds(found.span));
-    let flows: Vec<Value> = found.flows.iter().map(flow).collect();
-    Ok(json!({ "format": format, "packets": packets, "others": others, "span_s": span, "interfaces": interfaces, "flows": flows })
-        .to_string())
+    let carried = |way: &Carried| json!({ "speed_bps": way.speed, "busiest_bps": way.busiest, "bytes": way.bytes, "data": way.data });
+    let mut unread: Vec<_> = found.unread.iter().collect();
+    unread.sort_by_key(|(_, count)| std::cmp::Reverse(count.bytes));
+    let counted =
+        |(reason, count): &(&Unread, &Count)| json!({ "what": reason.to_string(), "packets": count.packets, "bytes": count.bytes });
+    Ok(json!({
+        "format": format,
+        "packets": found.all.packets,
+        "bytes": found.all.bytes,
+        "unread": unread.iter().map(counted).collect::<Vec<_>>(),
+        "cut": found.cut.as_ref().map(ToString::to_string),
+        "falls": { "count": found.falls.count, "most_s": seconds(found.falls.most) },
+        "layer": found.layer,
+        "guesses": found.guesses,
+        "span_s": seconds(found.span),
+        "link": found.link.iter().map(carried).collect::<Vec<_>>(),
+        "flows": found.flows.iter().map(flow).collect::<Vec<_>>(),
+        "datagrams": found.datagrams.iter().map(datagrams).collect::<Vec<_>>(),
+    })
+    .to_string())
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -48,8 +62,8 @@ fn seconds(ns: u64) -> f64 {
 
 fn flow(flow: &Flow) -> Value {
     let way = |way: &Direction| {
-        let Direction { packets, bytes, largest, marked, scalable, .. } = way;
-        json!({ "packets": packets, "bytes": bytes, "largest": largest, "marked": marked, "scalable": scalable })
+        let Direction { packets, bytes, sent, largest, marked, scalable, capable, .. } = way;
+        json!({ "packets": packets, "bytes": bytes, "sent": sent, "largest": largest, "marked": marked, "scalable": scalable, "capable": capable })
     };
     json!({
         "from": flow.ends[0].to_string(),
@@ -59,11 +73,34 @@ fn flow(flow: &Flow) -> Value {
         "opened": flow.opened,
         "complete": flow.complete(),
         "data": flow.data(),
+        "rightward": flow.left == (flow.data() == 0),
         "ways": flow.ways.iter().map(way).collect::<Vec<_>>(),
         "rtt_s": flow.rtt().map(seconds),
+        "longest_wait_s": flow.longest_wait().map(seconds),
         "mss": flow.mss,
         "sack": flow.sack,
         "timestamps": flow.timestamps,
         "ecn": flow.ecn,
+    })
+}
+
+fn datagrams(flow: &Datagrams) -> Value {
+    let way = |(way, each): (usize, &Way)| {
+        json!({
+            "packets": each.packets,
+            "bytes": each.bytes,
+            "first_s": seconds(each.first),
+            "last_s": seconds(each.last),
+            "rightward": flow.left == (way == 0),
+            // Each tenth of a second with packets, and its bytes on the link.
+            "tenths": each.load.tenths,
+        })
+    };
+    json!({
+        "from": flow.ends[0].to_string(),
+        "to": flow.ends[1].to_string(),
+        "quic": flow.quic,
+        "rtt_s": flow.handshake.map(seconds),
+        "ways": flow.ways.iter().enumerate().map(way).collect::<Vec<_>>(),
     })
 }

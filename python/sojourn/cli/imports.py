@@ -14,7 +14,7 @@ from sojourn.display import counted
 from sojourn.errors import UserError, one_line
 from sojourn.files import write_atomic
 from sojourn.foreign import file_name, shell_word
-from sojourn.imports import import_file
+from sojourn.imports import imported
 from sojourn.scenario import Scenario
 
 
@@ -44,13 +44,14 @@ def import_(
     With it, other queues and controllers can be tried on the same flows.
     """
     check_file(scenario, read=file)
-    made = import_file(file, rate, rtt, cc)
+    found = imported(file, rate, rtt, cc)
+    made = found.scenario
     target = scenario or Path(f"{file_name(made['name'])}.toml")
     if scenario is None and os.path.lexists(target):
         raise UserError.expected(str(target), "a name that is free, or --out", "a file that is there")
     flows = sum(int(flow.get("count", 1)) for flow in made["flows"])
-    said = f"# From {one_line(file.name)}, by `sojourn import`: {counted(flows, 'flow')}.\n"
-    write_atomic(target, said + made.to_toml())
+    said = [f"From {one_line(file.name)}, by `sojourn import`: {counted(flows, 'flow')}.", *found.remarks]
+    write_atomic(target, "".join(f"# {line}\n" for line in said) + made.to_toml())
     out.print(one_line(f"{file}: {counted(flows, 'flow')} over {made['links'][0]['rate']}, wrote {target}"))
     out.print(f"try: sojourn compare {shell_word(target)} --queues {_queues(made)}")
 

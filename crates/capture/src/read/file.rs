@@ -1,6 +1,7 @@
 //! The packets of a file, one after the other: pcapng (draft-ietf-opsawg-pcapng) and pcap (draft-ietf-opsawg-pcap).
 
 use crate::pcapng::{BYTE_ORDER, INTERFACE, PACKET, SECTION};
+use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::fmt;
 use std::io::{ErrorKind, Read};
 
@@ -13,6 +14,28 @@ const MOST_INTERFACES: usize = 65_536;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
+/// Types of blocks that only other programs write: the packet block that pcapng had at first, and one without a time.
+const OLD_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+
+/// What other files begin with, and how to get a capture from them.
+const FOREIGN: &[(&[u8], &str)] = &[
+    (b"\x1f\x8b", "a gzip file: unpack it first"),
+    (b"\xfd7zXZ", "an xz file: unpack it first"),
+    (b"BZh", "a bzip2 file: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file: unpack it first"),
+    (b"\x04\x22\x4d\x18", "an lz4 file: unpack it first"),
+    (b"PK\x03\x04", "a zip file: unpack it first"),
+    (b"\x34\xcd\xb2\xa1", "a modified pcap file: convert it by `editcap -F pcap`"),
+    (b"\xa1\xb2\xcd\x34", "a modified pcap file: convert it by `editcap -F pcap`"),
+    (b"snoop\0", "a snoop file: convert it by `editcap -F pcap`"),
+    (b"GMBU", "a file of Network Monitor: convert it by `editcap -F pcap`"),
+    (b"RTSS", "a file of Network Monitor: convert it by `editcap -F pcap`"),
+    (b"TRSNIFF", "a file of Sniffer: convert it by `editcap -F pcap`"),
+    (b"XCP\0", "a file of NetXRay: convert it by `editcap -F pcap`"),
+    (b"btsnoop\0", "a capture of Bluetooth"),
+];
+
 /// Why a file can't be read on, and at which byte.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
@@ -20,6 +43,20 @@ pub struct Damage {
     pub at: u64,
     /// What is expected and what it got.
     pub said: String,
+    /// Whether the file ends too early: what is before that can be used.
+    pub cut: bool,
+}
+
+impl Damage {
+    /// What is wrong at a byte.
+    pub(super) fn at(at: u64, said: String) -> Damage {
+        Damage { at, said, cut: false }
+    }
+
+    /// The file ends `got` bytes into a part of `size` bytes.
+    fn cut(at: u64, size: usize, got: usize) -> Damage {
+        Damage { at, said: format!("expected {size} bytes more, got the end of the file after {got}"), cut: true }
+    }
 }
 
 impl fmt::Display for Damage {
@@ -42,9 +79,9 @@ pub enum Format {
 /// A packet of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// When it was captured, in ns since 1970.
-    pub at: u64,
-    /// Where, as a position in [`Reader::interfaces`].
+    /// When it was captured, in ns since 1970; `None` if the file does not say.
+    pub at: Option<u64>,
+    /// Where, as the number of the interface in its section. Sections of one file number the same interfaces alike.
     pub interface: usize,
     /// What follows the link layer: its number in the list of libpcap.
     pub link_type: u16,
@@ -61,7 +98,9 @@ pub struct Frame<'a> {
 pub struct Interface {
     /// Its name, if the file has it.
     pub name: String,
-    /// Its rate in bit/s, 0 if the file does not say.
+    /// Its number in its section.
+    pub number: usize,
+    /// Its rate in bit/s, 0 if it is unknown.
     pub speed: u64,
     link_type: u16,
     /// The unit of its times: a power of 10, or of 2 with the highest bit.
@@ -82,8 +121,8 @@ pub struct Reader<R> {
     /// Bytes read.
     position: u64,
     block: Vec<u8>,
-    /// The time of the last packet.
-    last: u64,
+    /// Where the file ends too early.
+    cut: Option<Damage>,
 }
 
 impl<R: Read> Reader<R> {
@@ -93,26 +132,19 @@ impl<R: Read> Reader<R> {
     /// A file that is no capture.
     pub fn new(input: R) -> Result<Self, Damage> {
         let (interfaces, block) = (Vec::new(), Vec::new());
-        let mut reader = Reader { input, format: Format::Pcap, big_endian: false, interfaces, section: 0, position: 0, block, last: 0 };
+        let mut reader = Reader { input, format: Format::Pcap, big_endian: false, interfaces, section: 0, position: 0, block, cut: None };
         let mut magic = [0; 4];
         let got = reader.fill(&mut magic)?;
         let little = u32::from_le_bytes(magic);
         reader.format = if little == SECTION { Format::Pcapng } else { Format::Pcap };
         match little {
-            _ if got < 4 => return Err(Damage { at: 0, said: format!("{CAPTURE}, got {got} bytes") }),
+            _ if got < 4 => return Err(Damage::at(0, format!("{CAPTURE}, got {got} bytes"))),
             SECTION => reader.section()?,
             MICROSECONDS => reader.pcap(6, false)?,
             NANOSECONDS => reader.pcap(9, false)?,
             other if other.swap_bytes() == MICROSECONDS => reader.pcap(6, true)?,
             other if other.swap_bytes() == NANOSECONDS => reader.pcap(9, true)?,
-            _ => {
-                let said = match magic {
-                    [0x1f, 0x8b, ..] => "a gzip file: unpack it first".into(),
-                    text if text.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) => "text".into(),
-                    [a, b, c, d] => format!("a file that begins with {a:02x} {b:02x} {c:02x} {d:02x}"),
-                };
-                return Err(Damage { at: 0, said: format!("{CAPTURE}, got {said}") });
-            }
+            _ => return Err(reader.foreign(magic)),
         }
         Ok(reader)
     }
@@ -127,26 +159,54 @@ impl<R: Read> Reader<R> {
         &self.interfaces
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// Where and how the file ends too early, once it was read to its end.
+    pub fn cut(&self) -> Option<&Damage> {
+        self.cut.as_ref()
+    }
+
+    /// The next packet; `None` at the end of the file, also if that cuts a packet.
     ///
     /// # Errors
-    /// A damaged file, or a packet earlier than the one before.
+    /// A damaged file.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Damage> {
         let place = self.position;
         let found = match self.format {
-            Format::Pcapng => self.next_packet_block()?,
-            Format::Pcap => self.next_record()?,
+            Format::Pcapng => self.next_packet_block(),
+            Format::Pcap => self.next_record(),
         };
-        let Some(Found { at, interface, range, length, place: own }) = found else { return Ok(None) };
+        let Some(Found { at, interface, range, length, place: own }) = self.whole(found)? else { return Ok(None) };
         let place = if own > 0 { own } else { place };
-        if at < self.last {
-            let early = (self.last - at) as f64 / 1e9;
-            let said = format!("expected times that rise (`reordercap` puts packets in order), got a packet {early} s before the last");
-            return Err(Damage { at: place, said });
-        }
-        self.last = at;
         let link_type = self.interfaces[interface].link_type;
+        let length = length.max(range.len() as u32);
+        let interface = interface - self.section;
         Ok(Some(Frame { at, interface, link_type, bytes: &self.block[range], length, place }))
+    }
+
+    /// A packet that is cut by the end of the file is the end of what can be read.
+    fn whole(&mut self, found: Result<Option<Found>, Damage>) -> Result<Option<Found>, Damage> {
+        match found {
+            Err(damage) if damage.cut => {
+                self.cut = Some(damage);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// A file of another kind, by its first bytes.
+    fn foreign(&mut self, magic: [u8; 4]) -> Damage {
+        let mut begin = [0; 8];
+        begin[..4].copy_from_slice(&magic);
+        if let Err(damage) = self.fill(&mut begin[4..]) {
+            return damage;
+        }
+        let is_text = magic.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        let said = match FOREIGN.iter().find(|(known, _)| begin.starts_with(known)) {
+            Some((_, said)) => (*said).into(),
+            None if is_text => "text".into(),
+            None => magic.iter().fold("a file that begins with".into(), |said, byte| format!("{said} {byte:02x}")),
+        };
+        Damage::at(0, format!("{CAPTURE}, got {said}"))
     }
 
     /// Reads up to as many bytes; gives how many there were.
@@ -157,7 +217,7 @@ impl<R: Read> Reader<R> {
                 Ok(0) => break,
                 Ok(more) => got += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Damage { at: self.position, said: format!("cannot be read: {error}") }),
+                Err(error) => return Err(Damage::at(self.position, format!("cannot be read: {error}"))),
             }
         }
         self.position += got as u64;
@@ -172,7 +232,7 @@ impl<R: Read> Reader<R> {
         let got = self.fill(&mut block[before..])?;
         self.block = block;
         if got < size as usize {
-            return Err(Damage { at: begin, said: format!("expected {size} bytes more, got the end of the file after {got}") });
+            return Err(Damage::cut(begin, size as usize, got));
         }
         Ok(())
     }
@@ -206,18 +266,21 @@ impl<R: Read> Reader<R> {
         match self.fill(&mut header)? {
             0 => return Ok(None),
             16 => {}
-            got => return Err(Damage { at: begin, said: format!("expected 16 bytes of a packet's header, got {got}") }),
+            got => return Err(Damage::cut(begin, 16, got)),
         }
         let field = |at: usize| self.number(&header[at..at + 4]);
         let (seconds, part, kept, length) = (field(0), field(4), field(8) as u32, field(12) as u32);
         let unit = 10u64.pow(9 - u32::from(self.interfaces[0].resolution));
-        if kept > MOST || part * unit >= 1_000_000_000 {
-            let said = format!("expected a packet of at most {MOST} bytes, got {kept} bytes, {part} after second {seconds}");
-            return Err(Damage { at: begin, said });
+        if kept > MOST {
+            return Err(Damage::at(begin, format!("expected a packet of at most {MOST} bytes, got {kept} bytes")));
+        }
+        if part * unit >= 1_000_000_000 {
+            let said = format!("expected a time whose part of a second is below {}, got {part}", 1_000_000_000 / unit);
+            return Err(Damage::at(begin, said));
         }
         self.block.clear();
         self.read_block(kept, begin)?;
-        Ok(Some(Found { at: seconds * 1_000_000_000 + part * unit, interface: 0, range: 0..kept as usize, length, place: 0 }))
+        Ok(Some(Found { at: Some(seconds * 1_000_000_000 + part * unit), interface: 0, range: 0..kept as usize, length, place: 0 }))
     }
 
     /// The next block of packets; others are read on the way.
@@ -228,7 +291,7 @@ impl<R: Read> Reader<R> {
             match self.fill(&mut kind)? {
                 0 => return Ok(None),
                 4 => {}
-                got => return Err(Damage { at: begin, said: format!("expected a block, got {got} bytes") }),
+                got => return Err(Damage::cut(begin, 4, got)),
             }
             if u32::from_le_bytes(kind) == SECTION {
                 self.section()?;
@@ -238,7 +301,8 @@ impl<R: Read> Reader<R> {
             self.body(begin)?;
             match kind {
                 INTERFACE => self.interface(begin)?,
-                PACKET => return self.packet(begin).map(Some),
+                PACKET | OLD_PACKET => return self.packet(begin, kind == OLD_PACKET).map(Some),
+                SIMPLE_PACKET => return self.simple_packet(begin).map(Some),
                 _ => {}
             }
         }
@@ -250,13 +314,13 @@ impl<R: Read> Reader<R> {
         self.read_block(4, begin)?;
         let length = self.u32_at(0);
         if !(12..=MOST).contains(&length) || !length.is_multiple_of(4) {
-            return Err(Damage { at: begin, said: format!("expected a block of 12 to {MOST} bytes, in fours, got {length}") });
+            return Err(Damage::at(begin, format!("expected a block of 12 to {MOST} bytes, in fours, got {length}")));
         }
         self.block.clear();
         self.read_block(length - 8, begin)?;
         let again = self.u32_at(length as usize - 12);
         if again != length {
-            return Err(Damage { at: begin, said: format!("expected the block's length {length} again at its end, got {again}") });
+            return Err(Damage::at(begin, format!("expected the block's length {length} again at its end, got {again}")));
         }
         self.block.truncate(length as usize - 12);
         Ok(())
@@ -271,11 +335,11 @@ impl<R: Read> Reader<R> {
         self.big_endian = match order {
             BYTE_ORDER => false,
             other if other.swap_bytes() == BYTE_ORDER => true,
-            _ => return Err(Damage { at: begin + 8, said: format!("expected the byte order 1a2b3c4d, got {order:08x}") }),
+            _ => return Err(Damage::at(begin + 8, format!("expected the byte order 1a2b3c4d, got {order:08x}"))),
         };
         let length = self.u32_at(0);
         if !(28..=MOST).contains(&length) || !length.is_multiple_of(4) {
-            return Err(Damage { at: begin, said: format!("expected a section's block of 28 to {MOST} bytes, in fours, got {length}") });
+            return Err(Damage::at(begin, format!("expected a section's block of 28 to {MOST} bytes, in fours, got {length}")));
         }
         self.read_block(length - 12, begin)?;
         self.section = self.interfaces.len();
@@ -284,19 +348,19 @@ impl<R: Read> Reader<R> {
 
     fn interface(&mut self, begin: u64) -> Result<(), Damage> {
         if self.block.len() < 8 || self.interfaces.len() >= MOST_INTERFACES {
-            return Err(Damage {
-                at: begin,
-                said: format!("expected at most {MOST_INTERFACES} interfaces of 20 bytes or more, got another"),
-            });
+            let said = format!("expected at most {MOST_INTERFACES} interfaces of 20 bytes or more, got another");
+            return Err(Damage::at(begin, said));
         }
-        let mut interface = Interface { link_type: self.u16_at(0), resolution: 6, ..Interface::default() };
+        let (link_type, number) = (self.u16_at(0), self.interfaces.len() - self.section);
+        let mut interface = Interface { link_type, number, resolution: 6, ..Interface::default() };
         let mut at = 8;
         while at + 4 <= self.block.len() {
             let (code, size) = (self.u16_at(at), usize::from(self.u16_at(at + 2)));
             let Some(value) = self.block.get(at + 4..at + 4 + size) else { break };
             match (code, size) {
                 (2, _) => interface.name = String::from_utf8_lossy(value).into_owned(),
-                (8, 8) => interface.speed = self.number(value),
+                // A speed that no link has, such as 2^64 - 1, is unknown.
+                (8, 8) => interface.speed = Some(self.number(value)).filter(|&speed| speed <= HIGHEST_RATE_BPS).unwrap_or(0),
                 (9, 1) => interface.resolution = value[0],
                 (14, 8) => interface.offset = self.number(value) as i64,
                 (0, _) => break,
@@ -308,23 +372,39 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    fn packet(&self, begin: u64) -> Result<Found, Damage> {
-        let damage = |said: String| Damage { at: begin, said };
+    /// A packet block; that which pcapng had at first has 16 bits for the interface.
+    fn packet(&self, begin: u64, old: bool) -> Result<Found, Damage> {
+        let damage = |said: String| Damage::at(begin, said);
         if self.block.len() < 20 {
             return Err(damage(format!("expected a packet's block of 32 bytes or more, got {}", self.block.len() + 12)));
         }
-        let number = self.section + self.u32_at(0) as usize;
-        let Some(interface) = self.interfaces.get(number) else {
-            let known = self.interfaces.len() - self.section;
-            return Err(damage(format!("expected one of {known} interfaces, got number {}", self.u32_at(0))));
-        };
+        let number = if old { u32::from(self.u16_at(0)) } else { self.u32_at(0) };
+        let (place, interface) = self.known(number, begin)?;
         let count = u64::from(self.u32_at(4)) << 32 | u64::from(self.u32_at(8));
         let (kept, length) = (self.u32_at(12) as usize, self.u32_at(16));
         if kept > self.block.len() - 20 {
             return Err(damage(format!("expected a packet that ends within its block, got one of {kept} bytes")));
         }
         let at = interface.time(count).ok_or_else(|| damage(format!("expected a time after 1970, got {count} units")))?;
-        Ok(Found { at, interface: number, range: 20..20 + kept, length, place: begin })
+        Ok(Found { at: Some(at), interface: place, range: 20..20 + kept, length, place: begin })
+    }
+
+    /// A simple packet block: of the first interface of its section, and without a time.
+    fn simple_packet(&self, begin: u64) -> Result<Found, Damage> {
+        let (interface, _) = self.known(0, begin)?;
+        if self.block.len() < 4 {
+            return Err(Damage::at(begin, format!("expected a packet's block of 16 bytes or more, got {}", self.block.len() + 12)));
+        }
+        let length = self.u32_at(0);
+        let kept = (self.block.len() - 4).min(length as usize);
+        Ok(Found { at: None, interface, range: 4..4 + kept, length, place: begin })
+    }
+
+    /// An interface of the present section, and its position.
+    fn known(&self, number: u32, begin: u64) -> Result<(usize, &Interface), Damage> {
+        let (place, count) = (self.section + number as usize, self.interfaces.len() - self.section);
+        let found = self.interfaces.get(place).map(|interface| (place, interface));
+        found.ok_or_else(|| Damage::at(begin, format!("expected one of {count} interfaces, got number {number}")))
     }
 }
 
@@ -332,7 +412,7 @@ const CAPTURE: &str = "expected a capture (pcapng or pcap)";
 
 /// A packet within the block.
 struct Found {
-    at: u64,
+    at: Option<u64>,
     interface: usize,
     range: std::ops::Range<usize>,
     length: u32,

@@ -1,22 +1,28 @@
 //! The TCP flows of a capture: when each started, how much it carried, and its round-trip time without queues.
 
-use super::file::{Damage, Format, Reader};
-use super::headers::{self, Kind, Segment};
+use super::headers::{Packet, Segment};
+use super::load::Load;
 use crate::wire::flag;
-use std::collections::HashMap;
-use std::io::Read;
 use std::net::SocketAddr;
 
-/// The flows that a capture has at most.
-const MOST_FLOWS: usize = 100_000;
+/// The samples of a round trip from which the queue of a flow is taken.
+const ENOUGH: usize = 50;
+
+/// The widest window (rfc7323#2.3).
+const WIDEST: i64 = 1 << 30;
+
+/// Resets the connection.
+const RST: u16 = 4;
 
 /// One direction of a flow.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Direction {
     /// Packets, sent again ones too.
     pub packets: u64,
     /// Bytes of payload, each counted once.
     pub bytes: u64,
+    /// Bytes of payload, those that were sent again too.
+    pub sent: u64,
     /// The largest payload of a packet.
     pub largest: u32,
     /// Whether it has ended with a FIN.
@@ -25,6 +31,16 @@ pub struct Direction {
     pub marked: u64,
     /// Packets with ECT(1), by which queues know a scalable sender (rfc9331#4.1).
     pub scalable: u64,
+    /// Packets with ECT(0).
+    pub capable: u64,
+    /// Segments whose data was seen before.
+    pub again: u64,
+    /// What it brought to the link.
+    pub load: Load,
+    /// What the ACKs say of its data.
+    pub delivered: Delivered,
+    /// The times from its data to the ACKs.
+    pub acks: Samples,
     /// The sequence number of its first byte, and one past its last so far, counted from there.
     first: Option<u32>,
     end: u64,
@@ -35,24 +51,98 @@ pub struct Direction {
     echo: Option<u64>,
 }
 
+/// Times from data to its ACKs, one at a time, and none while losses are repaired.
+#[derive(Clone, Default, Debug)]
+pub struct Samples {
+    /// The times in ns.
+    pub times: Vec<u64>,
+    /// What the ACK must reach, as a sequence number, and when it was sent.
+    timed: Option<(u32, u64)>,
+}
+
+impl Samples {
+    fn acknowledged(&mut self, ack: u32, at: u64) {
+        if let Some((_, since)) = self.timed.take_if(|(end, _)| ack.wrapping_sub(*end) as i32 >= 0) {
+            self.times.push(at - since);
+        }
+    }
+
+    /// The least.
+    fn least(&self) -> Option<u64> {
+        self.times.iter().copied().min()
+    }
+
+    /// How much longer than the least those of a full queue are: 19 of 20 take no longer. The others were late for another reason.
+    fn longest_wait(&self) -> Option<u64> {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        Some(times.get(times.len() * 19 / 20)? - times.first()?)
+    }
+}
+
+/// The data that ACKs report as delivered. A queue can drop what was brought to it, so this shows the rate of a full link.
+#[derive(Clone, Default, Debug)]
+pub struct Delivered {
+    /// Payload in each second.
+    pub load: Load,
+    /// The payload below the highest ACK.
+    acked: u64,
+    /// The payload above it that duplicate ACKs report: one segment each.
+    ahead: u64,
+    last_ack: Option<u32>,
+}
+
 impl Direction {
-    fn add(&mut self, segment: &Segment) {
+    fn add(&mut self, packet: &Packet, segment: &Segment, at: u64) {
         self.packets += 1;
-        self.marked += u64::from(segment.ecn == 3);
-        self.scalable += u64::from(segment.ecn == 1);
+        self.sent += u64::from(segment.payload);
+        self.marked += u64::from(packet.ecn == 3);
+        self.capable += u64::from(packet.ecn == 2);
+        self.scalable += u64::from(packet.ecn == 1);
         self.largest = self.largest.max(segment.payload);
         // A SYN takes a number.
         let opens = segment.has(flag::SYN);
         let begin = segment.seq.wrapping_add(u32::from(opens));
         let first = *self.first.get_or_insert(begin);
         // Counted on from the last, because numbers begin again after 2^32.
-        let at = self.end as i64 + i64::from(begin.wrapping_sub(first).wrapping_sub(self.end as u32) as i32);
-        // What has no data may be beyond the FIN, which takes a number too.
-        if segment.payload > 0 {
-            self.end = self.end.max((at + i64::from(segment.payload)).max(0) as u64);
+        let place = self.end as i64 + i64::from(begin.wrapping_sub(first).wrapping_sub(self.end as u32) as i32);
+        let end = (place + i64::from(segment.payload)).max(0) as u64;
+        if segment.payload > 0 && place > self.end as i64 + WIDEST {
+            // No window reaches there, so the number is false.
+        } else if end > self.end && segment.payload > 0 {
+            self.acks.timed.get_or_insert((begin.wrapping_add(segment.payload), at));
+            self.end = end;
+        } else if segment.payload > 1 {
+            // Data that was seen before: no ACK tells which of the two it answers. One byte is a probe that keeps a connection.
+            self.again += 1;
+            self.acks.timed = None;
         }
+        // What has no data may be beyond the FIN, which takes a number too.
         self.bytes = self.end;
         self.ended |= segment.has(flag::FIN);
+    }
+
+    /// The other side acknowledges data; `pure` is an ACK that does nothing else.
+    fn acknowledged(&mut self, ack: u32, pure: bool, at: u64) {
+        let Direction { acks, delivered, first, end, largest, .. } = self;
+        acks.acknowledged(ack, at);
+        let duplicate = delivered.last_ack.replace(ack) == Some(ack) && pure;
+        if duplicate {
+            // Something is missing: the next ACK may tell of more than what is timed.
+            acks.timed = None;
+        }
+        // A FIN takes a number too.
+        let (largest, more) = (u64::from(*largest), ack.wrapping_sub(first.unwrap_or(ack)).wrapping_sub(delivered.acked as u32) as i32);
+        let more = u64::try_from(more).unwrap_or(0).min(*end - delivered.acked);
+        // What fills a hole is one segment. What duplicates reported before does not count again.
+        let new = more.saturating_sub(delivered.ahead).max(more.min(largest));
+        delivered.acked += more;
+        delivered.ahead -= more - new;
+        let ahead = if duplicate { largest.min(end.saturating_sub(delivered.acked + delivered.ahead)) } else { 0 };
+        delivered.ahead += ahead;
+        if new + ahead > 0 {
+            delivered.load.add(0, at, new + ahead);
+        }
     }
 
     /// A packet with this timestamp is seen.
@@ -87,6 +177,10 @@ pub struct Flow {
     pub last: u64,
     /// From the opener, and to it.
     pub ways: [Direction; 2],
+    /// Whether the opener is on the left side of the link.
+    pub left: bool,
+    /// The stations of the link that its ends are behind.
+    pub(super) stations: Option<[u64; 2]>,
     /// Whether the capture has its SYN.
     pub opened: bool,
     /// From the SYN to the ACK that ends the handshake, in ns.
@@ -105,15 +199,21 @@ pub struct Flow {
 }
 
 impl Flow {
-    fn new(segment: &Segment, at: u64) -> Self {
+    pub(super) fn new(packet: &Packet, segment: &Segment, at: u64) -> Self {
         let answers = segment.has(flag::SYN | flag::ACK);
         let opens = segment.has(flag::SYN) && !answers;
-        let ends = if answers { [segment.destination, segment.source] } else { [segment.source, segment.destination] };
+        let (mut ends, mut stations) = ([packet.source, packet.destination], packet.stations);
+        if answers {
+            ends.reverse();
+            stations = stations.map(|[source, destination]| [destination, source]);
+        }
         Flow {
             ends,
             start: at,
             last: at,
             ways: Default::default(),
+            left: true,
+            stations,
             opened: opens,
             handshake: None,
             mss: None,
@@ -137,16 +237,28 @@ impl Flow {
     }
 
     /// The round-trip time without queues, in ns, as well as the capture shows it: the least of the handshake and of the sum of the
-    /// least times to the echoes from both sides.
+    /// least times to the echoes from both sides; without them the sum of the least times from data to ACKs.
     pub fn rtt(&self) -> Option<u64> {
-        let echoes = self.ways[0].echo.zip(self.ways[1].echo).map(|(there, back)| there + back);
-        self.handshake.into_iter().chain(echoes).min()
+        let [there, back] = &self.ways;
+        let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
+        let shown = self.handshake.into_iter().chain(sum(there.echo, back.echo)).min();
+        shown.or_else(|| sum(there.acks.least(), back.acks.least()))
     }
 
-    fn add(&mut self, segment: &Segment, at: u64) {
-        let back = segment.source != self.ends[0];
+    /// How long its data waited at most, in ns: `None` if the capture does not show it, or if nothing was lost, because then no queue was
+    /// full.
+    pub fn longest_wait(&self) -> Option<u64> {
+        let way = &self.ways[self.data()];
+        // Near the receiver, ACKs follow at once whatever waits before.
+        let known = way.again > 0 && way.acks.times.len() >= ENOUGH && way.acks.least()? >= self.rtt()? / 4;
+        way.acks.longest_wait().filter(|_| known)
+    }
+
+    /// Adds a segment that was captured at `at` at an interface.
+    pub(super) fn add(&mut self, packet: &Packet, segment: &Segment, at: u64, interface: usize) {
+        let back = packet.source != self.ends[0];
         self.last = at;
-        self.reset |= segment.flags & 4 != 0;
+        self.reset |= segment.flags & RST != 0;
         if segment.has(flag::SYN) {
             self.mss = self.mss.into_iter().chain(segment.mss).min();
             self.sack = segment.sack_permitted && (self.sack || !back);
@@ -156,96 +268,25 @@ impl Flow {
         } else if !back && self.opened && !self.sent_syn_again && self.handshake.is_none() {
             self.handshake = Some(at - self.start);
         }
+        let [own, other] = if back { [1, 0] } else { [0, 1] };
         if let Some((value, echo)) = segment.timestamps {
-            let [own, other] = if back { [1, 0] } else { [0, 1] };
             self.ways[own].stamps(value, at);
             if segment.has(flag::ACK) {
                 self.ways[other].echoes(echo, at);
             }
         }
-        self.ways[usize::from(back)].add(segment);
+        if segment.has(flag::ACK) {
+            let pure = segment.payload == 0 && segment.flags & (flag::SYN | flag::FIN | RST) == 0;
+            self.ways[other].acknowledged(segment.ack, pure, at);
+        }
+        self.ways[own].add(packet, segment, at);
+        self.ways[own].load.add(interface, at, u64::from(packet.length));
     }
 
     /// Whether a SYN belongs to a new connection between the same ports.
-    fn is_over(&self, segment: &Segment) -> bool {
+    pub(super) fn is_over(&self, packet: &Packet, segment: &Segment) -> bool {
         let opens = segment.has(flag::SYN) && !segment.has(flag::ACK);
-        opens && (self.reset || self.ways.iter().any(|way| way.ended)) && (segment.seq != self.syn || !self.opened)
+        let ended = self.reset || self.ways.iter().any(|way| way.ended) || packet.source == self.ends[0];
+        opens && ended && (segment.seq != self.syn || !self.opened)
     }
 }
-
-/// What a capture has.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// What the file is.
-    pub format: Format,
-    /// The time from the first packet to the last, in ns.
-    pub span: u64,
-    /// Packets in all, and those that are no TCP segments.
-    pub packets: u64,
-    /// See `packets`.
-    pub others: u64,
-    /// The rates of its interfaces in bit/s; 0 where it does not say.
-    pub speeds: Vec<u64>,
-    /// The throughput at each interface in the second that had most, in bit/s; of a shorter capture over its whole time.
-    pub busiest: Vec<u64>,
-    /// Its flows, in the order of their first packets.
-    pub flows: Vec<Flow>,
-}
-
-/// Reads a whole capture.
-///
-/// # Errors
-/// A file that is no capture, is damaged, or has times that fall.
-pub fn summary(input: impl Read) -> Result<Summary, Damage> {
-    let mut reader = Reader::new(input)?;
-    let mut found =
-        Summary { format: reader.format(), span: 0, packets: 0, others: 0, speeds: Vec::new(), busiest: Vec::new(), flows: Vec::new() };
-    let mut known: HashMap<[SocketAddr; 2], usize> = HashMap::new();
-    let mut load: Vec<(u64, u64)> = Vec::new();
-    let mut first = None;
-    while let Some(frame) = reader.next_frame()? {
-        let at = frame.at - *first.get_or_insert(frame.at);
-        (found.span, found.packets) = (at, found.packets + 1);
-        if load.len() <= frame.interface {
-            load.resize(frame.interface + 1, (0, 0));
-            found.busiest.resize(frame.interface + 1, 0);
-        }
-        let (step, bytes) = &mut load[frame.interface];
-        if *step != at / STEP {
-            (*step, *bytes) = (at / STEP, 0);
-        }
-        *bytes += u64::from(frame.length);
-        found.busiest[frame.interface] = found.busiest[frame.interface].max(*bytes);
-        let Some(kind) = headers::read(frame.link_type, frame.bytes) else {
-            let said = format!("expected Ethernet, raw IP or a link layer of Linux or BSD, got link type {}", frame.link_type);
-            return Err(Damage { at: frame.place, said });
-        };
-        let Kind::Tcp(segment) = kind else {
-            found.others += 1;
-            continue;
-        };
-        let mut ends = [segment.source, segment.destination];
-        ends.sort_unstable();
-        let last = known.get(&ends).copied().filter(|&flow| !found.flows[flow].is_over(&segment));
-        let flow = match last {
-            Some(flow) => flow,
-            None if found.flows.len() >= MOST_FLOWS => {
-                return Err(Damage { at: frame.place, said: format!("expected at most {MOST_FLOWS} flows, got another") });
-            }
-            None => {
-                found.flows.push(Flow::new(&segment, at));
-                known.insert(ends, found.flows.len() - 1);
-                found.flows.len() - 1
-            }
-        };
-        found.flows[flow].add(&segment, at);
-    }
-    let time = u128::from(found.span.clamp(1_000_000, STEP));
-    found.busiest.iter_mut().for_each(|bytes| *bytes = (u128::from(*bytes) * 8_000_000_000 / time) as u64);
-    found.speeds = reader.interfaces().iter().map(|interface| interface.speed).collect();
-    found.busiest.resize(found.speeds.len(), 0);
-    Ok(found)
-}
-
-/// A second, in ns.
-const STEP: u64 = 1_000_000_000;

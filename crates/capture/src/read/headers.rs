@@ -1,20 +1,20 @@
-//! What the headers of a packet say: link layer, IPv4 or IPv6, TCP.
+//! The headers of a packet: link layer, IPv4 or IPv6, TCP or UDP.
 
+use super::layers::{self, long, number};
+use super::unread::Unread;
 use crate::wire::flag;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// A TCP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    pub source: SocketAddr,
-    pub destination: SocketAddr,
     pub seq: u32,
+    pub ack: u32,
     pub flags: u16,
     pub payload: u32,
-    /// Whether it has a mark, or could get one.
-    pub ecn: u8,
     pub mss: Option<u16>,
     pub sack_permitted: bool,
     pub timestamps: Option<(u32, u32)>,
@@ -27,81 +27,158 @@ impl Segment {
     }
 }
 
-/// What a packet is.
+/// What an IP packet carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Tcp(Segment),
-    /// Another protocol, a fragment, or headers that are cut.
-    Other,
+    /// A datagram, and whether it opens a QUIC connection.
+    Udp {
+        opens_quic: bool,
+    },
 }
 
-/// Reads the headers of a packet; `None` for a link layer that is not known.
-pub fn read(link_type: u16, bytes: &[u8]) -> Option<Kind> {
-    let (mut at, mut kind) = match link_type {
-        // Ethernet.
-        1 => (14, number(bytes, 12)),
-        // Raw IP, as various systems call it.
-        12 | 14 | 101 | 228 | 229 => (0, None),
-        // BSD loopback.
-        0 | 108 => (4, None),
-        // Linux "cooked".
-        113 => (16, number(bytes, 14)),
-        276 => (20, number(bytes, 0)),
-        _ => return None,
+/// A packet between two ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub source: SocketAddr,
+    pub destination: SocketAddr,
+    /// The ECN field of its IP header.
+    pub ecn: u8,
+    /// Its bytes on the link.
+    pub length: u32,
+    /// Those of them that belong to the link layer.
+    pub layer: u32,
+    /// Who sends and who gets it on the link.
+    pub stations: Option<[u64; 2]>,
+    pub kind: Kind,
+}
+
+/// Reads the headers of a packet that was `length` bytes long with its link layer.
+///
+/// # Errors
+/// A packet that is neither TCP nor UDP.
+pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread> {
+    let link = layers::network(link_type, bytes)?;
+    let (mut at, mut rest) = (link.at, length.saturating_sub(link.at as u32));
+    let ip = loop {
+        let found = ip(bytes.get(at..).ok_or(Unread::Cut)?, rest)?;
+        // IP in IP: the flow is that of the inner packet.
+        if !matches!(found.protocol, 4 | 41) {
+            break found;
+        }
+        at += found.header;
+        rest = found.length.saturating_sub(found.header as u32);
     };
-    // VLAN tags.
-    while let Some(0x8100 | 0x88a8) = kind {
-        kind = number(bytes, at + 2);
-        at += 4;
+    let inner = bytes.get(at + ip.header..).ok_or(Unread::Cut)?;
+    let size = ip.length.checked_sub(ip.header as u32).ok_or(Unread::Malformed)?;
+    let kind = match ip.protocol {
+        TCP => Kind::Tcp(segment(inner, size)?),
+        UDP => Kind::Udp { opens_quic: inner.get(8..).is_some_and(opens_quic) },
+        other => return Err(Unread::Protocol(other)),
+    };
+    // An Ethernet frame may be padded, and a tunnel has headers of its own: the link carried them.
+    let length = length.saturating_sub(link.pseudo as u32).max(ip.length);
+    Ok(Packet {
+        source: SocketAddr::new(ip.source, number(inner, 0)?),
+        destination: SocketAddr::new(ip.destination, number(inner, 2)?),
+        ecn: ip.ecn,
+        length,
+        layer: length - ip.length,
+        stations: link.stations,
+        kind,
+    })
+}
+
+/// The header of an IP packet.
+struct Ip {
+    source: IpAddr,
+    destination: IpAddr,
+    ecn: u8,
+    protocol: u8,
+    /// Its bytes, with those of extension headers.
+    header: usize,
+    /// The bytes of the whole packet.
+    length: u32,
+}
+
+/// Reads an IP header. `rest` is what the link layer says of the packet's length: it holds if the header leaves it open, as with
+/// segmentation offload.
+fn ip(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
+    match bytes.first().ok_or(Unread::Cut)? >> 4 {
+        4 => ipv4(bytes, rest),
+        6 => ipv6(bytes, rest),
+        _ => Err(Unread::Malformed),
     }
-    let is_ip = matches!(kind, None | Some(0x0800 | 0x86dd)) || bytes.len() < at;
-    Some(if is_ip { bytes.get(at..).and_then(ip).map_or(Kind::Other, Kind::Tcp) } else { Kind::Other })
 }
 
-/// The 16-bit number at a place.
-fn number(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+fn ipv4(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
+    let address = |at| Ok(IpAddr::V4(Ipv4Addr::from(long(bytes, at)?)));
+    let (source, destination, header) = (address(12)?, address(16)?, usize::from(bytes[0] & 15) * 4);
+    if header < 20 {
+        return Err(Unread::Malformed);
+    }
+    if number(bytes, 6)? & 0x1fff != 0 {
+        return Err(Unread::Fragment);
+    }
+    let length = Some(u32::from(number(bytes, 2)?)).filter(|&length| length > 0).unwrap_or(rest);
+    Ok(Ip { source, destination, ecn: bytes[1] & 3, protocol: bytes[9], header, length })
 }
 
-fn long(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn ip(bytes: &[u8]) -> Option<Segment> {
-    let (header, length, source, destination, ecn) = match bytes.first()? >> 4 {
-        4 => {
-            let fragment = number(bytes, 6)? & 0x3fff != 0;
-            if *bytes.get(9)? != TCP || fragment {
-                return None;
-            }
-            let address = |at| Some(IpAddr::V4(Ipv4Addr::from(long(bytes, at)?)));
-            (usize::from(bytes[0] & 15) * 4, u32::from(number(bytes, 2)?), address(12)?, address(16)?, bytes[1] & 3)
-        }
-        6 => {
-            if *bytes.get(6)? != TCP {
-                return None;
-            }
-            let address = |at: usize| Some(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes.get(at..at + 16)?).ok()?)));
-            (40, 40 + u32::from(number(bytes, 4)?), address(8)?, address(24)?, bytes[1] >> 4 & 3)
-        }
-        _ => return None,
+fn ipv6(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
+    let address = |at: usize| {
+        let found = bytes.get(at..at + 16).and_then(|address| <[u8; 16]>::try_from(address).ok());
+        found.map(|address| IpAddr::V6(Ipv6Addr::from(address))).ok_or(Unread::Cut)
     };
-    let tcp = bytes.get(header..).filter(|_| header >= 20)?;
-    let begins = usize::from(*tcp.get(12)? >> 4) * 4;
-    let payload = length.checked_sub((header + begins) as u32).filter(|_| begins >= 20)?;
-    let mut segment = Segment {
-        source: SocketAddr::new(source, number(tcp, 0)?),
-        destination: SocketAddr::new(destination, number(tcp, 2)?),
-        seq: long(tcp, 4)?,
-        flags: number(tcp, 12)? & 0x1ff,
-        payload,
-        ecn,
-        mss: None,
-        sack_permitted: false,
-        timestamps: None,
-    };
-    segment.read_options(tcp.get(20..begins.min(tcp.len()))?);
-    Some(segment)
+    let (source, destination, ecn) = (address(8)?, address(24)?, bytes[1] >> 4 & 3);
+    let mut length = Some(u32::from(number(bytes, 4)?)).filter(|&length| length > 0).map_or(rest, |length| 40 + length);
+    let (mut protocol, mut header) = (bytes[6], 40);
+    // Extension headers (rfc8200#4).
+    loop {
+        let size = match protocol {
+            0 | 43 | 60 | 135 | 139 | 140 => 8 + usize::from(*bytes.get(header + 1).ok_or(Unread::Cut)?) * 8,
+            44 if number(bytes, header + 2)? & 0xfff8 != 0 => return Err(Unread::Fragment),
+            44 => 8,
+            // Authentication counts in fours (rfc4302#2.2).
+            51 => 8 + usize::from(*bytes.get(header + 1).ok_or(Unread::Cut)?) * 4,
+            _ => return Ok(Ip { source, destination, ecn, protocol, header, length }),
+        };
+        let options = bytes.get(header..header + size).ok_or(Unread::Cut)?;
+        if protocol == 0 {
+            length = jumbo(&options[2..]).map_or(length, |jumbo| jumbo.saturating_add(40));
+        }
+        (protocol, header) = (options[0], header + size);
+    }
+}
+
+/// The length in a jumbo payload option (rfc2675#2).
+fn jumbo(mut options: &[u8]) -> Option<u32> {
+    loop {
+        options = match options {
+            // Padding of one byte.
+            [0, rest @ ..] => rest,
+            [0xc2, 4, rest @ ..] => return long(rest, 0).ok(),
+            [_, size, rest @ ..] => rest.get(usize::from(*size)..)?,
+            _ => return None,
+        };
+    }
+}
+
+/// A TCP segment of `size` bytes with its header.
+fn segment(bytes: &[u8], size: u32) -> Result<Segment, Unread> {
+    let (offset, flags) = (number(bytes, 12)?, number(bytes, 12)? & 0x1ff);
+    let begins = usize::from(offset >> 12) * 4;
+    let payload = size.checked_sub(begins as u32).filter(|_| begins >= 20).ok_or(Unread::Malformed)?;
+    let (seq, ack) = (long(bytes, 4)?, long(bytes, 8)?);
+    let mut segment = Segment { seq, ack, flags, payload, mss: None, sack_permitted: false, timestamps: None };
+    segment.read_options(bytes.get(20..begins.min(bytes.len())).ok_or(Unread::Cut)?);
+    Ok(segment)
+}
+
+/// Whether a datagram is the first of a QUIC connection: a long header of a known version (rfc9000#17.2, rfc9369#3).
+fn opens_quic(bytes: &[u8]) -> bool {
+    let Ok(version) = long(bytes, 1) else { return false };
+    let drafts = 0xff00_0000..=0xff00_00ff;
+    bytes[0] & 0xc0 == 0xc0 && (matches!(version, 1 | 0x6b33_43cf) || drafts.contains(&version) || version >> 24 == u32::from(b'Q'))
 }
 
 impl Segment {
@@ -113,9 +190,9 @@ impl Segment {
                 (_, [size, ..]) if (2..=options.len()).contains(&usize::from(*size)) => {
                     let value = &options[2..usize::from(*size)];
                     match (kind, value.len()) {
-                        (2, 2) => self.mss = number(value, 0).filter(|_| self.has(flag::SYN)),
+                        (2, 2) => self.mss = number(value, 0).ok().filter(|_| self.has(flag::SYN)),
                         (4, 0) => self.sack_permitted = true,
-                        (8, 8) => self.timestamps = long(value, 0).zip(long(value, 4)),
+                        (8, 8) => self.timestamps = long(value, 0).ok().zip(long(value, 4).ok()),
                         _ => {}
                     }
                     &options[usize::from(*size)..]

@@ -1,8 +1,20 @@
-//! Reads captures: pcapng and classic pcap files, and the TCP flows in them.
+//! Reads captures: pcapng and classic pcap files, and the TCP flows and datagrams in them.
 
+mod datagrams;
 mod file;
 mod flows;
 mod headers;
+mod layers;
+mod load;
+mod order;
+mod sides;
+mod summary;
+mod unread;
 
+pub use datagrams::{Datagrams, Way};
 pub use file::{Damage, Format, Frame, Reader};
-pub use flows::{Direction, Flow, Summary, summary};
+pub use flows::{Delivered, Direction, Flow, Samples};
+pub use load::Load;
+pub use order::Falls;
+pub use summary::{Carried, Count, Summary, summary};
+pub use unread::Unread;

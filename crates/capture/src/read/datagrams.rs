@@ -1,0 +1,75 @@
+//! The datagrams between two ports.
+
+use super::headers::Packet;
+use super::load::Load;
+use std::net::SocketAddr;
+
+/// The first datagrams of a QUIC connection are sent together, within this time in ns.
+const TOGETHER: u64 = 10_000_000;
+
+/// The datagrams of one direction.
+#[derive(Clone, Default, Debug)]
+pub struct Way {
+    /// Datagrams.
+    pub packets: u64,
+    /// Their bytes from the IP header on.
+    pub bytes: u64,
+    /// Datagrams with ECT(1) or CE.
+    pub scalable: u64,
+    /// When the first came, in ns since the first packet of the capture; and the last.
+    pub first: u64,
+    /// See `first`.
+    pub last: u64,
+    /// What it brought to the link.
+    pub load: Load,
+}
+
+/// The datagrams between two ports.
+#[derive(Clone, Debug)]
+pub struct Datagrams {
+    /// Who sent first, and who was sent to.
+    pub ends: [SocketAddr; 2],
+    /// From the first sender, and to it.
+    pub ways: [Way; 2],
+    /// Whether the first sender is on the left side of the link.
+    pub left: bool,
+    /// The stations of the link that its ends are behind.
+    pub(super) stations: Option<[u64; 2]>,
+    /// Whether they are a QUIC connection.
+    pub quic: bool,
+    /// From the first datagram of a QUIC connection to that which answers the answer, in ns.
+    pub handshake: Option<u64>,
+}
+
+impl Datagrams {
+    pub(super) fn new(packet: &Packet, opens_quic: bool) -> Self {
+        let (ends, ways) = ([packet.source, packet.destination], Default::default());
+        Datagrams { ends, ways, left: true, stations: packet.stations, quic: opens_quic, handshake: None }
+    }
+
+    /// Adds a datagram that was captured at `at` at an interface.
+    pub(super) fn add(&mut self, packet: &Packet, at: u64, interface: usize) {
+        let back = usize::from(packet.source != self.ends[0]);
+        let [there, answers] = &self.ways;
+        if self.quic && back == 0 && self.handshake.is_none() && answers.packets > 0 && there.last < answers.first {
+            // An opening that was sent again leaves open which of the two was answered.
+            self.handshake = Some(at - there.first).filter(|_| there.last - there.first < TOGETHER);
+        }
+        let way = &mut self.ways[back];
+        if !way.load.add(interface, at, u64::from(packet.length)) {
+            return;
+        }
+        if way.packets == 0 {
+            way.first = at;
+        }
+        way.last = at;
+        way.packets += 1;
+        way.bytes += u64::from(packet.length - packet.layer);
+        way.scalable += u64::from(packet.ecn & 1);
+    }
+
+    /// Which of its directions has more data: 0 from the first sender.
+    pub fn data(&self) -> usize {
+        usize::from(self.ways[1].bytes > self.ways[0].bytes)
+    }
+}

@@ -1,0 +1,125 @@
+//! The packets of a file in order of time, with their headers read.
+
+use super::file::{Damage, Format, Reader};
+use super::headers::{self, Packet};
+use super::unread::Unread;
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// How far a time may fall behind the largest before it, in ns. Network cards with several queues and captures of several interfaces write
+/// such times.
+const WINDOW: u64 = 1_000_000_000;
+/// The packets that wait for earlier ones at most.
+const MOST_WAITING: usize = 100_000;
+
+/// Times that fell, before the packets were sorted.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Falls {
+    /// The packets whose time is before that of a packet ahead of them.
+    pub count: u64,
+    /// By how much at most, in ns.
+    pub most: u64,
+}
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When it was captured, in ns since 1970.
+    pub at: u64,
+    /// The number of the interface.
+    pub interface: usize,
+    /// Its bytes, with the link layer.
+    pub length: u32,
+    /// At which byte of the file it begins.
+    pub place: u64,
+    /// Its headers.
+    pub read: Result<Packet, Unread>,
+}
+
+/// Sorts the packets of a file.
+#[derive(Debug)]
+pub struct Ordered<R> {
+    reader: Reader<R>,
+    /// By time, then as in the file.
+    waiting: BTreeMap<(u64, u64), Arrival>,
+    /// Packets read.
+    count: u64,
+    /// The largest time so far, and that of the packet given last.
+    newest: u64,
+    given: u64,
+    /// Packets without a time, and their bytes.
+    pub untimed: (u64, u64),
+    /// Times that fell.
+    pub falls: Falls,
+}
+
+impl<R: Read> Ordered<R> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// A file that is no capture.
+    pub fn new(input: R) -> Result<Self, Damage> {
+        let (reader, waiting) = (Reader::new(input)?, BTreeMap::new());
+        Ok(Ordered { reader, waiting, count: 0, newest: 0, given: 0, untimed: (0, 0), falls: Falls::default() })
+    }
+
+    /// What the file is.
+    pub fn format(&self) -> Format {
+        self.reader.format()
+    }
+
+    /// The speeds of its interfaces in bit/s, by their numbers; 0 if one is unknown.
+    pub fn speeds(&self) -> Vec<u64> {
+        let interfaces = self.reader.interfaces();
+        let mut speeds = vec![0; interfaces.iter().map(|interface| interface.number + 1).max().unwrap_or(0)];
+        interfaces.iter().for_each(|interface| speeds[interface.number] = interface.speed.max(speeds[interface.number]));
+        speeds
+    }
+
+    /// Where and how the file ends too early, once it was read to its end.
+    pub fn cut(&self) -> Option<&Damage> {
+        self.reader.cut()
+    }
+
+    /// The next packet in order of time; `None` at the end.
+    ///
+    /// # Errors
+    /// A damaged file, or one whose times fall by more than can be sorted.
+    pub fn next_arrival(&mut self) -> Result<Option<Arrival>, Damage> {
+        while !self.is_due() && self.read_one()? {}
+        let next = self.waiting.pop_first().map(|(_, arrival)| arrival);
+        self.given = next.map_or(self.given, |arrival| arrival.at);
+        Ok(next)
+    }
+
+    /// Whether the first packet that waits comes before all that are not yet read.
+    fn is_due(&self) -> bool {
+        let first = self.waiting.first_key_value();
+        first.is_some_and(|((at, _), _)| at + WINDOW <= self.newest) || self.waiting.len() > MOST_WAITING
+    }
+
+    /// Reads a packet; `false` at the end of the file.
+    fn read_one(&mut self) -> Result<bool, Damage> {
+        let Some(frame) = self.reader.next_frame()? else { return Ok(false) };
+        let Some(at) = frame.at else {
+            self.untimed = (self.untimed.0 + 1, self.untimed.1 + u64::from(frame.length));
+            return Ok(true);
+        };
+        if at < self.newest {
+            let fall = self.newest - at;
+            if fall > WINDOW || at < self.given {
+                let seconds = fall as f64 / 1e9;
+                let said =
+                    format!("expected times that rise (`reordercap` puts packets in order), got a packet {seconds} s before the last");
+                return Err(Damage::at(frame.place, said));
+            }
+            self.falls = Falls { count: self.falls.count + 1, most: self.falls.most.max(fall) };
+        }
+        self.newest = self.newest.max(at);
+        let read = headers::read(frame.link_type, frame.bytes, frame.length);
+        let arrival = Arrival { at, interface: frame.interface, length: frame.length, place: frame.place, read };
+        self.waiting.insert((at, self.count), arrival);
+        self.count += 1;
+        Ok(true)
+    }
+}

@@ -1,0 +1,71 @@
+//! On which side of the link the hosts are.
+
+use super::datagrams::Datagrams;
+use super::flows::Flow;
+use super::load::Load;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// What lies on one side of the link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Host(IpAddr),
+    /// A station of the link layer.
+    Station(u64),
+    /// Where packets come from that are captured at this interface.
+    Before(usize),
+}
+
+/// A flow of either kind.
+struct Talk<'a> {
+    start: u64,
+    hosts: [IpAddr; 2],
+    stations: Option<[u64; 2]>,
+    loads: [&'a Load; 2],
+    /// Who sends most of the data.
+    data: usize,
+    left: &'a mut bool,
+}
+
+impl Talk<'_> {
+    /// The pairs of places that are on two sides, the most certain first.
+    fn opposites(&self) -> impl Iterator<Item = [Place; 2]> + use<> {
+        let interfaces = self.loads[0].interface.zip(self.loads[1].interface).filter(|(there, back)| there != back);
+        let interfaces = interfaces.map(|(there, back)| [Place::Before(there), Place::Before(back)]);
+        let stations = self.stations.map(|stations| stations.map(Place::Station));
+        interfaces.into_iter().chain(stations).chain([self.hosts.map(Place::Host)])
+    }
+}
+
+/// Puts the ends of each flow on the two sides of the link, the first sender of data on the left. Flows share a side if they share an
+/// interface, a station or a host. Returns how many groups of flows share nothing with those before: in these the openers are put on
+/// the side of the first opener, which is a guess.
+pub(super) fn assign(flows: &mut [Flow], datagrams: &mut [Datagrams]) -> usize {
+    let tcp = flows.iter_mut().filter(|flow| flow.ways[flow.data()].bytes > 0).map(|flow| {
+        let [there, back] = &flow.ways;
+        let (data, loads, hosts) = (usize::from(back.bytes > there.bytes), [&there.load, &back.load], flow.ends.map(|end| end.ip()));
+        Talk { start: flow.start, hosts, stations: flow.stations, loads, data, left: &mut flow.left }
+    });
+    let udp = datagrams.iter_mut().map(|flow| {
+        let [there, back] = &flow.ways;
+        let (data, loads, hosts) = (usize::from(back.bytes > there.bytes), [&there.load, &back.load], flow.ends.map(|end| end.ip()));
+        Talk { start: there.first, hosts, stations: flow.stations, loads, data, left: &mut flow.left }
+    });
+    let mut talks: Vec<Talk<'_>> = tcp.chain(udp).collect();
+    talks.sort_by_key(|talk| talk.start);
+    let (mut sides, mut guesses) = (HashMap::new(), 0);
+    for talk in &mut talks {
+        let known =
+            talk.opposites().find_map(|[own, other]| sides.get(&own).copied().or_else(|| sides.get(&other).map(|left: &bool| !left)));
+        guesses += usize::from(known.is_none());
+        let left = known.unwrap_or(true);
+        for [own, other] in talk.opposites() {
+            sides.entry(own).or_insert(left);
+            sides.entry(other).or_insert(!left);
+        }
+        *talk.left = left;
+    }
+    let turned = talks.first().is_some_and(|first| *first.left != (first.data == 0));
+    talks.iter_mut().for_each(|talk| *talk.left ^= turned);
+    guesses.saturating_sub(1)
+}

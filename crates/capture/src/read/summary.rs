@@ -1,0 +1,226 @@
+//! What a capture has: its flows, its datagrams, and what each direction of its link carried.
+
+use super::datagrams::Datagrams;
+use super::file::{Damage, Format};
+use super::flows::{Direction, Flow};
+use super::headers::{Kind, Packet};
+use super::load::{Load, STEP};
+use super::order::{Arrival, Falls, Ordered};
+use super::sides;
+use super::unread::Unread;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io::Read;
+use std::net::SocketAddr;
+
+/// The tenths of a second over which a rate is taken.
+const WINDOW: u64 = 10;
+/// The flows that a capture has at most.
+const MOST_FLOWS: usize = 100_000;
+
+/// Packets and their bytes, with the link layer.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, packets: u64, bytes: u64) {
+        (self.packets, self.bytes) = (self.packets + packets, self.bytes + bytes);
+    }
+}
+
+/// What one direction of the link carried.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Carried {
+    /// The rate of its interface in bit/s, 0 if it is unknown.
+    pub speed: u64,
+    /// The throughput in the second that had most, in bit/s; of a shorter capture over its whole time. What a queue dropped does not
+    /// count, as far as ACKs show it.
+    pub busiest: u64,
+    /// The bytes on it, and those of flows that have most of their data in this direction.
+    pub bytes: u64,
+    /// See `bytes`.
+    pub data: u64,
+}
+
+/// What a capture has.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// What the file is.
+    pub format: Format,
+    /// The time from the first packet to the last, in ns.
+    pub span: u64,
+    /// All packets.
+    pub all: Count,
+    /// Packets that are neither TCP nor UDP, by the reason.
+    pub unread: BTreeMap<Unread, Count>,
+    /// Where and how the file ends too early.
+    pub cut: Option<Damage>,
+    /// Times that fell.
+    pub falls: Falls,
+    /// The bytes of the link layer that a packet has on average.
+    pub layer: u64,
+    /// Its TCP flows, in the order of their first packets.
+    pub flows: Vec<Flow>,
+    /// Its UDP flows, in the order of their first packets.
+    pub datagrams: Vec<Datagrams>,
+    /// What the link carried from the left to the right, and back.
+    pub link: [Carried; 2],
+    /// Groups of flows whose side of the link is a guess: they share nothing with others.
+    pub guesses: usize,
+}
+
+/// Reads a whole capture.
+///
+/// # Errors
+/// A file that is no capture, is damaged, has times that fall by more than can be sorted, or has too many flows.
+pub fn summary(input: impl Read) -> Result<Summary, Damage> {
+    let mut ordered = Ordered::new(input)?;
+    let mut reading = Reading::default();
+    while let Some(arrival) = ordered.next_arrival()? {
+        reading.add(&arrival)?;
+    }
+    let Reading { mut all, mut unread, layer, mut flows, mut datagrams, span, .. } = reading;
+    let (packets, bytes) = ordered.untimed;
+    if packets > 0 {
+        all.add(packets, bytes);
+        unread.entry(Unread::Untimed).or_default().add(packets, bytes);
+    }
+    let guesses = sides::assign(&mut flows, &mut datagrams);
+    let link = carried(&flows, &datagrams, &ordered.speeds(), span);
+    let layer = (layer.bytes + layer.packets / 2).checked_div(layer.packets).unwrap_or(0);
+    let (format, cut, falls) = (ordered.format(), ordered.cut().cloned(), ordered.falls);
+    Ok(Summary { format, span, all, unread, cut, falls, layer, flows, datagrams, link, guesses })
+}
+
+/// A capture that is being read.
+#[derive(Default)]
+struct Reading {
+    first: Option<u64>,
+    span: u64,
+    all: Count,
+    unread: BTreeMap<Unread, Count>,
+    /// Packets that were read, and the bytes of their link layers.
+    layer: Count,
+    flows: Vec<Flow>,
+    datagrams: Vec<Datagrams>,
+    /// Positions by ends.
+    tcp: HashMap<[SocketAddr; 2], usize>,
+    udp: HashMap<[SocketAddr; 2], usize>,
+}
+
+impl Reading {
+    fn add(&mut self, arrival: &Arrival) -> Result<(), Damage> {
+        self.span = arrival.at - *self.first.get_or_insert(arrival.at);
+        self.all.add(1, u64::from(arrival.length));
+        let packet = match &arrival.read {
+            Ok(packet) => packet,
+            Err(reason) => {
+                self.unread.entry(*reason).or_default().add(1, u64::from(arrival.length));
+                return Ok(());
+            }
+        };
+        self.layer.add(1, u64::from(packet.layer));
+        let mut ends = [packet.source, packet.destination];
+        ends.sort_unstable();
+        if self.flows.len() + self.datagrams.len() >= MOST_FLOWS {
+            return Err(Damage::at(arrival.place, format!("expected fewer than {MOST_FLOWS} flows, got another")));
+        }
+        self.count(packet, ends, arrival.interface);
+        Ok(())
+    }
+
+    fn count(&mut self, packet: &Packet, ends: [SocketAddr; 2], interface: usize) {
+        let at = self.span;
+        match &packet.kind {
+            Kind::Udp { opens_quic } => {
+                let known = self.udp.get(&ends).copied();
+                let flow = known.unwrap_or_else(|| {
+                    self.datagrams.push(Datagrams::new(packet, *opens_quic));
+                    self.datagrams.len() - 1
+                });
+                self.udp.insert(ends, flow);
+                self.datagrams[flow].add(packet, at, interface);
+            }
+            Kind::Tcp(segment) => {
+                let known = self.tcp.get(&ends).copied().filter(|&flow| !self.flows[flow].is_over(packet, segment));
+                let flow = known.unwrap_or_else(|| {
+                    self.flows.push(Flow::new(packet, segment, at));
+                    self.flows.len() - 1
+                });
+                self.tcp.insert(ends, flow);
+                self.flows[flow].add(packet, segment, at, interface);
+            }
+        }
+    }
+}
+
+/// What a direction of a flow brought to the link, and what of it was delivered.
+struct Brought<'a> {
+    /// Its position in [`Summary::link`].
+    direction: usize,
+    /// Whether it is data.
+    data: bool,
+    load: &'a Load,
+    /// Payload that was delivered, and the bytes on the link for each of its bytes; absent if no ACK tells.
+    delivered: Option<(&'a Load, f64)>,
+}
+
+fn of_flow(flow: &Flow) -> [Brought<'_>; 2] {
+    let main = flow.data();
+    [0, 1].map(|way| {
+        let Direction { load, delivered, sent, .. } = &flow.ways[way];
+        let known = way == main && !delivered.load.tenths.is_empty();
+        let delivered = known.then(|| (&delivered.load, load.bytes() as f64 / *sent as f64));
+        Brought { direction: usize::from(flow.left == (way == 1)), data: way == main, load, delivered }
+    })
+}
+
+fn of_datagrams(flow: &Datagrams) -> [Brought<'_>; 2] {
+    let direction = |way| usize::from(flow.left == (way == 1));
+    [0, 1].map(|way| Brought { direction: direction(way), data: true, load: &flow.ways[way].load, delivered: None })
+}
+
+/// What each direction of the link carried, at the interface that carried most of it.
+fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -> [Carried; 2] {
+    let mut link = [Carried::default(); 2];
+    // By direction and interface, in each tenth of a second: what came, and what was delivered.
+    let mut tenths: HashMap<(usize, usize), BTreeMap<u64, [f64; 2]>> = HashMap::new();
+    for Brought { direction, data, load, delivered } in flows.iter().flat_map(of_flow).chain(datagrams.iter().flat_map(of_datagrams)) {
+        let bytes = load.bytes();
+        link[direction].bytes += bytes;
+        link[direction].data += if data { bytes } else { 0 };
+        let sums = tenths.entry((direction, load.interface.unwrap_or(0))).or_default();
+        let (out, factor) = delivered.unwrap_or((load, 1.0));
+        for (kind, load, factor) in [(0, load, 1.0), (1, out, factor)] {
+            load.tenths.iter().for_each(|(tenth, bytes)| sums.entry(*tenth).or_default()[kind] += *bytes as f64 * factor);
+        }
+    }
+    let time = span.clamp(1_000_000, WINDOW * STEP) as f64 / 1e9;
+    for ((direction, interface), sums) in tenths {
+        let [came, delivered] = busiest(&sums);
+        let rate = (came.min(delivered) * 8.0 / time) as u64;
+        let speed = speeds.get(interface).copied().unwrap_or(0);
+        let carried = &mut link[direction];
+        (carried.busiest, carried.speed) = (rate, speed).max((carried.busiest, carried.speed));
+    }
+    link
+}
+
+/// The most of each kind within a second.
+fn busiest(tenths: &BTreeMap<u64, [f64; 2]>) -> [f64; 2] {
+    let (mut within, mut sum, mut most) = (VecDeque::new(), [0.0; 2], [0.0f64; 2]);
+    for (&tenth, &bytes) in tenths {
+        while let Some(&(_, gone)) = within.front().filter(|(first, _): &&(u64, [f64; 2])| *first + WINDOW <= tenth) {
+            sum = [0, 1].map(|kind| sum[kind] - gone[kind]);
+            within.pop_front();
+        }
+        within.push_back((tenth, bytes));
+        sum = [0, 1].map(|kind| sum[kind] + bytes[kind]);
+        most = [0, 1].map(|kind| most[kind].max(sum[kind]));
+    }
+    most
+}

@@ -1,0 +1,256 @@
+"""A scenario from a packet capture: its TCP flows and datagrams over one link with the rates that it shows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sojourn import _sojourn
+from sojourn.datagram_import import datagram_group, datagram_ways
+from sojourn.display import counted
+from sojourn.errors import UserError, note
+from sojourn.foreign import scenario_name
+from sojourn.quantities import rate_text, short_rate, short_time, time_text
+from sojourn.scenario import Scenario
+
+QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
+LEAST_QUEUE = 20  # packets
+PACKET = 1500  # bytes
+ACCECN_OPTION = 12  # bytes that it takes of the payload with the profile "linux"
+LONGEST = 1_000_000  # seconds, as a run
+UNSEEN = 0.01  # of the bytes: packets that are not read and have less are not worth a note
+
+
+def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> tuple[Scenario, list[str]]:
+    """The scenario of a capture, and remarks for its reader.
+
+    Raises `UserError` for a file that is none or has no flows, `OSError` for one that can't be read.
+    """
+    found = json.loads(_sojourn.capture_flows(str(file)))
+    flows = [flow for flow in found["flows"] if flow["ways"][flow["data"]]["bytes"] > 0]
+    ways = datagram_ways(found["datagrams"])
+    if not flows and not ways:
+        raise UserError(f"{file}: expected TCP flows with data or UDP flows, got none in {_contents(found)}")
+    if found["span_s"] > LONGEST:
+        raise UserError(f"{file}: expected a capture of at most {LONGEST:,} s, got one of {found['span_s']:,.0f} s")
+    base = _round_trips(file, flows, ways, found["datagrams"], rtt)
+    for flow in flows:
+        quiet = found["span_s"] - flow["last_s"] > max(QUIET, 4 * flow["rtt_s"])
+        flow["size"] = flow["ways"][flow["data"]]["bytes"] if flow["complete"] or quiet else None
+    _notes(found)
+    directions, remarks = _directions(found, flows, rate)
+    longest = max(each["rtt_s"] for each in [*flows, *ways])
+    link = _link(directions, base, longest, found["layer"])
+    unknown = any(each.wait is None for each in directions if each.has_data)
+    if unknown:
+        remarks.append("The capture shows no full queue, so the buffer is a guess: one bandwidth-delay product.")
+    # The time at which a flow starts is that at its host, before its own delay.
+    shift = max(*((each["rtt_s"] - base) / 2 - each["start_s"] for each in [*flows, *ways]), 0.0)
+    groups = _groups(flows, base, shift)
+    for number, way in enumerate(ways, start=1):
+        groups.append(datagram_group(f"datagrams-{number}", way, (way["rtt_s"] - base) / 2, shift))
+    tree = {
+        "name": scenario_name(_stem(file)), "duration": time_text(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [link],
+        "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
+    }  # fmt: skip
+    return Scenario(tree, str(file)), remarks
+
+
+def _stem(file: Path) -> str:
+    for ending in (".pcapng", ".pcap", ".flent.gz", ".flent"):
+        if file.name.endswith(ending):
+            return file.name.removesuffix(ending) or "import"
+    return file.stem or "import"
+
+
+def _contents(found: dict[str, Any]) -> str:
+    """What a capture without flows has."""
+    kinds = [f"{kind['packets']:,} {kind['what']}" for kind in found["unread"][:3]]
+    for what, flows in (("TCP flows without data", found["flows"]), ("short UDP flows", found["datagrams"])):
+        count = sum(way["packets"] for flow in flows for way in flow["ways"])
+        kinds += [f"{count:,} in {what}"] if count else []
+    return f"{found['packets']:,} packets" + (f" ({', '.join(kinds)})" if kinds else "")
+
+
+def _round_trips(
+    file: Path,
+    flows: list[dict[str, Any]],
+    ways: list[dict[str, Any]],
+    datagrams: list[dict[str, Any]],
+    rtt: float | None,
+) -> float:
+    """Gives every flow a round-trip time: its own, that of its two hosts, or the usual one. Returns the least."""
+    shown = [each for each in [*flows, *datagrams] if each["rtt_s"]]
+    if rtt is None and not shown:
+        raise UserError(f"{file}: expected a handshake or timestamps that show a round-trip time, or --rtt, got none")
+    usual = rtt if rtt is not None else median(each["rtt_s"] for each in shown)
+    between: dict[frozenset[str], float] = {}
+    for each in shown:
+        hosts = _hosts(each)
+        between[hosts] = min(between.get(hosts, math.inf), each["rtt_s"])
+    without = [each for each in [*flows, *ways] if not each["rtt_s"] and _hosts(each) not in between]
+    for each in [*flows, *ways]:
+        each["rtt_s"] = each["rtt_s"] or between.get(_hosts(each), usual)
+    if without and rtt is None:
+        note(
+            f"{counted(len(without), 'flow')} of {len(flows) + len(ways)} show no round-trip time: they get the median "
+            f"of the others, {short_time(usual)} (--rtt gives another)"
+        )
+    return float(min(each["rtt_s"] for each in [*flows, *ways]))
+
+
+def _hosts(flow: dict[str, Any]) -> frozenset[str]:
+    return frozenset(flow[end].rpartition(":")[0] for end in ("from", "to"))
+
+
+def _notes(found: dict[str, Any]) -> None:
+    """Says what of the capture is not in the scenario."""
+    if found["cut"]:
+        note(f"the last packet is cut ({found['cut']}): the capture is used up to it")
+    if found["falls"]["count"]:
+        packets, most = counted(found["falls"]["count"], "packet"), short_time(found["falls"]["most_s"])
+        note(f"{packets} had an earlier time than one before, by {most} at most: they were sorted")
+    if found["guesses"]:
+        note(
+            f"{counted(found['guesses'], 'group')} of flows share no host or station of the link with others: their "
+            "directions are a guess"
+        )
+    unread = sum(kind["bytes"] for kind in found["unread"])
+    if unread > UNSEEN * found["bytes"]:
+        kinds = ", ".join(f"{kind['packets']:,} {kind['what']}" for kind in found["unread"][:3])
+        note(f"{unread / found['bytes']:.0%} of the bytes are neither TCP nor UDP and are left out: {kinds}")
+    data = [way for flow in found["flows"] for way in flow["ways"]]
+    missing = sum(max(way["bytes"] - way["sent"], 0) for way in data)
+    if missing > UNSEEN * sum(way["bytes"] for way in data):
+        share = missing / sum(way["bytes"] for way in data)
+        note(f"{share:.0%} of the data of TCP flows was not captured: it counts by its sequence numbers")
+    small = [way for flow in found["datagrams"] for way in flow["ways"] if "kept" not in way]
+    size = sum(way["bytes"] for way in small)
+    if size > UNSEEN * found["bytes"]:
+        note(
+            f"{min(size / found['bytes'], 1):.0%} of the bytes are in UDP flows too short to have a rate, and are left out"
+        )
+    quic = sum(flow["quic"] and any("kept" in way for way in flow["ways"]) for flow in found["datagrams"])
+    if quic:
+        note(f"{counted(quic, 'QUIC connection')} became datagrams at the rates seen: they don't react to a queue")
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of the link: its rate in bit/s, and how long a full queue made data wait, in s."""
+
+    rate: float
+    has_data: bool
+    wait: float | None
+
+
+def _directions(
+    found: dict[str, Any], flows: list[dict[str, Any]], rate: str | None
+) -> tuple[list[Direction], list[str]]:
+    """Both directions of the link, and remarks on their rates."""
+    data = [way["data"] > way["bytes"] / 2 for way in found["link"]]
+    if not any(data):
+        data = [way["data"] > 0 for way in found["link"]]
+    rates = [_quantity(rate)] * 2 if rate is not None else [_rate(way) for way in found["link"]]
+    remarks = []
+    if rate is None:
+        _unused(found["link"])
+        for one, other in ((0, 1), (1, 0)):
+            if not data[one] and not _speed(found["link"][one]):
+                rates[one] = rates[other]
+                remarks.append("Only ACKs and requests went one way, so its rate is a guess: that of the other.")
+    directions = []
+    for way in (0, 1):
+        waits = [flow["longest_wait_s"] for flow in flows if flow["rightward"] == (way == 0)]
+        wait = max((wait for wait in waits if wait), default=None)
+        directions.append(Direction(rates[way], data[way], wait))
+    return directions, remarks
+
+
+def _quantity(rate: str) -> float:
+    return _sojourn.quantity("rate", rate)
+
+
+def _speed(way: dict[str, Any]) -> float:
+    """The speed of the interface; 0 if it is unknown, or if more was seen."""
+    return float(way["speed_bps"]) if way["speed_bps"] >= 0.9 * way["busiest_bps"] else 0.0
+
+
+def _rate(way: dict[str, Any]) -> float:
+    return _speed(way) or float(max(way["busiest_bps"], 1000))
+
+
+def _unused(link: list[dict[str, Any]]) -> None:
+    """Says that the interface was wider than what was seen."""
+    busier = max(link, key=lambda way: way["busiest_bps"])
+    speed, used = _speed(busier), busier["busiest_bps"]
+    if 2 * used < speed:
+        note(
+            f"the link has the rate of its interface, {short_rate(speed)}, of which no second used more than "
+            f"{short_rate(used)}: if a narrower link held the flows back, give its rate with --rate"
+        )
+
+
+def _link(directions: list[Direction], base: float, longest: float, layer: int) -> dict[str, Any]:
+    """The link, with a queue in each direction that has data."""
+
+    def queue(way: Direction) -> dict[str, Any]:
+        packets = math.ceil(way.rate * (way.wait or longest) / (8 * PACKET))
+        return {"aqm": "droptail", "limit": f"{max(LEAST_QUEUE, packets)} packets"}
+
+    there, back = directions
+    link: dict[str, Any] = {
+        "name": "link", "from": "left", "to": "right", "rate": rate_text(there.rate), "delay": time_text(base / 2),
+        "queue": queue(there), "duplex": True,
+    }  # fmt: skip
+    if layer:
+        link["overhead"] = {"per_packet": f"{layer} B"}
+    other: dict[str, Any] = {"rate": rate_text(back.rate)} if back.rate != there.rate else {}
+    other |= {"queue": queue(back)} if back.has_data else {}
+    return link | ({"back": other} if other else {})
+
+
+def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict[str, Any]]:
+    """The groups of flows that are alike but for their start and their round-trip time."""
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for flow in flows:
+        tcp = _tcp(flow)
+        alike[flow["rightward"], flow["size"], json.dumps(tcp, sort_keys=True)].append(flow | {"tcp": tcp})
+    groups = []
+    for number, ((rightward, size, _), members) in enumerate(alike.items(), start=1):
+        ends = ("left", "right") if rightward else ("right", "left")
+        own = [(flow["rtt_s"] - base) / 2 for flow in members]
+        group: dict[str, Any] = {
+            "name": f"flows-{number}", "count": len(members), "from": ends[0], "to": ends[1],
+            "start": [time_text(flow["start_s"] - delay + shift) for flow, delay in zip(members, own, strict=True)],
+            "access": {"delay": [time_text(delay) for delay in own]},
+            "traffic": {"kind": "bulk"} | ({"size": f"{size} B"} if size else {}),
+        }  # fmt: skip
+        if members[0]["tcp"]:
+            group["tcp"] = members[0]["tcp"]
+        groups.append(group)
+    return groups
+
+
+def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
+    """The options of a connection that its packets show: without the SYN, only what its data says of ECN."""
+    way = flow["ways"][flow["data"]]
+    # Queues know scalable senders by ECT(1) (rfc9331#4.1).
+    scalable = {"ecn": "l4s", "control": {"cc": "prague"}} if way["scalable"] else {}
+    if not flow["opened"]:
+        return scalable or ({"ecn": True} if way["capable"] or way["marked"] else {})
+    stamps = 12 if flow["timestamps"] else 0
+    payload, most = max(way["largest"] for way in flow["ways"]), (flow["mss"] or 536) - stamps
+    if scalable and payload:
+        # The profile takes the option of AccECN off the MSS where data has it. Longer payload shows that it has not.
+        has_option = payload + ACCECN_OPTION <= most
+        payload += ACCECN_OPTION if has_option else 0
+        scalable |= {} if has_option else {"accecn_option": "minimum"}
+    mss = min(payload, most) if payload else flow["mss"]
+    options = {"mss": f"{mss} B", "header": f"{40 + stamps} B", "timestamps": flow["timestamps"], "ecn": flow["ecn"]}
+    return options | ({} if flow["sack"] else {"recovery": "newreno"}) | scalable
