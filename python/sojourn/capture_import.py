@@ -132,9 +132,8 @@ def _notes(found: dict[str, Any]) -> None:
     small = [way for flow in found["datagrams"] for way in flow["ways"] if "kept" not in way]
     size = sum(way["bytes"] for way in small)
     if size > UNSEEN * found["bytes"]:
-        note(
-            f"{min(size / found['bytes'], 1):.0%} of the bytes are in UDP flows too short to have a rate, and are left out"
-        )
+        share = min(size / found["bytes"], 1)
+        note(f"{share:.0%} of the bytes are in UDP flows too short to have a rate, and are left out")
     quic = sum(flow["quic"] and any("kept" in way for way in flow["ways"]) for flow in found["datagrams"])
     if quic:
         note(f"{counted(quic, 'QUIC connection')} became datagrams at the rates seen: they don't react to a queue")

@@ -9,24 +9,24 @@ const MS: u64 = 1_000_000;
 
 /// A packet of a file: its time in ns, its bytes, and its length.
 #[derive(Clone, Debug)]
-struct Kept {
+struct Captured {
     at: u64,
     bytes: Vec<u8>,
     length: u32,
 }
 
 /// A classic file with times in ns.
-fn pcap(link_type: u32, packets: &[Kept]) -> Vec<u8> {
+fn pcap(link_type: u32, packets: &[Captured]) -> Vec<u8> {
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
     let mut file = numbers(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, link_type]);
-    for Kept { at, bytes, length } in packets {
+    for Captured { at, bytes, length } in packets {
         file.extend(numbers(&[(1_000_000_000 + at / SECOND) as u32, (at % SECOND) as u32, bytes.len() as u32, *length]));
         file.extend(bytes);
     }
     file
 }
 
-fn read(link_type: u32, packets: &[Kept]) -> Summary {
+fn read(link_type: u32, packets: &[Captured]) -> Summary {
     summary(pcap(link_type, packets).as_slice()).unwrap()
 }
 
@@ -59,7 +59,7 @@ const PAYLOAD: u32 = 1448;
 
 impl Case {
     /// Its packets: the handshake, then a segment and its ACK in each step of 5 ms.
-    fn packets(&self, number: u8, layer: &[u8]) -> Vec<Kept> {
+    fn packets(&self, number: u8, layer: &[u8]) -> Vec<Captured> {
         let (client, server) = (
             Endpoint { address: [192, 0, 2, 1], port: 40_000 + u16::from(number) },
             Endpoint { address: [198, 51, 100, number], port: 80 },
@@ -68,7 +68,7 @@ impl Case {
         let mut add = |at: u64, source: Endpoint, destination: Endpoint, tcp: Tcp<'_>, payload: u32| {
             let ip = Ip { source, destination, dscp: 0, ecn: 0, id: 0 };
             let headers = wire::tcp(&ip, &tcp, payload);
-            packets.push(Kept {
+            packets.push(Captured {
                 at: self.start + at,
                 bytes: [layer, headers.bytes()].concat(),
                 length: layer.len() as u32 + headers.length,
@@ -117,7 +117,7 @@ proptest! {
         late in prop::collection::vec(0..MS, 64),
     ) {
         let (link_type, layer, carried) = LAYERS[layer];
-        let mut packets: Vec<Kept> = cases.iter().zip(1..).flat_map(|(case, number)| case.packets(number, layer)).collect();
+        let mut packets: Vec<Captured> = cases.iter().zip(1..).flat_map(|(case, number)| case.packets(number, layer)).collect();
         // Each packet is written up to 1 ms late.
         let mut order: Vec<usize> = (0..packets.len()).collect();
         order.sort_by_key(|&packet| packets[packet].at + late[packet % late.len()]);
@@ -165,7 +165,7 @@ fn a_rate_is_what_acks_report_without_what_a_queue_dropped() {
     let mut add = |at: u64, source: Endpoint, destination: Endpoint, (seq, ack): (u32, u32), payload: u32| {
         let ip = Ip { source, destination, dscp: 0, ecn: 0, id: 0 };
         let headers = wire::tcp(&ip, &Tcp { seq, ack, flags: flag::ACK, ..Tcp::default() }, payload);
-        packets.push(Kept { at, bytes: headers.bytes().to_vec(), length: headers.length });
+        packets.push(Captured { at, bytes: headers.bytes().to_vec(), length: headers.length });
     };
     for segment in 0..1680u32 {
         let at = 30 * MS + u64::from(segment) * GAP;
@@ -187,7 +187,7 @@ fn a_rate_is_what_acks_report_without_what_a_queue_dropped() {
 fn a_packet_that_is_not_read_is_counted_by_its_kind() {
     let frame = |kind: u16, rest: &[u8]| {
         let bytes = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], &kind.to_be_bytes()[..], rest].concat();
-        Kept { at: 0, length: bytes.len() as u32, bytes }
+        Captured { at: 0, length: bytes.len() as u32, bytes }
     };
     let ipv4 = |protocol: u8, offset: u8| {
         [&[0x45, 0, 0, 40, 0, 0, 0, offset, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2][..], &[0; 20]].concat()
@@ -236,7 +236,7 @@ fn lengths_of_ipv6_are_those_of_extension_headers_jumbograms_and_offload() {
         (ipv6(0, 6, &[]), 60 + 70_000, 70_000),
     ];
     for (bytes, length, payload) in cases {
-        let found = read(101, &[Kept { at: 0, bytes: bytes.clone(), length }]);
+        let found = read(101, &[Captured { at: 0, bytes: bytes.clone(), length }]);
         assert_eq!(found.flows.first().map(|flow| flow.ways[0].bytes), Some(payload), "{bytes:x?}");
     }
 }

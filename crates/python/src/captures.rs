@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_capture::read::{Carried, Count, Datagrams, Direction, Flow, Format, Unread, Way, summary};
+use sojourn_capture::read::{Carried, Count, DatagramDirection, Datagrams, Direction, Flow, Format, Unread, summary};
 use sojourn_lab::{CapturePoints, Error, Job, Logs, Outcome, replay_captured, run_captured};
 use sojourn_scenario::plan::Plan;
 use std::fs::{File, OpenOptions};
@@ -85,7 +85,7 @@ fn flow(flow: &Flow) -> Value {
 }
 
 fn datagrams(flow: &Datagrams) -> Value {
-    let way = |(way, each): (usize, &Way)| {
+    let way = |(way, each): (usize, &DatagramDirection)| {
         json!({
             "packets": each.packets,
             "bytes": each.bytes,

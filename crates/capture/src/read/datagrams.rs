@@ -9,7 +9,7 @@ const TOGETHER: u64 = 10_000_000;
 
 /// The datagrams of one direction.
 #[derive(Clone, Default, Debug)]
-pub struct Way {
+pub struct DatagramDirection {
     /// Datagrams.
     pub packets: u64,
     /// Their bytes from the IP header on.
@@ -30,7 +30,7 @@ pub struct Datagrams {
     /// Who sent first, and who was sent to.
     pub ends: [SocketAddr; 2],
     /// From the first sender, and to it.
-    pub ways: [Way; 2],
+    pub ways: [DatagramDirection; 2],
     /// Whether the first sender is on the left side of the link.
     pub left: bool,
     /// The stations of the link that its ends are behind.

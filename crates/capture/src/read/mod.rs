@@ -11,7 +11,7 @@ mod sides;
 mod summary;
 mod unread;
 
-pub use datagrams::{Datagrams, Way};
+pub use datagrams::{DatagramDirection, Datagrams};
 pub use file::{Damage, Format, Frame, Reader};
 pub use flows::{Delivered, Direction, Flow, Samples};
 pub use load::Load;

@@ -14,6 +14,8 @@ enum Place {
     Station(u64),
     /// Where packets come from that are captured at this interface.
     Before(usize),
+    /// Where they go.
+    Behind(usize),
 }
 
 /// A flow of either kind.
@@ -32,8 +34,14 @@ impl Talk<'_> {
     fn opposites(&self) -> impl Iterator<Item = [Place; 2]> + use<> {
         let interfaces = self.loads[0].interface.zip(self.loads[1].interface).filter(|(there, back)| there != back);
         let interfaces = interfaces.map(|(there, back)| [Place::Before(there), Place::Before(back)]);
+        // Where each flow has one direction only, the interface may be one of a single direction.
+        let single = match self.loads.map(|load| load.interface) {
+            [Some(there), None] => Some([Place::Before(there), Place::Behind(there)]),
+            [None, Some(back)] => Some([Place::Behind(back), Place::Before(back)]),
+            _ => None,
+        };
         let stations = self.stations.map(|stations| stations.map(Place::Station));
-        interfaces.into_iter().chain(stations).chain([self.hosts.map(Place::Host)])
+        interfaces.into_iter().chain(stations).chain([self.hosts.map(Place::Host)]).chain(single)
     }
 }
 
