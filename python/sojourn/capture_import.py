@@ -54,8 +54,9 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
     groups = _groups(flows, base, shift)
     for number, way in enumerate(ways, start=1):
         groups.append(datagram_group(f"datagrams-{number}", way, (way["rtt_s"] - base) / 2, shift))
+    duration = max(math.ceil(found["span_s"] * 10) / 10, 0.1)
     tree = {
-        "name": scenario_name(_stem(file)), "duration": time_text(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [link],
+        "name": scenario_name(_stem(file)), "duration": time_text(duration), "links": [link],
         "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
     }  # fmt: skip
     return Scenario(tree, str(file)), remarks
