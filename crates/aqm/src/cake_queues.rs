@@ -7,11 +7,11 @@
 mod tin;
 
 use crate::counters::Fate;
-use crate::{Packet, Subqueue, SubqueueSample};
+use crate::{FlowHashes, Packet, Subqueue, SubqueueSample};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Overhead, Rate, Time};
-use tin::{Set, Tin};
+use tin::{Sender, Set, Tin};
 
 /// Queues of a tin, and how many of them a flow may have its own in.
 pub(crate) const QUEUES: u32 = 1024;
@@ -105,6 +105,7 @@ pub(crate) struct CakeQueues<P> {
     dscps: Vec<u8>,
     /// By their places.
     origins: Vec<Origin>,
+    hashes: FlowHashes,
     tins: Vec<Tin<P>>,
     packets: u32,
     /// The tin of the packet that was sent last.
@@ -121,7 +122,23 @@ impl<P: Packet> CakeQueues<P> {
     pub fn new(queuing: CakeQueuing, dscps: Vec<u8>) -> Self {
         let tin = |(at, share): (usize, &Share)| Tin::new(queuing.rate_of(at), share.shift);
         let tins = queuing.diffserv.shares().iter().enumerate().map(tin).collect();
-        CakeQueues { queuing, dscps, origins: Vec::new(), tins, packets: 0, last: 0, current: 0, resumes: false, next: Time::ZERO }
+        CakeQueues {
+            queuing,
+            dscps,
+            origins: Vec::new(),
+            hashes: FlowHashes::default(),
+            tins,
+            packets: 0,
+            last: 0,
+            current: 0,
+            resumes: false,
+            next: Time::ZERO,
+        }
+    }
+
+    /// Sets the hash of a flow.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.hashes.set(flow, hash);
     }
 
     /// Packets of flows of this group come to the link at this place of their route.
@@ -190,13 +207,14 @@ impl<P: Packet> CakeQueues<P> {
             self.next = self.next.max(now);
         }
         self.packets += 1;
-        self.tins[at].push(now, packet, host);
+        let hash = self.hashes.of(packet.flow());
+        self.tins[at].push(now, packet, Sender { hash, host });
     }
 
     /// The queue in which packets of a flow wait, and its number; `None` if none has been given to it.
     pub fn queue_of(&self, flow: u32, place: u32) -> Option<(u32, &VecDeque<(Time, P)>)> {
         let (tin, _) = self.origin(place);
-        let at = self.tins[tin].find(flow)?;
+        let at = self.tins[tin].find(self.hashes.of(flow))?;
         Some((tin as u32 * QUEUES + at as u32, &self.tins[tin].flow(at).waiting))
     }
 

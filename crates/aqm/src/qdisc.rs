@@ -4,6 +4,7 @@ mod acks;
 mod apart;
 mod classes;
 mod drain;
+mod flows;
 mod host;
 mod subqueues;
 
@@ -202,25 +203,6 @@ impl<P: Packet> Qdisc<P> {
         classes.into_iter().flat_map(|classes| classes.queues_mut())
     }
 
-    /// Whether it goes by the groups of flows ([`Qdisc::add_place`]).
-    pub fn knows_groups(&self) -> bool {
-        match &self.waiting {
-            Waiting::Classes(_) | Waiting::Cake(..) => true,
-            Waiting::Dual(queues) => queues.has_filters(),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => false,
-        }
-    }
-
-    /// Packets of flows of this group come to the link at this place of their route: what classes go by.
-    pub fn add_place(&mut self, place: u32, group: u32) {
-        match &mut self.waiting {
-            Waiting::Classes(classes) => classes.add_place(place, group),
-            Waiting::Cake(queues, _) => queues.add_place(place, group),
-            Waiting::Dual(queues) => queues.add_place(place, group),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => {}
-        }
-    }
-
     /// When something may be sent again that is held back now; `None` if nothing is.
     pub fn ready(&self) -> Option<Time> {
         match &self.waiting {
@@ -343,8 +325,10 @@ impl<P: Packet> Qdisc<P> {
     #[inline(never)]
     fn decide_arrival(&mut self, now: Time, packet: &P, backlog: &Backlog) -> ArrivalDecision {
         let (mut arrival, can_mark) = (PacketView::of(now, packet), packet.can_mark());
-        if let Waiting::Dual(queues) = &self.waiting {
-            arrival.class = queues.class_of(packet.place(), packet.ecn());
+        match &self.waiting {
+            Waiting::Dual(queues) => arrival.class = queues.class_of(packet.place(), packet.ecn()),
+            Waiting::Flows(queues, _) => arrival.flow = queues.hash_of(arrival.flow),
+            Waiting::Fifo(_) | Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
         }
         let mut decision = self.controller.decide_arrival(&arrival, can_mark, backlog);
         while let ArrivalDecision::Inspect(position) = decision {
@@ -408,6 +392,7 @@ impl<P: Packet> Qdisc<P> {
                     aqm.on_empty(queue, now);
                 })?;
                 departure = PacketView::of(now, &packet);
+                departure.flow = queues.hash_of(departure.flow);
                 let left = held.without(departure.size).bytes;
                 (backlog, queue) = (queues.backlog(of, left), of);
                 (since, packet)

@@ -1,6 +1,6 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::{Backlog, Packet};
+use crate::{Backlog, FlowHashes, Packet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -35,11 +35,11 @@ pub enum Overflow {
 const BATCH: u32 = 64;
 
 impl FlowQueuing {
-    /// The queue of a flow.
+    /// The queue of the flow with this hash ([`FlowHashes::of`]).
     #[inline]
-    pub fn queue_of(&self, flow: u32) -> u32 {
-        // The finalizer of MurmurHash3: every bit of a flow's number moves every bit of the hash.
-        let mut hash = flow ^ self.perturbation;
+    pub fn queue_of(&self, hash: u32) -> u32 {
+        // The finalizer of MurmurHash3: every bit moves every bit of the result.
+        let mut hash = hash ^ self.perturbation;
         hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
         hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
         hash ^= hash >> 16;
@@ -71,6 +71,7 @@ struct FlowQueue<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<P> {
     queuing: FlowQueuing,
+    hashes: FlowHashes,
     queues: Vec<FlowQueue<P>>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -91,7 +92,18 @@ impl<P: Packet> FlowQueues<P> {
     pub fn new(queuing: FlowQueuing) -> Self {
         let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
-        FlowQueues { queuing, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
+        FlowQueues { queuing, hashes: FlowHashes::default(), queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
+    }
+
+    /// Sets the hash of a flow.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.hashes.set(flow, hash);
+    }
+
+    /// The hash of a flow.
+    #[inline]
+    pub fn hash_of(&self, flow: u32) -> u32 {
+        self.hashes.of(flow)
     }
 
     /// Packets in all queues.
@@ -120,7 +132,7 @@ impl<P: Packet> FlowQueues<P> {
 
     /// Adds a packet to its flow's queue (rfc8290#4.1.2).
     pub fn push(&mut self, now: Time, packet: P) {
-        let index = self.queuing.queue_of(packet.flow());
+        let index = self.queuing.queue_of(self.hashes.of(packet.flow()));
         let queue = &mut self.queues[index as usize];
         queue.bytes += u64::from(packet.size());
         queue.waiting.push_back((now, packet));
@@ -172,7 +184,7 @@ impl<P: Packet> FlowQueues<P> {
 
     /// The queue of a flow, and its number.
     pub fn queue_of(&self, flow: u32) -> (u32, &VecDeque<(Time, P)>) {
-        let index = self.queuing.queue_of(flow);
+        let index = self.queuing.queue_of(self.hashes.of(flow));
         (index, &self.queues[index as usize].waiting)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{Ack, CongestionController, CongestionEvent, HyStart, Needs, Start, Window};
 use alloc::boxed::Box;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
 pub trait WindowLaw {
@@ -73,6 +73,9 @@ pub trait WindowLaw {
 
     /// The endpoint paces the segments.
     fn use_pacing(&mut self) {}
+
+    /// Draws its random choices from this stream, where it needs one.
+    fn use_random(&mut self, _random: Stream) {}
 
     /// Chooses the law that Linux has, with its own slow start; says whether it did.
     fn use_linux_growth(&mut self) -> bool {
@@ -394,6 +397,10 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn use_pacing(&mut self) {
         self.law.use_pacing();
+    }
+
+    fn use_random(&mut self, random: Stream) {
+        self.law.use_random(random);
     }
 
     fn use_linux_growth(&mut self) {

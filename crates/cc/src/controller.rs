@@ -1,7 +1,7 @@
 //! What a congestion controller receives and what it answers.
 
 use crate::{LostSegment, Needs, Pacing, RateSample};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// An acknowledgment of new data, or of data above a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +162,12 @@ pub enum Source {
     RoundTrip,
 }
 
-/// A congestion controller: a state machine without clock, randomness or I/O. `clone` copies all of its state, and no input may
+/// The stream of a controller that was given none.
+pub(crate) fn same_stream() -> Stream {
+    Stream::named(0, "controller")
+}
+
+/// A congestion controller: a state machine without clock or I/O; what it draws at random comes from the stream that it is given. `clone` copies all of its state, and no input may
 /// make it panic.
 pub trait CongestionController {
     /// Data was acknowledged. The window must not grow while `in_recovery`, nor while not `cwnd_limited`.
@@ -281,6 +286,10 @@ pub trait CongestionController {
 
     /// Its feedback does not count marks: the hosts agreed on classic ECN or on none.
     fn use_classic_ecn(&mut self) {}
+
+    /// Draws its random choices from this stream from now on, where it [needs](Needs::random) one. Until then it draws from one that
+    /// is the same for every connection.
+    fn use_random(&mut self, _random: Stream) {}
 
     /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
     /// nothing.

@@ -40,6 +40,8 @@ pub struct Needs {
     /// The window through marks that are counted: acknowledgments alone reduce it for them, and it goes on to grow. Else the endpoint
     /// takes a mark for the beginning of a reduction, in which the window does not grow for a round trip.
     pub grows_on_marks: bool,
+    /// A random stream of its own, [`CongestionController::use_random`](crate::CongestionController::use_random).
+    pub random: bool,
 }
 
 /// How fast segments are sent.

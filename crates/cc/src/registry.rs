@@ -141,6 +141,9 @@ macro_rules! registry {
             fn use_classic_ecn(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_classic_ecn(),)* }
             }
+            fn use_random(&mut self, random: Stream) {
+                match self { $(AnyController::$controller(c) => c.use_random(random),)* }
+            }
             fn use_whole_segments(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
             }

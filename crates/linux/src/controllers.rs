@@ -5,7 +5,7 @@ mod sampler;
 use alloc::string::{String, ToString};
 use sampler::Sampler;
 use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Needs, Signal, Start, Window};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// What the kernel's TCP says about an acknowledgment. C declares the same.
 #[repr(C)]
@@ -131,6 +131,12 @@ impl KernelController {
     pub fn needs(&self) -> KernelNeeds {
         let Needs { rate_samples, grows_on_marks, .. } = self.running.needs();
         KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(grows_on_marks) }
+    }
+
+    /// It draws its random choices from this stream, and not from the kernel's generator (`get_random_u32_below`), which the
+    /// kernel's own BBR and CDG use.
+    pub fn use_random(&mut self, random: Stream) {
+        self.running.use_random(random);
     }
 
     /// The kernel paces the sender.

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Classification, Counters, DropReason, Packet as _, Qdisc};
+use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Classification, Counters, DropReason, FlowHashes, Packet as _, Qdisc};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -37,6 +37,9 @@ pub struct Task {
     /// The DSCP of each group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscps: Vec<u8>,
+    /// The hash of each flow in 32 bits, by which flow queues go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hashes: Vec<u32>,
     /// The queue.
     pub queue: Queue,
 }
@@ -46,7 +49,11 @@ impl Task {
     pub(crate) fn new(link: &Link, queue: Queue, wiring: &Wiring) -> Task {
         let rate = link.rate.unwrap_or_else(|| unreachable!("a link with a queue has a rate"));
         let (packet, seed) = (wiring.packet, wiring.seed);
-        let task = Task { link: link.name.clone(), rate, delay: link.delay, packet, seed, groups: Vec::new(), dscps: Vec::new(), queue };
+        let (groups, dscps, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        if matches!(queue.aqm, AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Cake(_)) {
+            hashes.extend(wiring.flows.iter().map(|flow| FlowHashes::short(flow.hash())));
+        }
+        let task = Task { link: link.name.clone(), rate, delay: link.delay, packet, seed, groups, hashes, dscps, queue };
         if !matches!(task.queue.aqm, AqmConfig::Cake(_)) {
             return task;
         }
@@ -79,7 +86,7 @@ impl Discipline {
     /// What is wrong with the task, in words.
     pub fn new(task: &[u8]) -> Result<Discipline, String> {
         let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
-        let Task { link, rate, delay, packet, seed, groups, dscps, queue } =
+        let Task { link, rate, delay, packet, seed, groups, hashes, dscps, queue } =
             toml::from_str(text).map_err(|error| error.message().to_string())?;
         check_groups(groups.iter().copied(), groups.len()).map_err(|error| format!("groups: {error}"))?;
         let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
@@ -90,6 +97,7 @@ impl Discipline {
         }
         let mut empty = Qdisc::new(controller);
         (0u32..).zip(groups).for_each(|(flow, group)| empty.add_place(flow, group));
+        (0u32..).zip(hashes).for_each(|(flow, hash)| empty.set_hash(flow, u64::from(hash)));
         Ok(Discipline { queue: empty.clone(), empty, idle_since: Some(Time::ZERO), dropped: VecDeque::new() })
     }
 

@@ -9,9 +9,10 @@ use crate::source::{Source, Written};
 use crate::wiring::{Flow, Wiring};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_spec::tcp::EcnChoice;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
 const NAME: usize = 16;
@@ -69,6 +70,16 @@ fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
         .map_err(|error| format!("flows.{}.tcp.control.{error}", flow.name))
 }
 
+/// The random stream of the next controller of a flow, by the name that its connection has in the simulator too: that of the flow, or
+/// of a session `<session>/<number>`, in the order in which it opens them. `started` counts the controllers of each flow.
+fn next_stream(wiring: &Wiring, flow: usize, started: &mut [u32]) -> Stream {
+    let Flow { name, traffic, .. } = &wiring.flows[flow];
+    let number = started[flow];
+    started[flow] += 1;
+    let name = if traffic.opens_connections() { format!("{name}/{number}") } else { name.clone() };
+    Stream::named_by_parts(wiring.seed, ["flow/", &name, "/controller"])
+}
+
 /// A run inside the kernel.
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -77,6 +88,8 @@ pub struct Guest {
     applications: Vec<Source>,
     /// The controllers by number; a number is free again when its connection is over.
     controllers: Vec<Option<KernelController>>,
+    /// How many controllers each flow has had.
+    started: Vec<u32>,
     log: Vec<u8>,
     headers: Vec<u8>,
 }
@@ -92,7 +105,8 @@ impl Guest {
         let network = KernelNetwork::new(&wiring, make)?;
         let applications = wiring.flows.iter().map(|flow| Source::new(flow, &wiring)).collect();
         wiring.flows.iter().try_for_each(|flow| controller(flow).map(|_| ()))?;
-        Ok(Guest { wiring, network, applications, controllers: Vec::new(), log: Vec::new(), headers: Vec::new() })
+        let started = vec![0; wiring.flows.len()];
+        Ok(Guest { wiring, network, applications, controllers: Vec::new(), started, log: Vec::new(), headers: Vec::new() })
     }
 
     /// With packets of the kernel, of which duplicates are copies.
@@ -157,6 +171,7 @@ impl Guest {
         let mut fresh = self.wiring.flows.get(flow as usize).and_then(|flow| controller(flow).ok().flatten());
         if let Some(controller) = &mut fresh {
             controller.start(window);
+            controller.use_random(next_stream(&self.wiring, flow as usize, &mut self.started));
             let tcp = self.wiring.flows.get(flow as usize).and_then(|flow| flow.tcp.as_ref());
             if tcp.map_or(0, |tcp| ecn_number(tcp.ecn)) < ecn_number(EcnChoice::Dctcp) {
                 controller.use_classic_ecn();

@@ -203,7 +203,8 @@ impl KernelNetwork {
             };
             routes.push(Routes { forward: add(&flow.forward)?, back: add(&flow.back)? });
         }
-        let network: Network<Packet> = builder.build();
+        let mut network: Network<Packet> = builder.build();
+        (0u32..).zip(&wiring.flows).for_each(|(number, flow)| network.set_hash(number, flow.hash()));
         let place = |number: u32| network.place_of(number).map(|place| (number, place));
         let kernel_queues = kernel_queues.into_iter().filter_map(place).collect();
         Ok(KernelNetwork { network, routes, kernel_queues, exit: Exit::default(), now: Time::ZERO })

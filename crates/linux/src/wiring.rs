@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{AqmConfig, Classification};
+use sojourn_aqm::{AqmConfig, Classification, FlowHashes};
 use sojourn_cc::CcConfig;
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Builder, Row, Service};
@@ -139,6 +139,14 @@ pub struct Tcp {
     /// Whether the sender is paced where its congestion control asks for no pace.
     #[serde(default)]
     pub pacing: bool,
+}
+
+impl Flow {
+    /// What queues and routers find its packets by, as the simulator has it for one connection. The connections of a session share it
+    /// here.
+    pub(crate) fn hash(&self) -> u64 {
+        FlowHashes::of_name(&self.name)
+    }
 }
 
 impl Wiring {

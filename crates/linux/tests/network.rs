@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::linux;
-use sojourn_aqm::{AqmConfig, REGISTRY};
+use sojourn_aqm::{AqmConfig, FlowHashes, REGISTRY};
 use sojourn_cc::CcConfig;
 use sojourn_link::kinds::duplication;
 use sojourn_linux::{
@@ -232,7 +232,7 @@ fn what_the_kernel_cannot_run_of_ours_is_refused_with_the_text() {
 }
 
 #[test]
-fn cake_as_a_discipline_is_told_of_groups_and_their_dscps() {
+fn cake_as_a_discipline_is_told_of_groups_their_dscps_and_the_hashes_of_flows() {
     let mut plan = wiring(of_kernel("sojourn { aqm = 'cake' }"));
     plan.flows[1].dscp = 46;
     let mut told = String::new();
@@ -241,7 +241,8 @@ fn cake_as_a_discipline_is_told_of_groups_and_their_dscps() {
         OfOurs::make(order)
     };
     KernelNetwork::new(&plan, &mut note).unwrap();
-    assert!(told.contains("groups = [0, 1]\ndscps = [0, 46]"), "{told}");
+    let hashes = [0, 1].map(|flow: usize| FlowHashes::short(FlowHashes::of_name(&plan.flows[flow].name)));
+    assert!(told.contains(&format!("groups = [0, 1]\ndscps = [0, 46]\nhashes = {hashes:?}")), "{told}");
 }
 
 #[test]

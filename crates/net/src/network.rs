@@ -2,6 +2,7 @@
 
 mod departures;
 mod go_over;
+mod hashes;
 mod impair;
 mod lookahead;
 mod offer;
@@ -117,6 +118,8 @@ pub struct Network<P> {
     pub(crate) discards: Vec<DiscardRoute>,
     /// For each link those whose routers read what comes over it; empty where no router does.
     readers: Vec<Vec<u32>>,
+    /// The links that go by the hashes of flows.
+    hashing: Vec<usize>,
     /// No packet has less bytes.
     pub(crate) least_packet: u32,
     /// The transit times of each link.
@@ -147,6 +150,7 @@ impl<P: Packet> Network<P> {
         Network {
             calendar: Calendar::new(),
             departure: NextDeparture::new(links.iter().position(Link::is_buffered), window.last()),
+            hashing: links.iter().enumerate().filter(|(_, link)| link.hashes_flows()).map(|(at, _)| at).collect(),
             links,
             access_links,
             lookaheads: Vec::new(),

@@ -5,6 +5,7 @@
 //! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
 
 mod fork;
+mod identity;
 mod session;
 mod starts;
 
@@ -15,6 +16,7 @@ use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::Packet;
 use crate::tcp::{AckOptionsPool, Origin, Receiver, Sender, TcpOptions};
+use identity::Identity;
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,
@@ -204,6 +206,7 @@ impl<O: Observer> World<O> {
             stack,
             loads,
             requests,
+            opened: 0,
             requested: Default::default(),
             last_tag: 0,
         });
@@ -215,19 +218,20 @@ impl<O: Observer> World<O> {
     pub(crate) fn add_flow(&mut self, flow: &AddFlow) -> Result<u32, BuildError> {
         let &AddFlow { name, routes, entry, group, stack, session, reversed } = flow;
         let index = self.flows.len() as u32;
+        let identity = Identity { seed: self.seed, name };
+        if self.network.hashes_flows() {
+            self.network.set_hash(index, identity.hash());
+        }
         let mut receiver = Receiver::default();
         let endpoint = match stack {
             None => Endpoint::Udp(Box::new(Datagrams { sent: 0, counted: 0, armed: Time::NEVER, echo: None })),
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
-                let phase = match params.uses_clock_phase() {
-                    true => Stream::named_by_parts(self.seed, ["flow/", name, "/clock"]).below(params.tick.as_nanos()),
-                    false => 0,
-                };
-                let phase = Duration::from_nanos(phase);
-                let origin = Origin { flow: index, incarnation: 0, clock_phase: phase, predicts: self.predicts };
-                Endpoint::Tcp(Sender::new(origin, params).map_err(BuildError::Control)?)
+                let clock_phase = identity.clock_phase(params);
+                let origin = Origin { flow: index, incarnation: 0, clock_phase, predicts: self.predicts };
+                let sender = Sender::new(origin, params).map_err(BuildError::Control)?;
+                Endpoint::Tcp(sender.drawing(|| identity.stream("controller")))
             }
         };
         if self.rtts.len() <= group as usize {

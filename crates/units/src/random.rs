@@ -6,6 +6,12 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The hash of a name that is given by its parts one after the other: FNV-1a.
+pub fn name_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
+    let bytes = parts.into_iter().flat_map(str::bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// One named stream of random numbers: xoshiro256++ seeded from (seed, name).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
@@ -18,10 +24,8 @@ impl Stream {
 
     /// The same, called by the parts of its name one after the other: for names that are many, such as `flow/<name>/start`.
     pub fn named_by_parts<'a>(seed: u64, parts: impl IntoIterator<Item = &'a str>) -> Stream {
-        // FNV-1a over the name, mixed with the seed; seed_from_u64 spreads it with splitmix64.
-        let bytes = parts.into_iter().flat_map(str::bytes);
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-        let mixed = hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        // Mixed with the seed; seed_from_u64 spreads it with splitmix64.
+        let mixed = name_hash(parts) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 

@@ -30,6 +30,13 @@ pub(super) enum List {
     Decaying,
 }
 
+/// Who sends a packet: the hash of its flow, and its host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    pub hash: u32,
+    pub host: Option<u32>,
+}
+
 /// The queue of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Flow<P> {
@@ -40,7 +47,7 @@ pub(super) struct Flow<P> {
     /// What was cut from its last quantum, in parts of 2^16.
     rest: u32,
     set: Set,
-    /// The flow that it is kept for.
+    /// The hash of the flow that it is kept for (Linux `tags`).
     tag: Option<u32>,
     host: Option<u32>,
 }
@@ -134,28 +141,28 @@ impl<P: Packet> Tin<P> {
         self.sparse + self.bulk == 0
     }
 
-    /// The queues that a flow may have, its own first.
-    fn ways(flow: u32) -> impl Iterator<Item = usize> {
+    /// The queues that a flow with this hash may have, its own first.
+    fn ways(of: u32) -> impl Iterator<Item = usize> {
         let hash = FlowQueuing { queues: QUEUES, quantum: 1, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
-        let home = hash.queue_of(flow) as usize;
+        let home = hash.queue_of(of) as usize;
         (0..WAYS).map(move |way| home - home % WAYS + (home + way) % WAYS)
     }
 
-    /// The queue that a flow has.
-    pub fn find(&self, flow: u32) -> Option<usize> {
-        Self::ways(flow).find(|&at| self.flows[at].tag == Some(flow))
+    /// The queue that a flow with this hash has.
+    pub fn find(&self, hash: u32) -> Option<usize> {
+        Self::ways(hash).find(|&at| self.flows[at].tag == Some(hash))
     }
 
     /// The queue of a flow: the one that it has, or an empty one, or else one that it shares (Linux `cake_hash`).
-    fn assign(&mut self, flow: u32, host: Option<u32>) -> usize {
-        let empty = || Self::ways(flow).find(|&at| self.flows[at].set == Set::None);
-        let at = self.find(flow).or_else(empty).or_else(|| Self::ways(flow).next()).unwrap_or(0);
-        if self.flows[at].tag != Some(flow) || self.flows[at].host != host {
+    fn assign(&mut self, Sender { hash, host }: Sender) -> usize {
+        let empty = || Self::ways(hash).find(|&at| self.flows[at].set == Set::None);
+        let at = self.find(hash).or_else(empty).or_else(|| Self::ways(hash).next()).unwrap_or(0);
+        if self.flows[at].tag != Some(hash) || self.flows[at].host != host {
             let is_bulk = self.flows[at].set == Set::Bulk;
             if is_bulk {
                 self.count_bulk(at, false);
             }
-            (self.flows[at].tag, self.flows[at].host) = (Some(flow), host);
+            (self.flows[at].tag, self.flows[at].host) = (Some(hash), host);
             if is_bulk {
                 self.count_bulk(at, true);
             }
@@ -184,13 +191,13 @@ impl<P: Packet> Tin<P> {
         i64::from(sum >> 16)
     }
 
-    pub fn push(&mut self, now: Time, packet: P, host: Option<u32>) {
+    pub fn push(&mut self, now: Time, packet: P, sender: Sender) {
         if self.packets == 0 {
             self.next = self.next.max(now);
         }
         self.did.counters.count_arrival(packet.size());
         self.did.bytes += u64::from(packet.size());
-        let at = self.assign(packet.flow(), host);
+        let at = self.assign(sender);
         let flow = &mut self.flows[at];
         flow.bytes += u64::from(packet.size());
         flow.waiting.push_back((now, packet));

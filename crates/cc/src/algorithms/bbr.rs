@@ -1,12 +1,14 @@
 //! BBR version 1, as in Linux 7 (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control of 2017): it paces at the greatest delivery
 //! rate of ten round trips and limits the data in flight to twice the bandwidth-delay product.
 //!
-//! Differences: rates and windows are not rounded to fixed-point numbers. Random choices are drawn from the time of the ACK.
+//! Difference: rates and windows are not rounded to fixed-point numbers.
 
 mod extra_acked;
 mod full_pipe;
 mod policer;
+mod probe_rtt;
 
+use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
 use crate::{Ack, CongestionController, CongestionEvent, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
@@ -134,6 +136,7 @@ struct State {
     policer: Policer,
     /// Whether the connection has begun to send.
     started: bool,
+    random: Stream,
 }
 
 impl State {
@@ -164,6 +167,7 @@ impl State {
             extra: ExtraAcked::default(),
             policer: Policer::default(),
             started: false,
+            random: same_stream(),
         }
     }
 
@@ -289,52 +293,8 @@ impl State {
     /// `bbr_reset_probe_bw_mode`: begins at any phase but the one that drains.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        let random = Stream::named(now.as_nanos(), "bbr").below(u64::from(CYCLE) - 1) as u32;
-        self.cycle = (CYCLE - random) % CYCLE;
+        self.cycle = (CYCLE - self.random.below(u64::from(CYCLE) - 1) as u32) % CYCLE;
         self.cycle_stamp = now;
-    }
-
-    /// `bbr_update_min_rtt`: times in ticks of a millisecond, round-trip times in microseconds.
-    fn update_min_rtt(&mut self, sample: &RateSample) {
-        let expired = sample.now.as_millis() > (self.min_rtt_stamp + self.params.min_rtt_window).as_millis();
-        let is_less = |rtt: Duration| self.min_rtt.is_none_or(|min| rtt.as_nanos() / 1000 < min.as_nanos() / 1000);
-        if let Some(rtt) = sample.rtt.filter(|&rtt| is_less(rtt) || (expired && !sample.may_be_delayed)) {
-            (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), sample.now);
-        }
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_cwnd();
-            self.probe_rtt_done = None;
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(sample);
-        }
-        if sample.delivered > 0.0 {
-            self.idle_restart = false;
-        }
-    }
-
-    fn probe_rtt(&mut self, sample: &RateSample) {
-        if self.probe_rtt_done.is_none() && sample.in_flight <= MIN_CWND {
-            self.probe_rtt_done = Some(sample.now + self.params.probe_rtt);
-            self.probe_rtt_round_done = false;
-            self.next_round_delivered = sample.delivered_total;
-        } else if self.probe_rtt_done.is_some() {
-            self.probe_rtt_round_done |= self.round_start;
-            if self.probe_rtt_round_done {
-                self.check_probe_rtt_done(sample.now);
-            }
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`, `bbr_reset_mode`.
-    fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_done.is_none_or(|done| now.as_millis() <= done.as_millis()) {
-            return;
-        }
-        self.min_rtt_stamp = now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.full.reached { self.enter_probe_bw(now) } else { self.mode = Mode::Startup }
     }
 
     /// `bbr_update_gains`: the gains of pace and window.
@@ -483,7 +443,11 @@ impl CongestionController for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, ..Needs::default() }
+        Needs { pacing: true, rate_samples: true, random: true, ..Needs::default() }
+    }
+
+    fn use_random(&mut self, random: Stream) {
+        self.0.random = random;
     }
 
     fn limits_samples(&self) -> bool {

@@ -2,8 +2,8 @@
 //! rate, the smallest round-trip time and the data in flight at which losses began, sets pace and window.
 //!
 //! `machine.rs` has the states, `model.rs` what is known of the path, this file the pace and the window. Data is counted in segments,
-//! so `C.SMSS` is 1. Differences: but with RACK-TLP losses that an ACK reveals are handled after its sample, a round without a rate counts
-//! neither for nor against a full pipe, and random choices are drawn from the time of the ACK. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
+//! so `C.SMSS` is 1. Differences: but with RACK-TLP losses that an ACK reveals are handled after its sample, and a round without a rate counts
+//! neither for nor against a full pipe. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
 //! round trip with a loss.
 
 mod machine;
@@ -12,6 +12,7 @@ mod model;
 mod tests;
 
 use crate::bounds::Bounds;
+use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
 use crate::variable::{if_finite, if_known};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 use machine::{AckPhase, State};
-use sojourn_units::{Duration, Time, range};
+use sojourn_units::{Duration, Stream, Time, range};
 
 /// What a trace can show of it.
 pub const VARIABLES: &[Variable<Bbr3>] = &[
@@ -183,6 +184,7 @@ struct Bbr {
     undo_bw_shortterm: f64,
     undo_inflight_shortterm: f64,
     undo_inflight_longterm: f64,
+    random: Stream,
 }
 
 impl Bbr {
@@ -242,6 +244,7 @@ impl Bbr {
             undo_bw_shortterm: 0.0,
             undo_inflight_shortterm: 0.0,
             undo_inflight_longterm: 0.0,
+            random: same_stream(),
         }
     }
 
@@ -442,7 +445,11 @@ impl CongestionController for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, ..Needs::default() }
+        Needs { pacing: true, rate_samples: true, random: true, ..Needs::default() }
+    }
+
+    fn use_random(&mut self, random: Stream) {
+        self.0.random = random;
     }
 
     fn limits_samples(&self) -> bool {

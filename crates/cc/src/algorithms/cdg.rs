@@ -5,9 +5,10 @@
 //! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
 //! slow start ends by trains of ACKs or delays (HyStart). A reduction for a gradient takes a round trip, in which the window falls in
 //! proportion to what is acknowledged (rfc6937#3). A loss in it begins a recovery of its own, in Linux it goes on with what was
-//! acknowledged. Random choices are drawn from the time of the ACK.
+//! acknowledged.
 
-use crate::{Ack, Classic, CongestionEvent, Early, ParamError, Start, Variable, Window, WindowLaw};
+use crate::controller::same_stream;
+use crate::{Ack, Classic, CongestionEvent, Early, Needs, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -177,6 +178,7 @@ pub struct CdgLaw {
     /// Whether a pause has cleared the state, whose first round then does not begin with the handshake.
     restarted: bool,
     hystart: HyStart,
+    random: Stream,
 }
 
 /// A fall of the sum of gradients that shows that a reduction helped, in us (Linux).
@@ -207,6 +209,7 @@ impl CdgLaw {
             last_cwnd: cwnd,
             restarted: false,
             hystart: HyStart::default(),
+            random: same_stream(),
         }
     }
 
@@ -256,9 +259,9 @@ impl CdgLaw {
     }
 
     /// Whether a gradient is a reason to reduce (Linux `tcp_cdg_backoff`).
-    fn backs_off(&mut self, now: Time) -> bool {
+    fn backs_off(&mut self) -> bool {
         let kept = libm::exp(-(self.gradient as f64) * self.params.backoff_factor * 1e-6);
-        if self.gradient <= 0 || Stream::named(now.as_nanos(), "cdg").unit() <= kept {
+        if self.gradient <= 0 || self.random.unit() <= kept {
             return false;
         }
         self.backoffs = self.backoffs.saturating_add(1);
@@ -321,7 +324,7 @@ impl WindowLaw for CdgLaw {
         if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > round_end) {
             self.gradient = self.rtt_prev.map_or(0, |before| self.add_gradient(rtt, before));
             self.next_round(ack);
-            if self.backs_off(ack.now) {
+            if self.backs_off() {
                 self.shadow = self.shadow.max(window.cwnd);
                 let to = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0).min(window.cwnd);
                 let falling = Falling { until: ack.snd_max, from: window.cwnd, to, acked: 0.0, first: ack.acked };
@@ -355,7 +358,16 @@ impl WindowLaw for CdgLaw {
     fn on_restart(&mut self, cwnd: f64) {
         let mut gradients = core::mem::take(&mut self.gradients);
         gradients.fill(Extremes::default());
-        *self = CdgLaw { restarted: true, ..CdgLaw::new(self.params.clone(), gradients, cwnd) };
+        let random = self.random.clone();
+        *self = CdgLaw { restarted: true, random, ..CdgLaw::new(self.params.clone(), gradients, cwnd) };
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { random: true, ..Needs::default() }
+    }
+
+    fn use_random(&mut self, random: Stream) {
+        self.random = random;
     }
 
     fn on_reduction_end(&mut self) -> Option<Window> {
@@ -371,130 +383,4 @@ impl WindowLaw for CdgLaw {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{CongestionController, Signal};
-    use sojourn_units::Duration;
-
-    fn cdg(params: Params) -> Cdg {
-        params.build(Start { window: 40.0, ssthresh: 20.0 }).unwrap()
-    }
-
-    /// Rounds of 40 ACKs with these round-trip times in ms; gives the window after each.
-    fn rounds(cc: &mut Cdg, rtts: &[u64]) -> Vec<f64> {
-        let mut byte = cc.law().round_end.unwrap_or(0).max(1);
-        let mut windows = Vec::new();
-        for (round, &rtt) in (0u64..).zip(rtts) {
-            for _ in 0..40 {
-                byte += 1;
-                let now = Time::from_nanos((byte * 7 + round) * 1_000_003);
-                let rtt = Some(Duration::from_millis(rtt));
-                cc.on_ack(&Ack { now, rtt, snd_una: byte, snd_max: byte + 39, in_flight: 40.0, ..Ack::ONE });
-            }
-            windows.push(cc.cwnd());
-        }
-        windows
-    }
-
-    #[test]
-    fn a_steady_delay_leaves_reno() {
-        let windows = rounds(&mut cdg(Params::default()), &[50; 9]);
-        assert!(windows.windows(2).all(|pair| pair[1] > pair[0] && pair[1] < pair[0] + 1.01), "{windows:?}");
-    }
-
-    #[test]
-    fn a_rising_delay_reduces_it_and_no_more_often_than_helps() {
-        let rising: Vec<u64> = (0..60).map(|round| 50 + 20 * round).collect();
-        let windows = rounds(&mut cdg(Params::default()), &rising);
-        let falls = |windows: &[f64]| windows.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        assert_eq!(falls(&windows), 5, "{windows:?}");
-        assert!(falls(&rounds(&mut cdg(Params { use_ineff: 0, ..Params::default() }), &rising)) > 10);
-        assert_eq!(falls(&rounds(&mut cdg(Params { backoff_factor: 0.0, ..Params::default() }), &rising)), 0);
-    }
-
-    #[test]
-    fn a_loss_after_reductions_for_gradients_leaves_the_shadow_window() {
-        let loss = |cc: &mut Cdg| {
-            let window = cc.cwnd();
-            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Loss });
-            cc.cwnd() / window
-        };
-        let after = |params: Params| {
-            let mut cc = cdg(params);
-            rounds(&mut cc, &[50, 70, 90, 110, 130, 150, 170, 190, 210, 230, 230, 230]);
-            loss(&mut cc)
-        };
-        assert!(after(Params::default()) > 0.9);
-        let mut told = cdg(Params::default());
-        rounds(&mut told, &[50, 70, 90, 110, 130, 150, 170, 190, 210, 230, 230, 230]);
-        told.on_ack(&Ack { advanced: 0.0, cwnd_limited: false, ..Ack::ONE });
-        assert!(loss(&mut told) > 0.9, "an ACK of data above a hole leaves the shadow window");
-        assert!(after(Params { use_shadow: false, ..Params::default() }) <= 0.5);
-        let mut fresh = cdg(Params::default());
-        assert_eq!(loss(&mut fresh), 0.5);
-    }
-
-    #[test]
-    fn a_loss_during_a_reduction_for_a_gradient_reduces_no_more() {
-        let mut cc = cdg(Params { use_shadow: false, ..Params::default() });
-        let mut round = 0;
-        while cc.law().falling.is_none() {
-            round += 1;
-            rounds(&mut cc, &[50 + 20 * round]);
-        }
-        let to = cc.ssthresh();
-        cc.on_ack(&Ack { in_recovery: true, advanced: 0.0, snd_una: cc.law().falling.unwrap().until - 1, ..Ack::ONE });
-        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: cc.cwnd(), signal: Signal::Loss });
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (to, to));
-    }
-
-    #[test]
-    fn the_first_round_begins_with_the_round_trip_of_the_handshake() {
-        let gradient = |handshake: u64| {
-            let mut cc = cdg(Params { backoff_factor: 0.0, ..Params::default() });
-            for (byte, rtt) in (1..).zip([52, 52, 60, 52, 52]) {
-                let [rtt, rtt_min] = [rtt, handshake].map(Duration::from_millis);
-                cc.on_ack(&Ack { rtt: Some(rtt), rtt_min, snd_una: byte, snd_max: byte + 2, ..Ack::ONE });
-            }
-            cc.law().gradient
-        };
-        // The first is extrapolated to eight rounds: a rise of the least, or if there is none of the largest.
-        assert_eq!((gradient(50), gradient(0)), (8 * 2_000, 8 * 8_000));
-    }
-
-    #[test]
-    fn parameters_have_ranges() {
-        let refused = |params: Params| params.build(Start { window: 1.0, ssthresh: 1.0 }).is_err();
-        assert!(refused(Params { window: 0, ..Params::default() }) && refused(Params { window: 257, ..Params::default() }));
-        assert!(refused(Params { backoff_beta: 0.0, ..Params::default() }) && refused(Params { backoff_beta: 1.1, ..Params::default() }));
-        assert!(refused(Params { backoff_factor: -1.0, ..Params::default() }));
-    }
-
-    #[test]
-    fn what_leaves_as_a_reduction_for_a_gradient_begins_is_part_of_it() {
-        // From 20 to 14: of what 10 acknowledge 7 may leave, and 2 have left.
-        let falling = |acked| Falling { until: 0, from: 20.0, to: 14.0, acked, first: 2.0 }.window().cwnd;
-        assert_eq!([0.0, 2.0, 4.0, 10.0, 20.0].map(falling), [20.0, 18.0, 17.0, 15.0, 14.0]);
-    }
-
-    #[test]
-    fn it_grows_by_an_acknowledgment_of_data_above_a_hole_where_the_endpoint_says_that_it_may() {
-        for (cwnd_limited, grown) in [(false, 0.0), (true, 1.0 / 40.0)] {
-            let mut cc = cdg(Params::default());
-            cc.on_ack(&Ack { advanced: 0.0, cwnd_limited, ..Ack::ONE });
-            assert!((cc.cwnd() - 40.0 - grown).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn a_pause_makes_it_forget_all_but_the_window_from_before() {
-        let mut cc = cdg(Params { backoff_factor: 0.0, ..Params::default() });
-        rounds(&mut cc, &[50, 70, 90, 110]);
-        let before = cc.cwnd();
-        assert!(cc.law().gradient > 0 && !cc.law().filled && cc.law().next > 0);
-        cc.restart_after_idle(Window { cwnd: 10.0, ssthresh: 30.0 });
-        let law = cc.law();
-        assert_eq!((law.gradient, law.next, law.rtt_prev.is_none(), law.shadow, cc.cwnd()), (0, 0, true, before, 10.0));
-        assert!(law.gradients.iter().all(|gradient| (gradient.min, gradient.max) == (0, 0)));
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use crate::registry::registry;
 use crate::{About, Ack, CongestionController, CongestionEvent, LostSegment, Needs, Pacing, ParamError, RateSample, Source, Start, Window};
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// A controller as `sojourn list` shows it.
 #[derive(Clone, Copy, Debug)]

@@ -113,6 +113,21 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    /// Whether its queue or its router goes by the hashes of flows.
+    pub(crate) fn hashes_flows(&self) -> bool {
+        self.updates.router.is_some() || matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.hashes_flows())
+    }
+
+    /// Sets the hash of a flow.
+    pub(crate) fn set_hash(&mut self, flow: u32, hash: u64) {
+        if let Some(router) = &mut self.updates.router {
+            router.set_hash(flow, hash);
+        }
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.qdisc.set_hash(flow, hash);
+        }
+    }
+
     /// Packets of flows of this group come to it at this place of their route.
     pub(crate) fn add_place(&mut self, place: u32, group: u32) {
         if let Queue::Buffered(queue) = &mut self.queue {

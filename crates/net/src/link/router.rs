@@ -4,7 +4,7 @@ use super::Link;
 use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use sojourn_aqm::{FlowSketch, Header, Needs, RttEstimator};
+use sojourn_aqm::{FlowHashes, FlowSketch, Header, Needs, RttEstimator};
 use sojourn_units::{Duration, Time};
 
 /// How long flows are counted before the queue gets their number.
@@ -19,6 +19,7 @@ const FLOWS: u32 = 4096;
 pub(crate) struct Router {
     rtts: Option<RttEstimator>,
     flows: Option<FlowSketch>,
+    hashes: FlowHashes,
     /// ACKs that come back, in the order of time, and are not read yet.
     noted: VecDeque<Header>,
     /// When the present count of flows ends.
@@ -31,14 +32,27 @@ impl Router {
         let due = if needs.flow_count { Time::ZERO + WINDOW } else { Time::NEVER };
         let rtts = needs.rtt_hints.then(|| RttEstimator::new(FLOWS));
         let flows = needs.flow_count.then(|| FlowSketch::new(BITS));
-        (rtts.is_some() || flows.is_some()).then(|| Box::new(Router { rtts, flows, noted: VecDeque::new(), due }))
+        (rtts.is_some() || flows.is_some())
+            .then(|| Box::new(Router { rtts, flows, hashes: FlowHashes::default(), noted: VecDeque::new(), due }))
+    }
+
+    /// Sets the hash of a flow. Connections of a flow without one are told apart by what their headers give.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.hashes.set(flow, hash);
+    }
+
+    /// The headers of a packet, if they can be read.
+    #[inline]
+    fn headers(&self, packet: &impl Packet) -> Option<Headers> {
+        let headers = packet.headers()?;
+        Some(Headers { connection: self.hashes.get(packet.flow()).unwrap_or(headers.connection), ..headers })
     }
 
     /// A packet is about to be sent over the link, in `ahead` from now. A data packet gets the router's estimate of the
     /// round-trip time in place of what its sender says.
     #[inline]
     pub fn forward(&mut self, now: Time, ahead: Duration, packet: &mut impl Packet) {
-        let Some(headers) = packet.headers().filter(|headers| headers.direction == Direction::ToReceiver) else { return };
+        let Some(headers) = self.headers(packet).filter(|headers| headers.direction == Direction::ToReceiver) else { return };
         self.read_noted(now);
         let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&header(now, &headers), headers.syn, ahead));
         if !packet.has_data() {
@@ -57,7 +71,7 @@ impl Router {
     #[inline]
     pub fn note_ack(&mut self, now: Time, time: Time, packet: &impl Packet) {
         if self.rtts.is_some()
-            && let Some(headers) = packet.headers().filter(|headers| headers.direction == Direction::ToSender)
+            && let Some(headers) = self.headers(packet).filter(|headers| headers.direction == Direction::ToSender)
         {
             if self.noted.len() == self.noted.capacity() {
                 // Where little is sent they must not become many.
@@ -89,7 +103,11 @@ impl Router {
 
     pub fn memory(&self) -> usize {
         let rtts = self.rtts.as_ref().map_or(0, RttEstimator::memory);
-        size_of::<Router>() + self.noted.capacity() * size_of::<Header>() + rtts + self.flows.as_ref().map_or(0, FlowSketch::memory)
+        size_of::<Router>()
+            + self.hashes.memory()
+            + self.noted.capacity() * size_of::<Header>()
+            + rtts
+            + self.flows.as_ref().map_or(0, FlowSketch::memory)
     }
 }
 

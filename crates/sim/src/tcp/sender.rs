@@ -8,7 +8,7 @@ use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// What the host must know after an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,20 @@ impl Sender {
     pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let core = self.core.reopened(clock_phase, params)?;
         Ok(Sender { core, recovery: AnyRecovery::new(params), armed: self.armed })
+    }
+
+    /// Whether its congestion controller draws at random.
+    pub fn draws(&self) -> bool {
+        self.core.draws()
+    }
+
+    /// The same, whose congestion controller draws from this stream, if it draws at random.
+    #[must_use]
+    pub fn drawing(mut self, random: impl FnOnce() -> Stream) -> Self {
+        if self.draws() {
+            self.core.use_random(random());
+        }
+        self
     }
 
     /// The congestion window in segments.

@@ -48,5 +48,6 @@ impl<O: Observer + Clone> World<O> {
 
 fn flow_goes_over(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
     let phase = |flow: &Flow| if let Endpoint::Tcp(sender) = &flow.endpoint { Some(sender.clock_phase()) } else { None };
-    here.application.go_over(&own.application, &there.application) && phase(own) == phase(there)
+    let draws = matches!(&own.endpoint, Endpoint::Tcp(sender) if sender.draws());
+    here.application.go_over(&own.application, &there.application) && phase(own) == phase(there) && !draws
 }

@@ -1,11 +1,12 @@
 //! Sessions: hosts that open one connection after another.
 
+use super::identity::Identity;
 use super::{AddFlow, SESSION_TIMER, World};
 use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes, Transfer};
 use crate::observer::Observer;
 use crate::tcp::Receiver;
 use sojourn_traffic::Session;
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a slot rests after a connection: two segment lifetimes (rfc9293#3.4.1), here short ones. It rests longer while packets
@@ -52,6 +53,8 @@ pub(crate) struct SessionState {
     pub loads: Connections,
     /// Its requests, which travel the other way.
     pub requests: Connections,
+    /// Connections opened so far, in both directions: the next one is called by this number.
+    pub opened: u64,
     /// Objects that were requested and are about to be sent, by the tag of their timer.
     pub requested: BTreeMap<u32, RequestedObject>,
     /// The tag of the last object requested.
@@ -148,12 +151,16 @@ impl<O: Observer> World<O> {
     /// Opens a connection in a free slot or a new one.
     fn open(&mut self, now: Time, session: u32, connection: NewConnection) {
         let state = &mut self.sessions[session as usize];
+        let name = format!("{}/{}", state.name, state.opened);
+        state.opened += 1;
         let direction = if connection.requested_bytes > 0 { &mut state.requests } else { &mut state.loads };
         let slot = direction.take_slot(now, &self.flows, &self.accounts.drops);
         let index = match slot {
-            Some(index) => index,
+            Some(index) => {
+                self.renew_slot(index, &name);
+                index
+            }
             None => {
-                let name = format!("{}/{}", state.name, self.flows.len());
                 let &mut SessionState { entry, group, stack, .. } = state;
                 let routes = direction.routes;
                 let reversed = connection.requested_bytes > 0;
@@ -163,9 +170,6 @@ impl<O: Observer> World<O> {
                 index
             }
         };
-        if slot.is_some() {
-            self.renew_slot(now, index);
-        }
         if let Some(transfer) = &mut self.flows[index as usize].transfer {
             let NewConnection { since, bytes, requested_bytes } = connection;
             (transfer.opened, transfer.size, transfer.requested_bytes) = (since, bytes, requested_bytes);
@@ -173,15 +177,17 @@ impl<O: Observer> World<O> {
         self.write(now, index, connection.bytes);
     }
 
-    /// Makes a used slot fresh. Routers tell its connections apart by their incarnation.
-    fn renew_slot(&mut self, now: Time, index: u32) {
+    /// Makes a used slot fresh for the connection of this name.
+    fn renew_slot(&mut self, index: u32, name: &str) {
+        let identity = Identity { seed: self.seed, name };
+        if self.network.hashes_flows() {
+            self.network.set_hash(index, identity.hash());
+        }
         let flow = &mut self.flows[index as usize];
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         let params = &self.stacks[flow.stack as usize];
-        let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
-        let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
-        if let Ok(next) = sender.reopened(phase, params) {
-            *sender = next;
+        if let Ok(next) = sender.reopened(identity.clock_phase(params), params) {
+            *sender = next.drawing(|| identity.stream("controller"));
         }
         let armed = flow.receiver.armed();
         flow.totals.delivered -= flow.receiver.arrived_early();

@@ -2,7 +2,7 @@
 
 use super::{Bbr, LossState, PROBE_RTT_CWND_GAIN, RateSample};
 use crate::bounds::Bounds;
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Time};
 
 /// `BBR.state` (draft-ietf-ccwg-bbr#5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,7 +136,7 @@ impl Bbr {
     pub(super) fn start_probe_bw_down(&mut self, now: Time) {
         self.reset_congestion_signals();
         self.probe_up_acked_per_inc = f64::INFINITY;
-        self.pick_probe_wait(now);
+        self.pick_probe_wait();
         self.cycle_stamp = now;
         self.ack_phase = AckPhase::ProbeStopping;
         self.start_round();
@@ -145,10 +145,9 @@ impl Bbr {
 
     /// `PickProbeWait` (draft-ietf-ccwg-bbr#5.3.3.8.3).
     #[cold]
-    fn pick_probe_wait(&mut self, now: Time) {
-        let mut random = Stream::named(now.as_nanos(), "bbr3");
-        self.rounds_since_probe_up = random.below(2);
-        self.bw_probe_wait = Duration::from_secs_f64(2.0 + random.unit());
+    fn pick_probe_wait(&mut self) {
+        self.rounds_since_probe_up = self.random.below(2);
+        self.bw_probe_wait = Duration::from_secs_f64(2.0 + self.random.unit());
     }
 
     /// `StartProbeBW_REFILL` (draft-ietf-ccwg-bbr#5.3.3.9).

@@ -25,7 +25,7 @@ use path::Path;
 use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
 use sojourn_net::Moments;
 use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 pub use congestion::RecoveryEntry;
 pub use connection::Expiry;
@@ -248,6 +248,16 @@ impl SenderCore {
         let incarnation = self.incarnation.wrapping_add(1);
         let origin = Origin { flow: self.flow, incarnation, clock_phase, predicts: self.predicts };
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
+    }
+
+    /// Whether its congestion controller draws at random.
+    pub fn draws(&self) -> bool {
+        self.cc.needs().random
+    }
+
+    /// Gives the congestion controller its random stream.
+    pub fn use_random(&mut self, random: Stream) {
+        self.cc.use_random(random);
     }
 
     /// Where in its tick its clock stands at time 0.
