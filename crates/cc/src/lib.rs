@@ -19,6 +19,7 @@ mod max_filter;
 mod needs;
 mod registry;
 mod sample;
+mod silence;
 mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};

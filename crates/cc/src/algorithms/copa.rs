@@ -2,6 +2,7 @@
 //! drain, others fill it, and delta falls as long as there are no losses.
 
 use crate::max_filter::MaxFilter;
+use crate::silence::Silence;
 use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start, Variable};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
@@ -51,6 +52,7 @@ impl Params {
             standing: MaxFilter::default(),
             slowest: MaxFilter::default(),
             last_empty: Time::ZERO,
+            silence: Silence::default(),
             lost_in_round: false,
         })))
     }
@@ -89,8 +91,9 @@ struct State {
     fastest: MaxFilter,
     standing: MaxFilter,
     slowest: MaxFilter,
-    /// When the queue was nearly empty.
+    /// When the queue was nearly empty, without pauses since then.
     last_empty: Time,
+    silence: Silence,
     lost_in_round: bool,
 }
 
@@ -166,6 +169,7 @@ impl CongestionController for Copa {
     fn on_ack(&mut self, ack: &Ack) {
         let state = &mut *self.0;
         state.srtt = ack.srtt;
+        state.silence.on_ack(ack, None);
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             state.observe(ack.now, rtt);
         }
@@ -182,6 +186,11 @@ impl CongestionController for Copa {
     /// Losses count where others fill the queue.
     fn on_congestion(&mut self, _event: &CongestionEvent) {
         self.0.lost_in_round = true;
+    }
+
+    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
+        let state = &mut *self.0;
+        state.silence.on_idle_end(now, Some(&mut state.last_empty));
     }
 
     fn on_rto(&mut self, _now: Time, _window: f64) {

@@ -4,6 +4,7 @@
 //! TCP-Linux. Version 2.1 calculates in whole numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
 //! which nearly doubles the growth.
 
+use crate::silence::Silence;
 use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Variable, Window, WindowLaw};
 mod kernel;
 mod v21;
@@ -153,21 +154,11 @@ struct Rfc9438 {
     cwnd_prior: f64,
     /// When the current congestion avoidance stage began; `None` before its first ACK.
     epoch_start: Option<Time>,
-    /// When the last ACK arrived. Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
-    last_ack: Time,
+    /// Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
+    silence: Silence,
 }
 
 impl Rfc9438 {
-    /// Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
-    fn observe(&mut self, ack: &Ack) {
-        if let Some(epoch_start) = &mut self.epoch_start
-            && !ack.cwnd_limited
-        {
-            *epoch_start += ack.now.since(self.last_ack);
-        }
-        self.last_ack = ack.now;
-    }
-
     /// The cubic at `t` seconds after the start of the epoch (rfc9438#4.2 eq. 1).
     #[inline]
     fn w_cubic(&self, t: f64) -> f64 {
@@ -206,7 +197,7 @@ impl WindowLaw for CubicLaw {
 
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         match &mut self.version {
-            AnyVersion::Rfc9438(cubic) => cubic.observe(ack),
+            AnyVersion::Rfc9438(cubic) => cubic.silence.on_ack(ack, cubic.epoch_start.as_mut()),
             AnyVersion::V21(cubic) => cubic.observe(ack),
             AnyVersion::Linux(cubic) => return cubic.observe(ack, window),
         }
@@ -269,8 +260,18 @@ impl WindowLaw for CubicLaw {
     }
 
     fn on_idle_end(&mut self, now: Time, idle: Duration) {
-        if let AnyVersion::Linux(cubic) = &mut self.version {
-            cubic.on_idle_end(now, idle);
+        match &mut self.version {
+            AnyVersion::Rfc9438(cubic) => cubic.silence.on_idle_end(now, cubic.epoch_start.as_mut()),
+            AnyVersion::Linux(cubic) => cubic.on_idle_end(now, idle),
+            // It counts silence, as Linux did before 4.3 (commit 30927520dbae).
+            AnyVersion::V21(_) => {}
+        }
+    }
+
+    /// Slow start follows, and then a stage of congestion avoidance of its own (rfc9438#4.2).
+    fn on_restart(&mut self, _cwnd: f64) {
+        if let AnyVersion::Rfc9438(cubic) = &mut self.version {
+            cubic.epoch_start = None;
         }
     }
 

@@ -3,10 +3,11 @@
 
 mod kernel;
 
+use crate::silence::Silence;
 use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// H-TCP.
 pub type Htcp = Box<Classic<HtcpLaw>>;
@@ -55,6 +56,7 @@ impl Params {
             min_rtt: 0.0,
             max_rtt: 0.0,
             last_congestion: Time::ZERO,
+            silence: Silence::default(),
             throughput: Throughput::default(),
             recovering: false,
             kernel: None,
@@ -97,7 +99,9 @@ pub struct HtcpLaw {
     adapts: bool,
     min_rtt: f64,
     max_rtt: f64,
+    /// Without the time since then in which the window did not limit the sender.
     last_congestion: Time,
+    silence: Silence,
     throughput: Throughput,
     /// Whether losses were being repaired at the last acknowledgment.
     recovering: bool,
@@ -189,6 +193,7 @@ impl WindowLaw for HtcpLaw {
             kernel.observe(ack, window.cwnd);
             return false;
         }
+        self.silence.on_ack(ack, Some(&mut self.last_congestion));
         let open = !ack.in_recovery && !ack.after_timeout;
         if let Some(rtt) = ack.rtt {
             self.measure_rtt(rtt.as_secs_f64(), open);
@@ -220,6 +225,11 @@ impl WindowLaw for HtcpLaw {
         self.kernel.as_mut().map_or(from, |kernel| kernel.cong_avoid(from, ack))
     }
 
+    /// Linux's law counts silence.
+    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
+        self.silence.on_idle_end(now, Some(&mut self.last_congestion));
+    }
+
     fn on_undo(&mut self) {
         if let Some(kernel) = &mut self.kernel {
             kernel.undo();
@@ -246,7 +256,6 @@ impl WindowLaw for HtcpLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Duration;
 
     fn law(min_rtt: f64, max_rtt: f64) -> HtcpLaw {
         let mut cc = Params { bandwidth_switch: false, ..Params::default() }.build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();

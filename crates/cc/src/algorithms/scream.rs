@@ -13,6 +13,7 @@
 
 mod target;
 
+use crate::silence::Silence;
 use crate::{
     Ack, CongestionController, CongestionEvent, EcnNeed, Estimator, EstimatorParams, Needs, Pacing, ParamError, Signal, Source, Start,
     Variable, Window,
@@ -100,6 +101,7 @@ impl Params {
             grown: true,
             last_reduction: None,
             last_signal: None,
+            silence: Silence::default(),
             srtt: Duration::ZERO,
             round_end: 0,
             most_in_flight: 0.0,
@@ -162,8 +164,9 @@ pub struct State {
     /// The window grew since then.
     grown: bool,
     last_reduction: Option<Time>,
-    /// When a loss or a mark last came.
+    /// When a loss or a mark last came, without pauses since then.
     last_signal: Option<Time>,
+    silence: Silence,
     srtt: Duration,
     /// A round trip is over when this byte is acknowledged.
     round_end: u64,
@@ -186,6 +189,7 @@ impl State {
     /// Takes what the acknowledgment tells of marks, delays and data in flight (draft-ietf-ccwg-rfc8298bis-screamv2#4.1).
     fn observe(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
+        self.silence.on_ack(ack, None);
         self.pending_mark |= ack.marked > 0.0 && self.counts;
         if self.pending_mark {
             self.last_signal = Some(ack.now);
@@ -327,6 +331,10 @@ impl CongestionController for State {
                 self.keep(self.params.beta_loss);
             }
         }
+    }
+
+    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
+        self.silence.on_idle_end(now, self.last_signal.as_mut());
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {

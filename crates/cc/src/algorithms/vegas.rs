@@ -202,8 +202,10 @@ impl CongestionController for State {
 
     /// What was measured before a pause is stale (Linux `tcp_vegas_cwnd_event_tx_start`).
     fn on_idle_end(&mut self, _now: Time, _idle: Duration) {
-        (self.base_rtt, self.measures) = (Duration::MAX, true);
-        self.begin_round();
+        if self.as_linux {
+            (self.base_rtt, self.measures) = (Duration::MAX, true);
+            self.begin_round();
+        }
     }
 
     fn use_linux_growth(&mut self) {
@@ -233,8 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn after_a_pause_the_least_round_trip_time_is_measured_anew() {
+    fn after_a_pause_linux_measures_the_least_round_trip_time_again() {
         let mut cc = Params::default().build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();
+        cc.use_linux_growth();
         let round = |cc: &mut State, ms: u64, number: u64| {
             for i in 0..4 {
                 let rtt = Some(Duration::from_millis(ms));

@@ -80,7 +80,11 @@ impl SenderCore {
     pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, flags: u16, call: &mut Call<O>) {
         let params = call.params;
         let retransmission = seq < self.snd_max;
-        if self.snd_una == self.snd_max || self.timer == Time::NEVER {
+        let begins = self.snd_una == self.snd_max;
+        if begins || self.timer == Time::NEVER {
+            if begins {
+                self.end_idle(call);
+            }
             self.start_timer(call);
         }
         let end = seq + length;

@@ -46,9 +46,6 @@ impl RackTlp {
                 && let Some(next) = sender.next_segment(end, call.params)
                 && !sender.pacing_waits(call)
             {
-                if first && sent == 0 {
-                    sender.end_idle(call);
-                }
                 self.send_next(next, sender, call);
                 sent += 1;
             }

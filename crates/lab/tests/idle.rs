@@ -1,0 +1,129 @@
+//! Silence of the application opens no window: time in which a sender does not use its window does not count (rfc9438#5.8), and after a pause
+//! it goes on where it was, or restarts from the initial window (rfc5681#4.1).
+
+use sojourn_cc::{CongestionController, Start};
+use sojourn_lab::{Laws, Outcome, Simulation};
+use sojourn_scenario::Document;
+use sojourn_units::Time;
+
+/// The windows in segments over time.
+struct Windows {
+    t: Vec<f64>,
+    cwnd: Vec<f64>,
+    ssthresh: Vec<f64>,
+}
+
+impl Windows {
+    fn row(&self, seconds: f64) -> usize {
+        self.t.partition_point(|&t| t < seconds).saturating_sub(1)
+    }
+
+    fn at(&self, seconds: f64) -> f64 {
+        self.cwnd[self.row(seconds)]
+    }
+}
+
+/// One flow over a link of this rate and 100 ms. Its 100th packet is lost, so that it has had a reduction. With `pause` the application is
+/// silent from 6 s to 36 s.
+fn windows(tcp: &str, rate: &str, pause: bool) -> Windows {
+    let (traffic, duration) = match pause {
+        true => ("{ kind = \"schedule\", rates = [{ at = \"0 s\" }, { at = \"6 s\", silent = true }, { at = \"36 s\" }] }", 42),
+        false => ("{ kind = \"bulk\" }", 12),
+    };
+    let text = format!(
+        r#"
+duration = "{duration} s"
+[[links]]
+name = "wire"
+from = "a"
+to = "b"
+rate = "{rate}"
+delay = "50 ms"
+duplex = true
+queue = {{ limit = "20000 packets" }}
+impairments = [{{ kind = "loss-list", packets = [100] }}]
+[tcp]
+{tcp}
+[[flows]]
+name = "app"
+from = "a"
+to = "b"
+traffic = {traffic}
+[trace]
+controller = {{ flows = ["app/0"] }}
+"#
+    );
+    let scenario = Document::from_toml("x.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{tcp}: {error}"));
+    let mut simulation = Simulation::new(&scenario, 1, &Laws::default()).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run(Time::NEVER);
+    let Outcome { mut series, .. } = simulation.finish().unwrap_or_else(|error| panic!("{error}"));
+    let mut table = series.remove("controller/app/0").unwrap();
+    let [t, cwnd, ssthresh] = ["t", "cwnd", "ssthresh"].map(|column| table.remove(column).unwrap());
+    Windows { t, cwnd, ssthresh }
+}
+
+/// Where the source counts silence itself: CUBIC 2.1, of Linux 2.6.22 (the profiles of ns-2), and H-TCP of Linux, which
+/// has no `CA_EVENT_TX_START`.
+fn counts_silence(cc: &str, profile: &str) -> bool {
+    matches!((cc, profile), ("cubic", "ns2" | "ns2-linux") | ("htcp", "linux" | "ns2-linux"))
+}
+
+/// Every way to repair losses.
+const RECOVERIES: [&str; 6] = [
+    "recovery = \"reno\"",
+    "recovery = \"newreno\"",
+    "recovery = \"sack\"\nsack_algorithm = \"rfc6675\"",
+    "recovery = \"sack\"\nsack_algorithm = \"ns2-sack1\"",
+    "recovery = \"sack\"\nsack_algorithm = \"rate-halving\"",
+    "recovery = \"sack\"\nsack_algorithm = \"rack-tlp\"",
+];
+
+/// So many seconds after the pause: the window, and without the pause that of the same time of use.
+fn pairs(with: &Windows, without: &Windows) -> [(f64, f64, f64); 6] {
+    [0.3, 0.5, 1.0, 2.0, 3.0, 5.0].map(|x| (x, with.at(36.0 + x), without.at(6.0 + x)))
+}
+
+#[test]
+fn no_window_grows_by_silence() {
+    let entries = sojourn_cc::REGISTRY.iter().filter(|entry| !["external", "linux"].contains(&entry.name));
+    for entry in entries {
+        let cc = entry.name;
+        let start = Start { window: 10.0, ssthresh: 1e9 };
+        let measures_rates = (entry.default)().build(start).unwrap().needs().rate_samples;
+        for profile in ["rfc", "linux", "ns2", "freebsd"] {
+            for restart in [false, true] {
+                if counts_silence(cc, profile) {
+                    continue;
+                }
+                let tcp = format!("profile = \"{profile}\"\nrestart_after_idle = {restart}\ncontrol = {{ cc = \"{cc}\" }}\n");
+                let (with, without) = (windows(&tcp, "20 Mbit/s", true), windows(&tcp, "20 Mbit/s", false));
+                let most = without.cwnd.iter().copied().fold(0.0, f64::max);
+                for (x, with, without) in pairs(&with, &without) {
+                    // BBR goes round in states, which draw their lengths. What leaves in a burst after the pause waits for half a round trip.
+                    let bound = 1.05 * if measures_rates { most } else { without };
+                    assert!(with <= bound + 2.0, "{tcp}{x} s after the pause {with} for {bound}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cubic_goes_on_where_it_was_with_every_recovery() {
+    for recovery in RECOVERIES {
+        let tcp = format!("profile = \"rfc\"\n{recovery}\nrestart_after_idle = false\ncontrol = {{ cc = \"cubic\" }}\n");
+        for (x, with, without) in pairs(&windows(&tcp, "200 Mbit/s", true), &windows(&tcp, "200 Mbit/s", false)) {
+            assert!((with - without).abs() <= 0.01 * without + 1.0, "{tcp}{x} s after the pause {with} for {without}");
+        }
+    }
+}
+
+#[test]
+fn cubic_comes_back_by_slow_start_after_a_restart_and_then_by_the_cubic() {
+    let tcp = "profile = \"rfc\"\nrestart_after_idle = true\ncontrol = { cc = \"cubic\" }\n";
+    let (with, without) = (windows(tcp, "200 Mbit/s", true), windows(tcp, "200 Mbit/s", false));
+    assert!(with.at(36.05) <= 10.0, "the initial window: {}", with.at(36.05));
+    let ssthresh = with.ssthresh[with.row(38.0)];
+    let (back, before) = (with.at(38.0), without.at(8.0));
+    assert!(back >= ssthresh && back <= before, "{back}, from {ssthresh} on, for {before}");
+}
