@@ -67,6 +67,41 @@ def test_classes_with_rates_have_them_and_stay_below_their_highest():
     assert record["links"][0]["utilization"] < 0.4
 
 
+# Parts of the goodput by rate/ceil in Mbit/s: `sch_htb` of Linux 6.18 below a root class of 10 Mbit/s, between two
+# network namespaces, a pfifo of 60 packets and a CUBIC flow in each class, 25 s.
+KERNEL = {
+    "1/4 2/3 3/10": [0.1536, 0.2195, 0.6269],
+    "1/10 2/10 3/10": [0.1705, 0.3360, 0.4934],
+    "2/3 1/10 3/10": [0.2194, 0.1948, 0.5858],
+    "1/2 1/3 1/10 2/10": [0.1307, 0.1348, 0.2445, 0.4901],
+}
+
+
+@pytest.mark.parametrize("rates", KERNEL)
+def test_classes_with_rates_share_as_in_the_kernel(rates):
+    pairs = [each.split("/") for each in rates.split()]
+    names = [f"c{i}" for i in range(len(pairs))]
+    classes = [{"rate": f"{rate} Mbit/s", "ceil": f"{ceil} Mbit/s", "limit": "60 packets"} for rate, ceil in pairs]
+    for name, each in zip(names[:-1], classes, strict=False):
+        each["match"] = {"group": name}
+    flows = [{"name": name, "from": "a", "to": "b"} for name in names]
+    tcp = {"profile": "linux", "control": {"cc": "cubic"}}
+    queue = {"scheduler": "htb", "classes": classes}
+    found, _ = run(queue, flows=flows, tcp=tcp, duration="33 s", warmup="8 s")
+    parts = [each["throughput_bps"] for each in found.values()]
+    assert [part / sum(parts) for part in parts] == pytest.approx(KERNEL[rates], abs=0.01)
+
+
+def test_a_class_with_a_larger_quantum_gets_more_of_what_is_left():
+    classes = [of_group("first", rate="1 Mbit/s"), {"rate": "1 Mbit/s", "limit": "60 packets"}]
+    of_rates, _ = run({"scheduler": "htb", "classes": classes})
+    classes[0]["quantum"] = "37500 B"
+    found, _ = run({"scheduler": "htb", "classes": classes})
+    # A round has 12500 B of the other class: a tenth of a second at its rate. 8 Mbit/s are left.
+    assert mbit(of_rates)["first"] == pytest.approx(5, rel=0.03)
+    assert mbit(found)["first"] == pytest.approx(1 + 8 * 0.75, rel=0.03)
+
+
 def test_packets_are_known_by_dscp_port_and_codepoint():
     flows = [
         {"name": "ef", "from": "a", "to": "b", "dscp": "ef"},
@@ -220,6 +255,14 @@ def test_classes_that_make_no_sense_are_refused_in_one_line(classes, problem):
         (
             {"scheduler": "htb", "classes": [{"rate": "6 Mbit/s", "ceil": "5 Mbit/s"}]},
             "queue.classes[0].ceil: expected a rate from that of the class, 6 Mbit/s, to that of the link, 10 Mbit/s",
+        ),
+        (
+            {"scheduler": "drr", "classes": [{"quantum": "1 kB"}]},
+            'queue.classes[0].quantum: expected it with scheduler = "htb", got one with another scheduler',
+        ),
+        (
+            {"scheduler": "htb", "classes": [{"rate": "1 Mbit/s", "quantum": "0 B"}]},
+            "queue.classes[0].quantum: expected 1 B to 10 MB, got 0 B",
         ),
         ({"scheduler": "fair", "classes": [{}]}, 'queue.scheduler: expected one of strict, drr, htb, got "fair"'),
         (

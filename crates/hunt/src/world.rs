@@ -224,6 +224,7 @@ fn classes(schema: &Schema, draw: &mut Draw) -> Value {
         for key in ["name", "match", "rate", "ceil"] {
             table.remove(key);
         }
+        let quantum = table.remove("quantum");
         if draw.chance(0.3) {
             table.insert("name".into(), Value::String(format!("k{number}")));
         }
@@ -232,6 +233,7 @@ fn classes(schema: &Schema, draw: &mut Draw) -> Value {
         }
         if scheduler == "htb" {
             table.remove("share");
+            quantum.into_iter().for_each(|quantum| drop(table.insert("quantum".into(), quantum)));
             table.insert("rate".into(), Value::String(rate(1e3, 1e6, draw)));
             if draw.chance(0.4) {
                 table.insert("ceil".into(), Value::String(rate(1e4, 1e7, draw)));

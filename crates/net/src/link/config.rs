@@ -42,7 +42,8 @@ impl LinkConfig {
         let random = |of: &str| Stream::named(seed, &format!("link/{}/{of}aqm", link.name));
         let (controller, classes) = match link.queue.as_deref() {
             Some(Queue { classes: Some(classes), .. }) => {
-                (QueueController::passing(), classes.build(aqms, |name| random(&format!("class/{name}/"))))
+                let steady = link.rate.filter(|_| link.rate_changes.is_empty() && link.trace.is_none());
+                (QueueController::passing(), classes.build(steady, aqms, |name| random(&format!("class/{name}/"))))
             }
             Some(Queue { options, .. }) if !aqms.is_empty() => {
                 let (aqm, packets) = aqms.remove(0);

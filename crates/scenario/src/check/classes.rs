@@ -82,7 +82,7 @@ fn known_groups(matches: &Match, at: &str, groups: &[Group]) -> Result<(), Error
 
 /// Checks the part of the link that a class has.
 fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) -> Result<(), Error> {
-    let ClassOptions { share, rate, ceil, .. } = options;
+    let ClassOptions { share, rate, ceil, quantum, .. } = options;
     let only = |key: &str, given: bool, of: Scheduling| {
         let name = if of == Scheduling::Drr { "drr" } else { "htb" };
         match given && scheduler != of {
@@ -93,6 +93,10 @@ fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) ->
     only("share", share.is_some(), Scheduling::Drr)?;
     only("rate", rate.is_some(), Scheduling::Htb)?;
     only("ceil", ceil.is_some(), Scheduling::Htb)?;
+    only("quantum", quantum.is_some(), Scheduling::Htb)?;
+    if let Some(quantum) = quantum.filter(|quantum| !(1..=10_000_000).contains(&quantum.0)) {
+        return Err(Error::got(format!("{at}.quantum"), quantum, "1 B to 10 MB"));
+    }
     if let Some(share) = share.filter(|share| !(0.01..=100.0).contains(share)) {
         return Err(Error::got(format!("{at}.share"), share, "a number, 0.01 to 100"));
     }

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Overflow, Shares};
-use sojourn_units::{Rate, Stream};
+use sojourn_units::{Bytes, Rate, Stream};
 
 /// How the classes of a link share it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub enum Scheduling {
     Strict,
     /// By priority; classes of the same priority take turns in bytes, in proportion to their shares (deficit round robin, shreedhar-1995).
     Drr,
-    /// Each class has its rate, and what is left is shared by priority and in proportion to the rates, up to each class's `ceil` (Linux `htb`
+    /// Each class has its rate, and what is left is shared by priority and in turns of each class's `quantum`, up to its `ceil` (Linux `htb`
     /// with one level of classes below the link).
     Htb,
 }
@@ -68,6 +68,10 @@ pub struct ClassOptions {
     /// With "htb": the most that it gets, from its `rate` to the link's; default: the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub ceil: Option<Rate>,
+    /// With "htb": the bytes that it sends in a round of those that share what is left, 1 B to 10 MB; default: what its `rate` has in
+    /// 0.1 s, from 1000 B to 200 kB (Linux `r2q` 10).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub quantum: Option<Bytes>,
     /// Queues for its flows, 1 to 65536, which take turns as in fq-codel under the one discipline of the class; where they hold too
     /// much, the longest one drops. Default: one queue for all flows.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -148,8 +152,10 @@ const LAST: u8 = 255;
 /// Bytes that a class of share 1 sends in a round: a full packet (Linux `sch_drr.c`).
 const ROUND: f64 = 1514.0;
 
-/// The most bytes that a class sends in a round (Linux `sch_htb.c`).
-const LONGEST_ROUND: f64 = 200_000.0;
+/// The part of a second whose bytes at its rate a class with a rate sends in a round (Linux `r2q`), and the least and the most of them
+/// (Linux `sch_htb.c`).
+const RATE_TO_QUANTUM: u64 = 10;
+const QUANTUM: (u64, u64) = (1_000, 200_000);
 
 impl Scheduler {
     /// The most classes of a link.
@@ -166,12 +172,12 @@ impl Scheduler {
         self.classes.iter().enumerate().map(name).collect()
     }
 
-    /// The classes as they run. Each gets its discipline, the packets that it takes, and its random stream by its name.
-    pub fn build(&self, queues: Vec<(AnyAqm, Classification)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
+    /// The classes as they run on a link of this rate, if that never changes. Each gets its discipline, the packets that it takes, and its random
+    /// stream by its name.
+    pub fn build(&self, link: Option<Rate>, queues: Vec<(AnyAqm, Classification)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
         let names = self.names();
-        let least = self.classes.iter().filter_map(|class| class.options.rate).map(Rate::as_bps).min().unwrap_or(1);
         let class = |(i, (class, (aqm, Classification { rule, filters }))): (usize, (&Class, (AnyAqm, Classification)))| {
-            let ClassOptions { priority, share, rate, ceil, flow_queues, .. } = &class.options;
+            let ClassOptions { priority, share, rate, ceil, quantum, flow_queues, .. } = &class.options;
             let options = &class.queue.options;
             let queues = flow_queues.map(|queues| FlowQueuing {
                 queues,
@@ -180,15 +186,14 @@ impl Scheduler {
                 overflow: Overflow::HeadOfLongest,
                 shows_all: true,
             });
-            // In proportion to the rates. One that loses its turn because of its `ceil` comes again soon: Linux's rounds are longer.
-            let by_rate = rate.map(|rate| (ROUND * rate.as_bps() as f64 / least as f64).min(LONGEST_ROUND) as u32);
+            let by_rate = rate.map(|rate| (rate.as_bps() / 8 / RATE_TO_QUANTUM).clamp(QUANTUM.0, QUANTUM.1));
             let position = if self.scheduler == Scheduling::Strict { i as u32 } else { 0 };
             ClassConfig {
                 rule,
                 controller: options.controller(aqm, filters, random(&names[i])),
                 priority: u32::from(priority.unwrap_or(LAST)) * 1000 + position,
-                quantum: by_rate.unwrap_or((ROUND * share.unwrap_or(1.0)) as u32),
-                shares: rate.map(|rate| Shares { rate, ceil: *ceil }),
+                quantum: quantum.map(|quantum| quantum.0).or(by_rate).unwrap_or((ROUND * share.unwrap_or(1.0)) as u64) as u32,
+                shares: rate.map(|rate| Shares { rate, ceil: *ceil, link }),
                 flow_queues: queues,
             }
         };
@@ -207,7 +212,7 @@ mod reading {
     use toml::Value;
 
     /// The keys of [`ClassOptions`], which stand in the same table as the queue.
-    const OPTIONS: &[&str] = &["name", "match", "priority", "share", "rate", "ceil", "flow_queues"];
+    const OPTIONS: &[&str] = &["name", "match", "priority", "share", "rate", "ceil", "quantum", "flow_queues"];
 
     impl<'de> Deserialize<'de> for Class {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -279,6 +284,7 @@ mod reading {
                 share: Some(1.0),
                 rate: sojourn_units::Rate::from_bps(1),
                 ceil: sojourn_units::Rate::from_bps(1),
+                quantum: Some(sojourn_units::Bytes(1)),
                 flow_queues: Some(1),
             };
             let table = toml::Table::try_from(all).unwrap();

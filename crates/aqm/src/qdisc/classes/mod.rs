@@ -3,7 +3,8 @@
 //! A class with a lower priority number goes first. Those of one priority take turns in bytes, by deficit round robin
 //! (shreedhar-1995). Where classes have rates, those go first that have not used their own rate yet; what is left goes to those
 //! below their highest rate (the two levels of Linux's `sch_htb`, with the link as the root). As in Linux, a packet that is sent with
-//! what others leave is not taken from its class's own rate.
+//! what others leave is not taken from its class's own rate, a class has turns of its own at each level, and one that comes to its highest
+//! rate loses its turn and waits for the next round.
 
 mod rotation;
 mod shares;
@@ -13,8 +14,8 @@ pub use shares::Shares;
 use crate::classifier::{Classifier, Rule};
 use crate::{Amount, Aqm, ArrivingAck, DropReason, FlowQueuing, Needs, Packet, Qdisc, QueueController};
 use alloc::vec::Vec;
-use rotation::Rotation;
-use shares::{Credits, Turn};
+use rotation::{Rotation, Turns};
+use shares::{Credits, Root, Turn};
 use sojourn_units::{Duration, Time};
 
 /// What a class is made from.
@@ -55,6 +56,7 @@ pub(crate) struct Classes<P> {
     /// Who goes first: those that send at their own rates, then those that send with what is left.
     own: Vec<Rotation>,
     spare: Vec<Rotation>,
+    root: Option<Root>,
     packets: u32,
     bytes: u64,
     /// The class of the last packet that was sent.
@@ -78,6 +80,8 @@ struct Class<P> {
     limit: Amount,
     /// Since when it has been empty, if it is.
     empty_since: Time,
+    /// Since when packets have waited in it, if some do.
+    busy_since: Time,
 }
 
 impl<P: Packet> Class<P> {
@@ -91,8 +95,9 @@ impl<P: Packet> Class<P> {
         (self.qdisc.packets() == 0 && (goes_straight || fits)).then_some(self.empty_since)
     }
 
-    fn turn(&mut self, now: Time) -> Turn {
-        self.credits.as_mut().map_or(Turn::Own, |credits| credits.turn(now))
+    /// Whether it has a packet to send in this turn.
+    fn can_send(&mut self, now: Time, turn: Turn) -> bool {
+        self.qdisc.packets() > 0 && self.busy_since <= now && self.credits.as_mut().map_or(Turn::Own, |credits| credits.turn(now)) == turn
     }
 }
 
@@ -105,8 +110,11 @@ impl<P: Packet> Classes<P> {
             qdisc: Qdisc::with_flow_queues(config.controller, config.flow_queues),
             credits: config.shares.map(Credits::new),
             empty_since: Time::ZERO,
+            busy_since: Time::ZERO,
         };
-        let rotations = Rotation::by_priority(&turns);
+        let root = classes.iter().find_map(|class| class.shares?.link).map(|rate| Root::new(rate, classes.len()));
+        let has_rates = classes.iter().any(|class| class.shares.is_some());
+        let rotations = Rotation::by_priority(&turns, if has_rates { Turns::Htb } else { Turns::Drr });
         let classes: Vec<Class<P>> = classes.into_iter().map(class).collect();
         let parts = |(class, each): (usize, &Class<P>)| (0..each.qdisc.subqueues().count()).map(move |queue| Within { class, queue });
         Classes {
@@ -115,6 +123,7 @@ impl<P: Packet> Classes<P> {
             classes,
             spare: rotations.clone(),
             own: rotations,
+            root,
             packets: 0,
             bytes: 0,
             last: 0,
@@ -205,6 +214,9 @@ impl<P: Packet> Classes<P> {
         let departure = link.departure.filter(|_| at == self.last);
         let idle_since = class.idle_since(link.is_idle, packet.size()).filter(|_| departure.is_none());
         let before = (class.qdisc.packets(), class.qdisc.bytes(), class.qdisc.counters().marked);
+        if before.0 == 0 {
+            class.busy_since = now;
+        }
         class.qdisc.set_simultaneous_departure(departure);
         class.qdisc.enqueue(now, packet, idle_since, dropped);
         self.packets = self.packets + class.qdisc.packets() - before.0;
@@ -214,11 +226,12 @@ impl<P: Packet> Classes<P> {
 
     /// The next packet to send at `now`; `None` if none waits or none of those that wait may be sent.
     pub fn dequeue(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<Next<P>> {
+        let leaves = self.next_leaves(now);
         for turn in [Turn::Own, Turn::Spare] {
             let rotations = if turn == Turn::Own { &mut self.own } else { &mut self.spare };
             for rotation in rotations {
                 let classes = &mut self.classes;
-                while let Some(at) = rotation.next(|at| classes[at].qdisc.packets() > 0 && classes[at].turn(now) == turn) {
+                while let Some(at) = rotation.next(|at| classes[at].can_send(leaves, turn)) {
                     let class = &mut classes[at];
                     let before = (class.qdisc.packets(), class.qdisc.bytes(), class.qdisc.counters().marked);
                     let next = class.qdisc.dequeue(now, &mut *dropped);
@@ -227,18 +240,36 @@ impl<P: Packet> Classes<P> {
                     if class.qdisc.packets() == 0 {
                         class.empty_since = now;
                     }
+                    let marked = class.qdisc.counters().marked > before.2;
                     // Its discipline may have dropped everything that waited.
                     let Some((packet, wait)) = next else { continue };
-                    rotation.charge(packet.size());
-                    if let Some(credits) = &mut class.credits {
+                    self.last = at;
+                    rotation.charge(packet.size(), |other| classes[other].can_send(leaves, turn));
+                    if let Some(credits) = &mut classes[at].credits {
                         credits.spend(turn, packet.size());
                     }
-                    self.last = at;
-                    return Some(Next { packet, wait, marked: class.qdisc.counters().marked > before.2 });
+                    self.root.iter_mut().for_each(|root| root.spend(leaves, packet.size()));
+                    // With what is left it keeps its turn until the next packet (Linux `htb_deactivate_prios`).
+                    if turn == Turn::Own && !classes[at].can_send(leaves, turn) {
+                        rotation.end_turn_of(at, |other| classes[other].can_send(leaves, turn));
+                    }
+                    return Some(Next { packet, wait, marked });
                 }
             }
         }
         None
+    }
+
+    /// When the next packet leaves the root that is sent at `now`: `now` without one, or if none leaves it by then.
+    fn next_leaves(&self, now: Time) -> Time {
+        let Some(root) = &self.root else { return now };
+        let (earliest, spare) = (root.earliest(now), root.ready().min(now));
+        let waiting = self.classes.iter().filter(|class| class.qdisc.packets() > 0);
+        let leaves = waiting.filter_map(|class| {
+            let credits = class.credits.as_ref()?;
+            Some(credits.own_ready().min(credits.ready().max(spare)).max(class.busy_since))
+        });
+        leaves.min().map_or(now, |leaves| leaves.max(earliest).min(now))
     }
 
     /// When the next class may send of those that hold packets back; `None` if nothing waits.

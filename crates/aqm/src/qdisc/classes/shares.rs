@@ -9,6 +9,8 @@ pub struct Shares {
     pub rate: Rate,
     /// The most that it gets where others leave something; `None`: all of it.
     pub ceil: Option<Rate>,
+    /// The rate of the link, if that never changes: that of the root class, and the `ceil` of classes without one.
+    pub link: Option<Rate>,
 }
 
 /// Bytes by which a class may be ahead of its rate: what `tc` takes for a packet.
@@ -32,9 +34,44 @@ pub(super) struct Credits {
     most: Option<Credit>,
 }
 
+/// The root class of the link, whose classes send at their own rates whatever it has sent, and with what is left once it has credit
+/// (Linux `sch_htb`). Packets leave it at these times, and wait for the link as in the queue of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Root {
+    credit: Credit,
+    /// When the last packet left it.
+    pub last: Time,
+    /// A packet leaves it at most so long before it is sent.
+    lead: Duration,
+}
+
+impl Root {
+    /// The root of so many classes.
+    pub fn new(rate: Rate, classes: usize) -> Self {
+        Root { credit: Credit::new(rate), last: Time::ZERO, lead: rate.time_for(BURST * classes as u64) }
+    }
+
+    /// The earliest time at which a packet may leave it that is sent at `now`.
+    pub fn earliest(&self, now: Time) -> Time {
+        self.last.max(Time::from_nanos(now.as_nanos().saturating_sub(self.lead.as_nanos())))
+    }
+
+    /// When classes may send with what is left.
+    pub fn ready(&self) -> Time {
+        self.credit.ready()
+    }
+
+    /// A packet of `size` bytes leaves it at `at`.
+    pub fn spend(&mut self, at: Time, size: u32) {
+        self.credit.is_left(at);
+        self.credit.spend(size);
+        self.last = at;
+    }
+}
+
 impl Credits {
     pub fn new(shares: Shares) -> Self {
-        Credits { own: Credit::new(shares.rate), most: shares.ceil.map(Credit::new) }
+        Credits { own: Credit::new(shares.rate), most: shares.ceil.or(shares.link).map(Credit::new) }
     }
 
     /// Whether the class may send at `now`.
@@ -49,6 +86,11 @@ impl Credits {
     /// When it may send again, by its highest rate.
     pub fn ready(&self) -> Time {
         self.most.as_ref().map_or(Time::ZERO, Credit::ready)
+    }
+
+    /// When it may send again at its own rate.
+    pub fn own_ready(&self) -> Time {
+        self.own.ready().max(self.ready())
     }
 
     /// It sends `size` bytes. What it sends with what others leave is not taken from its own rate (Linux `htb_charge_class`).
@@ -104,7 +146,7 @@ mod tests {
     #[test]
     fn a_class_sends_at_its_own_rate_then_with_what_is_left_and_then_waits() {
         let rate = |bps| Rate::from_bps(bps).unwrap();
-        let mut credits = Credits::new(Shares { rate: rate(8_000_000), ceil: Some(rate(16_000_000)) });
+        let mut credits = Credits::new(Shares { rate: rate(8_000_000), ceil: Some(rate(16_000_000)), link: None });
         let at = |micros: u64| Time::from_nanos(micros * 1000);
         assert_eq!(credits.turn(at(0)), Turn::Own);
         credits.spend(Turn::Own, 2600);

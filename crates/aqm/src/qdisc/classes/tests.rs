@@ -71,7 +71,7 @@ fn a_class_of_a_higher_priority_goes_first_and_others_share_by_their_quantums() 
 #[test]
 fn classes_with_rates_have_them_share_the_rest_by_priority_and_stay_below_their_highest() {
     let with = |group, priority, bps: u64, ceil: Option<u64>| {
-        let shares = Shares { rate: rate(bps), ceil: ceil.map(rate) };
+        let shares = Shares { rate: rate(bps), ceil: ceil.map(rate), link: Some(rate(10_000_000)) };
         ClassConfig { shares: Some(shares), ..class(fifo(), group, priority, (bps / 80) as u32) }
     };
     let classes = || queue(vec![with(0, 1, 1_000_000, Some(2_000_000)), with(1, 2, 2_000_000, None), with(2, 2, 4_000_000, None)]);
@@ -135,7 +135,7 @@ proptest! {
         steps in prop::collection::vec((0u32..6, 40u32..1500, any::<bool>(), 0u64..2_000_000), 1..400),
     ) {
         let configs = entries.iter().enumerate().filter_map(|(group, &(entry, priority, quantum, mbit))| {
-            let shares = has_rates.then(|| Shares { rate: rate(1_000_000), ceil: mbit.map(|mbit| rate(mbit * 1_000_000)) });
+            let shares = has_rates.then(|| Shares { rate: rate(1_000_000), ceil: mbit.map(|mbit| rate(mbit * 1_000_000)), link: mbit.map(|_| rate(20_000_000)) });
             Some(ClassConfig { shares, ..class(discipline(entry)?, group as u32, priority, quantum) })
         });
         let configs: Vec<ClassConfig> = configs.collect();
