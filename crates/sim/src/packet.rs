@@ -30,6 +30,8 @@ pub mod flag {
     pub const ECT1: u16 = 1024;
     /// Has `AccECN`'s option (rfc9768#3.2.3): a packet of the sender of data; those of ACKs are beside them.
     pub const ACCECN: u16 = 2048;
+    /// A SYN that does not ask for ECN where others of its connection do, and the answer to it.
+    pub const NO_ECN: u16 = 4096;
     /// The ACE field (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
     pub const ACE: u16 = 7 << 13;
     /// The highest bit of that field, which has a place of its own in the header (AE, rfc9768#3.1).

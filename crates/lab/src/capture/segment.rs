@@ -113,6 +113,7 @@ fn flags(packet: &Packet, options: &TcpOptions) -> u16 {
     let agreed = options.agreed_ecn();
     let (syn, fin, psh) = (packet.has(flag::SYN), packet.has(flag::FIN), packet.has(flag::PSH));
     let ecn = match (syn, back) {
+        _ if syn && packet.has(flag::NO_ECN) => 0,
         (true, false) if options.ecn.is_accurate() => bit::AE | bit::CWR | bit::ECE,
         (true, false) if options.ecn.is_on() => bit::CWR | bit::ECE,
         (true, false) => 0,

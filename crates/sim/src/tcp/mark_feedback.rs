@@ -6,6 +6,16 @@ use crate::packet::{Packet, flag};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
+/// What has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seen {
+    Nothing,
+    /// A SYN, by which it is decided whether there is ECN.
+    Syn,
+    /// A segment that could carry a mark.
+    Ect,
+}
+
 /// What a receiver tells of marks.
 #[derive(Clone, Debug)]
 pub struct MarkFeedback {
@@ -15,8 +25,7 @@ pub struct MarkFeedback {
     /// Whether ACKs can carry marks.
     marks_acks: bool,
     counter: MarkCounter,
-    /// Whether a segment could carry a mark.
-    has_seen_ect: bool,
+    seen: Seen,
     /// The marks ask for an ACK at once.
     pub asks_for_ack: bool,
 }
@@ -28,7 +37,7 @@ impl MarkFeedback {
         echoes: false,
         marks_acks: false,
         counter: MarkCounter::new(AccEcnOption::Off),
-        has_seen_ect: false,
+        seen: Seen::Nothing,
         asks_for_ack: false,
     };
 
@@ -51,9 +60,18 @@ impl MarkFeedback {
 
     /// A SYN arrives: gives the flags of the answer to it. Its mark is told by no other packet (rfc9768#3.2.2.2), with other feedback by none.
     pub fn on_syn(&mut self, syn: &Packet) -> u16 {
+        if syn.has(flag::NO_ECN) && self.seen == Seen::Nothing {
+            (self.ecn, self.marks_acks) = (Ecn::Off, false);
+        }
+        if self.seen == Seen::Nothing {
+            self.seen = Seen::Syn;
+        }
         if self.ecn.is_accurate() {
             self.counter.on_syn(syn.ecn());
             return accurate_ecn::handshake(syn.ecn());
+        }
+        if self.ecn == Ecn::Off {
+            return syn.flags & flag::NO_ECN;
         }
         u16::from(self.marks_acks) * flag::ECT
     }
@@ -78,8 +96,10 @@ impl MarkFeedback {
         let new = segment.has(flag::CE) && !self.echoes;
         self.echoes |= new;
         let can_mark = segment.ecn() != Mark::NotEct;
-        self.has_seen_ect |= can_mark;
-        new || self.has_seen_ect != can_mark
+        if can_mark {
+            self.seen = Seen::Ect;
+        }
+        new || (self.seen == Seen::Ect) != can_mark
     }
 
     /// DCTCP tells of data alone (Linux `tcp_data_ecn_check`).

@@ -293,6 +293,9 @@ impl Receiver {
         self.policy().into_iter().for_each(|policy| policy.on_syn(now));
         self.bytes().into_iter().for_each(|bytes| bytes.on_syn(syn.ecn()));
         let told = self.marks.on_syn(syn);
+        if told & flag::NO_ECN != 0 {
+            self.rules.iter_mut().for_each(|rules| rules.bytes = None);
+        }
         *ack = Packet::ack_of(syn.flow, syn.incarnation, flag::SYN);
         self.complete_ack(now, params, pool, ack);
         let hidden = self.bytes().is_some_and(|bytes| bytes.hides_ecn());

@@ -124,6 +124,9 @@ tcp_options! {
     peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
         "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN. none stands for no value: leave the option out, and the receiver knows the same",
         None, "rfc9768#3.1.2";
+    ecn_syns: u32 as u32, ranges::number,
+        "SYNs of a connection that ask for ECN; those that are sent again after them do not, and a connection that one of these opens has no ECN. 0: all ask",
+        0, "rfc3168#6.1.1.1 and rfc9768#3.1.4.1 leave it to the host";
     accecn_option: AccEcnOption as AccEcnOption, ranges::any,
         "With ecn \"accurate\" or \"l4s\": which segments have AccECN's option, the counts of bytes that arrived with each mark: \"off\", \"recommended\" (ACKs of data), \"minimum\" (ACKs after a change, and three a round trip), \"full\" (all, data too, of which it takes 12 B of payload); with \"minimum\" and \"full\" a receiver acknowledges at once where the mark changes, else at the first mark and every second",
         AccEcnOption::Off, "rfc9768#3.2.3: recommended";

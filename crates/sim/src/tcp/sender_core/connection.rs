@@ -60,7 +60,7 @@ impl SenderCore {
             self.rtt.after_lost_syn(params);
         }
         self.timed = TimedSegment { end: 0, sent: call.now };
-        if self.ecn.is_accurate() && ack.flags & flag::ACE == 0 {
+        if ack.has(flag::NO_ECN) || (self.ecn.is_accurate() && ack.flags & flag::ACE == 0) {
             self.end_ecn();
         }
         // After lost SYNs the window is one segment (rfc5681#3.1), and after a marked one (draft-ietf-tcpm-generalized-ecn; not in Linux).
@@ -93,7 +93,7 @@ impl SenderCore {
         accurate_ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
 
-    /// The server answers as one without ECN (rfc9768#3.1.2).
+    /// The server answers as one without ECN (rfc3168#6.1.1, rfc9768#3.1.2).
     #[cold]
     fn end_ecn(&mut self) {
         self.ecn = Ecn::Off;
@@ -169,7 +169,8 @@ impl SenderCore {
             self.timed = TimedSegment { end: 1, sent: call.now };
         }
         self.start_timer(call);
-        self.send_header(0, flag::SYN, call);
+        let asked = u32::from(self.syns_sent) > call.params.ecn_syns && call.params.ecn_syns > 0 && self.ecn.is_on();
+        self.send_header(0, flag::SYN | (u16::from(asked) * flag::NO_ECN), call);
     }
 
     #[cold]

@@ -12,6 +12,7 @@ super::profile! {
     dsack = true, "Linux `tcp_dsack`";
     syn_linear_timeouts = 4, "Linux `tcp_syn_linear_timeouts`";
     syn_losses_allowed = 1, "Linux `tcp_init_transfer`";
+    ecn_syns = 1, "Linux `tcp_ecn_clear_syn`, with `tcp_ecn_fallback`";
     min_rto = Duration::from_millis(200), "Linux `TCP_RTO_MIN`";
     max_rto = Duration::from_secs(120), "Linux `TCP_RTO_MAX`";
     delayed_ack = Some(Duration::from_millis(40)), "Linux `TCP_DELACK_MIN`";
