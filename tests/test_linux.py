@@ -375,7 +375,9 @@ def test_a_case_alone_has_a_line_a_block_without_what_it_does_not_measure() -> N
 def test_the_blocks_in_readme_are_computed_from_what_is_stored() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.split("<!-- linux: begin -->\n")[1].split("<!-- linux: end -->")[0]
-    assert shown.splitlines() == validate.lines(validate.stored()["runs"])
+    runs = validate.stored()["runs"]
+    assert shown.splitlines() == validate.lines(runs)
+    assert f"difference over {len(runs)} cases" in readme
     stored = validate.stored()
     assert list(stored["runs"]) == list(validate.cases())
     assert sorted(case for one in stored["kernels"] for case in one["cases"]) == sorted(stored["runs"])
