@@ -251,7 +251,7 @@ fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full(
 
 #[test]
 fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() {
-    let slow = Shares { rate: sojourn_units::Rate::from_bps(8_000).unwrap(), ceil: sojourn_units::Rate::from_bps(8_000) };
+    let slow = Shares { rate: sojourn_units::Rate::from_bps(8_000).unwrap(), ceil: sojourn_units::Rate::from_bps(8_000), link: None };
     let class = |group: u32, discipline: &str| {
         let entry = crate::REGISTRY.iter().find(|entry| entry.name == discipline).unwrap();
         let aqm = (entry.default)().build(&test_link()).unwrap();
