@@ -55,10 +55,11 @@ def test_classes_with_rates_have_them_and_stay_below_their_highest():
     classes = [
         of_group("first", priority=1, rate="2 Mbit/s", ceil="3 Mbit/s"),
         of_group("second", rate="1 Mbit/s"),
-        {"rate": "3 Mbit/s", "limit": "60 packets", "aqm": "pie"},
+        {"rate": "3 Mbit/s", "limit": "60 packets"},
     ]
     found, _ = run({"scheduler": "htb", "classes": classes})
-    assert mbit(found) == pytest.approx({"first": 3, "second": 1.75, "default": 5.25}, rel=0.06)
+    # `sch_htb` of Linux 6.18 below a root class: 3.00, 1.76 and 5.23 of 10 Mbit/s.
+    assert mbit(found) == pytest.approx({"first": 3, "second": 1.75, "default": 5.25}, rel=0.02)
     # Alone, the first class leaves the link idle, which wakes it again.
     alone = {"name": "first", "from": "a", "to": "b", "count": 4}
     late = {"name": "second", "from": "a", "to": "b", "start": "11.9 s"}
