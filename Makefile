@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
 	@echo 'make properties  property tests with PROPERTY_ROUNDS times as many cases, drawn anew'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
+	@echo 'make mutants     change one operator, value or branch of MUTANTS_PARTS at a time: tests must notice'
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
@@ -206,6 +207,13 @@ hunt: setup
 	RAYON_NUM_THREADS=2 target/debug/sojourn-hunt --count $${HUNT_DEBUG_COUNT:-1000} $(HUNT) --compare release
 	$(BIN)/python -m conformance.malformed --count $${HUNT_FILES:-100000}
 	$(BIN)/python -m conformance.kills --count $${HUNT_KILLS:-20}
+
+# Mutants of crates need cargo-mutants (`cargo install cargo-mutants --locked`). One build holds all that were drawn, in target/mutants.
+MUTANTS := $(if $(MUTANTS_COUNT),--count $(MUTANTS_COUNT)) $(if $(MUTANTS_SEED),--seed $(MUTANTS_SEED)) \
+    $(if $(MUTANTS_SHARD),--shard $(MUTANTS_SHARD))
+mutants: setup
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group mutants
+	$(BIN)/python -m conformance.mutants $(MUTANTS_PARTS) $(MUTANTS)
 
 # Inputs, logs and findings stay in target/fuzz. Fuzzing starts from the files of the repository. Each target says how many counters
 # of coverage it has, how many it reached (cov) and how often it ran; where it fails, the end of its log says on what.

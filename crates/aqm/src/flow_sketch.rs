@@ -95,4 +95,12 @@ mod tests {
         sketch.record(7);
         assert_eq!(sketch.count(), 1);
     }
+
+    /// The first numbers of SplitMix64 with these seeds (Vigna's splitmix64.c).
+    #[test]
+    fn keys_are_mixed_by_the_finalizer_of_splitmix64() {
+        for (key, hash) in [(0, 0xe220_a839_7b1d_cdaf), (1, 0x910a_2dec_8902_5cc1), (1_234_567, 0x599e_d017_fb08_fc85)] {
+            assert_eq!(mix(key), hash, "{key}");
+        }
+    }
 }

@@ -272,4 +272,23 @@ mod tests {
             (0..1000).for_each(|_| assert!(signals(&mut gate, Probability::ONE, 1, &mut random)));
         }
     }
+
+    /// ns-2.35 `REDQueue::modify_p` scales a probability by the packet's size only if it is below 1.
+    #[test]
+    fn a_certain_signal_does_not_depend_on_the_size() {
+        let mut gate = Spread::new(true, Some(500));
+        (0..40).for_each(|_| gate.count(500));
+        assert_eq!(gate.corrected(0.05, 40), 1.0);
+    }
+
+    /// ns-2.35 `REDQueue::enque`: the packet with which the average passes the threshold is the first of the count.
+    #[test]
+    fn a_count_that_starts_again_has_one_packet() {
+        for (mean, expected) in [(None, 0.1 / 0.9), (Some(500), 0.1 / 0.8 * 600.0 / 500.0)] {
+            let mut gate = Spread::new(false, mean);
+            (0..7).for_each(|_| gate.count(1500));
+            gate.restart(1000);
+            assert!((gate.corrected(0.1, 600) - expected).abs() < 1e-12, "{mean:?}");
+        }
+    }
 }

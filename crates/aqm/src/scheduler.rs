@@ -322,4 +322,16 @@ mod tests {
         let other = FlowQueuing { perturbation: 7, ..QUEUING };
         assert!((0..1000).filter(|&flow| other.queue_of(flow) != QUEUING.queue_of(flow)).count() > 900);
     }
+
+    /// The finalizer of MurmurHash3 maps 1 to 0x514e28b7, 2 to 0x30f4c306 and 0xdeadbeef to 0x0de5c6a9; the upper bits choose.
+    #[test]
+    fn a_flow_has_the_queue_of_its_hash() {
+        for (flow, hash) in [(0, 0), (1, 0x514e_28b7_u32), (2, 0x30f4_c306), (0xdead_beef, 0x0de5_c6a9)] {
+            let all = FlowQueuing { queues: 1 << 31, ..QUEUING };
+            assert_eq!(all.queue_of(flow), hash >> 1, "{flow}");
+            assert_eq!(QUEUING.queue_of(flow), hash >> 22);
+            assert_eq!(FlowQueuing { perturbation: 5, ..all }.queue_of(flow ^ 5), hash >> 1);
+            assert_eq!(FlowQueuing { queues: 0, ..QUEUING }.queue_of(flow), 0);
+        }
+    }
 }

@@ -10,31 +10,38 @@ pub struct Complex {
 }
 
 impl Complex {
-    pub(crate) const ZERO: Complex = Complex::new(0.0, 0.0);
-    pub(crate) const ONE: Complex = Complex::new(1.0, 0.0);
+    /// 0.
+    pub const ZERO: Complex = Complex::new(0.0, 0.0);
+    /// 1.
+    pub const ONE: Complex = Complex::new(1.0, 0.0);
 
-    pub(crate) const fn new(re: f64, im: f64) -> Self {
+    /// `re + j im`.
+    pub const fn new(re: f64, im: f64) -> Self {
         Complex { re, im }
     }
 
     /// e to the power of `angle` times the imaginary unit.
-    pub(crate) fn turn(angle: f64) -> Complex {
+    pub fn turn(angle: f64) -> Complex {
         Complex::new(angle.cos(), angle.sin())
     }
 
-    pub(crate) fn plus(self, other: Complex) -> Complex {
+    /// The sum.
+    pub fn plus(self, other: Complex) -> Complex {
         Complex::new(self.re + other.re, self.im + other.im)
     }
 
-    pub(crate) fn scaled(self, factor: f64) -> Complex {
+    /// The product with a real number.
+    pub fn scaled(self, factor: f64) -> Complex {
         Complex::new(self.re * factor, self.im * factor)
     }
 
-    pub(crate) fn times(self, other: Complex) -> Complex {
+    /// The product.
+    pub fn times(self, other: Complex) -> Complex {
         Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
     }
 
-    pub(crate) fn over(self, other: Complex) -> Complex {
+    /// The quotient.
+    pub fn over(self, other: Complex) -> Complex {
         let size = other.re * other.re + other.im * other.im;
         Complex::new((self.re * other.re + self.im * other.im) / size, (self.im * other.re - self.re * other.im) / size)
     }

@@ -145,4 +145,29 @@ mod tests {
     fn a_target_of_no_load_is_refused() {
         assert_eq!(Params { utilization: 0.0, ..Params::default() }.build(&test_link()).unwrap_err().field, "utilization");
     }
+
+    #[test]
+    fn numbers_outside_their_ranges_are_refused_by_name() {
+        let refused = |params: Params, field: &str| params.build(&test_link()).is_err_and(|error| error.field == field);
+        for alpha in [0.0, -0.1, 1e6, f64::NAN] {
+            assert!(refused(Params { alpha, ..Params::default() }, "alpha"), "{alpha}");
+        }
+        for utilization in [-0.1, 1.001, f64::NAN] {
+            assert!(refused(Params { utilization, ..Params::default() }, "utilization"), "{utilization}");
+        }
+        for size in [-1.0, 1e9, f64::NAN] {
+            assert!(refused(Params { size, ..Params::default() }, "size"), "{size}");
+        }
+        assert!(Params { utilization: 1.0, alpha: 999_999.0, size: 1.0 }.build(&test_link()).is_ok());
+    }
+
+    /// The probability that is shown is a mean of the signals with the weight 1/64: after n signals 1 - (63/64)^n.
+    #[test]
+    fn the_probability_shown_is_a_mean_of_the_signals() {
+        let mut avq = Params { size: 0.5, ..Params::default() }.build(&test_link()).unwrap();
+        assert_eq!(avq.probability(), Some(Probability::ZERO));
+        assert_eq!(feed(&mut avq, 0.5, 0.16), 1.0);
+        let found = avq.probability().unwrap().get();
+        assert!((found - (1.0 - (63.0f64 / 64.0).powi(100))).abs() < 1e-9, "{found}");
+    }
 }

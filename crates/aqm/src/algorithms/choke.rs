@@ -231,4 +231,13 @@ mod tests {
             assert_eq!(params.build(&test_link()).unwrap_err().field, field);
         }
     }
+
+    /// `tc` (iproute2, q_choke.c): a max that is not given is a quarter of the limit, a min a third of the max, in whole packets.
+    #[test]
+    fn thresholds_that_are_not_given_follow_the_limit_as_in_tc() {
+        for (limit_packets, min, max) in [(100, 8.0, 25.0), (1000, 83.0, 250.0), (4, 1.0, 2.0)] {
+            let choke = Params { min: 0.0, max: 0.0, ..Params::default() }.build(&Link { limit_packets, ..test_link() }).unwrap();
+            assert_eq!((choke.min, choke.max), (min, max), "{limit_packets}");
+        }
+    }
 }

@@ -319,4 +319,13 @@ mod tests {
         signals(&mut cobalt, 300, 2000, 1);
         assert_eq!(signals(&mut cobalt, 2000, 2150, 20), [2100]);
     }
+
+    /// Linux `cobalt_queue_full`: BLUE's probability grows by p_inc = 2^-8, and it is the one that is shown.
+    #[test]
+    fn an_overflow_raises_the_probability_that_is_shown() {
+        let mut cobalt = Params::default().build(&test_link()).unwrap();
+        assert_eq!(cobalt.probability(), Some(Probability::ZERO));
+        cobalt.queue_full(ms(1000));
+        assert_eq!(cobalt.probability(), Some(Probability::clamped(1.0 / 256.0)));
+    }
 }

@@ -326,4 +326,36 @@ mod tests {
             assert_eq!(params.build(&test_link()).unwrap_err().field, field);
         }
     }
+
+    /// rfc9332#4.1: the base probability p' is squared for classic packets, and multiplied by k for low latency.
+    #[test]
+    fn probabilities_are_the_square_and_the_multiple_of_the_base() {
+        let dual = at(0.2, &Params { coupling_factor: 3.0, ..Params::default() });
+        assert!((dual.probability().unwrap().get() - 0.04).abs() < 1e-12);
+        assert!((dual.low_latency_probability().unwrap().get() - 0.6).abs() < 1e-12);
+        assert_eq!(at(0.5, &Params { coupling_factor: 3.0, ..Params::default() }).low_latency_probability(), Some(Probability::ONE));
+    }
+
+    /// Linux `must_drop`: "do not drop or mark" while less than two packets of the MTU wait.
+    #[test]
+    fn less_than_two_packets_are_too_few_to_signal() {
+        let dual = at(1.0, &Params::default());
+        assert!(dual.queuing.is_short(1999) && !dual.queuing.is_short(2000));
+    }
+
+    #[test]
+    fn arrivals_are_decided_on_only_where_an_option_asks_for_it() {
+        let passes = |params: Params| params.build(&test_link()).unwrap().passes_arrivals();
+        assert!(passes(Params::default()));
+        assert!(!passes(Params { drop_early: true, ..Params::default() }));
+        assert!(!passes(Params { memory_limit: Bytes(100_000), ..Params::default() }));
+    }
+
+    #[test]
+    fn the_length_of_the_queue_is_asked_for_only_by_thresholds_in_packets() {
+        let tells = |params: Params| params.build(&test_link()).unwrap().queuing.tells_length;
+        assert!(!tells(Params { step_packets: 0, min_qlen_step: 0, ..Params::default() }));
+        assert!(tells(Params { step_packets: 1, min_qlen_step: 0, ..Params::default() }));
+        assert!(tells(Params { step_packets: 0, min_qlen_step: 1, ..Params::default() }));
+    }
 }

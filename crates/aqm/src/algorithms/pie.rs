@@ -459,4 +459,35 @@ mod tests {
         pie.burst_allowance = 0.1;
         assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Pass);
     }
+
+    /// rfc8033#5.2: a sample of the rate takes DQ_THRESHOLD bytes (2^14), however uneven the gaps are, and begins only where as much
+    /// waits.
+    #[test]
+    fn the_departure_rate_is_a_mean_over_the_threshold() {
+        let after = |waiting: u64| {
+            let mut pie = EstimatedPie { rate: 0.0, measurement: None, ..measured(Rule::Rfc8033) };
+            let (mut now, mut random) = (0, Stream::named(1, "pie"));
+            for i in 0..100 {
+                now += if i % 2 == 0 { 400_000 } else { 1_200_000 };
+                pie.on_dequeue(&packet(now), Duration::ZERO, &backlog(waiting), &mut random);
+            }
+            pie.rate
+        };
+        let found = after(16_384);
+        assert!((found / 1_250_000.0 - 1.0).abs() < 0.05, "{found}");
+        assert_eq!(after(16_383), 0.0);
+    }
+
+    /// rfc8033#5.4.
+    #[test]
+    fn in_byte_mode_small_packets_are_signaled_by_their_share_of_the_mean() {
+        let mut pie = EstimatedPie { bytemode: true, ..measured(Rule::Rfc8033) };
+        (pie.probability, pie.delay, pie.previous_delay) = (0.5, 1.0, 1.0);
+        let mut random = Stream::named(1, "pie");
+        for (size, share) in [(1000, 0.5), (100, 0.05)] {
+            let sent = (0..20_000).map(|_| pie.on_enqueue(&PacketView { size, ..packet(0) }, &backlog(50_000), &mut random));
+            let signals = sent.filter(|verdict| *verdict != ArrivalVerdict::Pass).count();
+            assert!((signals as f64 / 20_000.0 - share).abs() < 0.015, "{size}: {signals}");
+        }
+    }
 }

@@ -298,3 +298,21 @@ impl<P: Packet> Tin<P> {
         active.map(|at| (at, self.flows[at].bytes)).max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at)).filter(|&(_, bytes)| bytes > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parcel::Parcel;
+
+    /// Linux `cake_hash`: 1024 queues in sets of 8. A flow may have any queue of its set, and looks at its own first.
+    #[test]
+    fn a_flow_may_have_each_queue_of_its_set_once() {
+        for flow in 0..500 {
+            let ways: Vec<usize> = Tin::<Parcel>::ways(flow).collect();
+            let set = ways[0] / 8;
+            assert!(ways.iter().all(|&at| at < 1024 && at / 8 == set), "{ways:?}");
+            assert!((1..8).all(|i| ways[i] % 8 == (ways[0] + i) % 8), "{ways:?}");
+            assert_eq!(ways.len(), 8);
+        }
+    }
+}

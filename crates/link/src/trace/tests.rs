@@ -148,3 +148,33 @@ fn packets_are_lost_with_the_probability_of_the_time() {
         assert!((2_300..=2_700).contains(&lost[1]), "{} of 10000 lost, expected about 2500", lost[1]);
     }
 }
+
+#[test]
+fn a_trace_tells_of_the_delays_and_losses_of_its_rows() {
+    let of = |rows: &[(u64, u32)]| {
+        let mut builder = Builder::new(Service::Rates);
+        for &(delay, loss) in rows {
+            let (span, delay) = (Duration::from_millis(1), Duration::from_millis(delay));
+            builder.push(Row { span, service: 1_000_000, delay, loss });
+        }
+        builder.finish().unwrap()
+    };
+    let (plain, some) = (of(&[(0, 0), (0, 0)]), of(&[(3, 0), (7, 5), (4, 0)]));
+    assert!(!plain.has_delay() && !plain.has_loss() && some.has_delay() && some.has_loss());
+    assert_eq!((plain.least_delay(), some.least_delay()), (Duration::ZERO, Duration::from_millis(3)));
+    assert_eq!((plain.len(), some.len(), plain.is_empty(), some.is_empty()), (2, 3, false, false));
+}
+
+/// 1500 B take 1 ms at 12 Mbit/s, and 2 ms at half of that.
+#[test]
+fn a_transmission_starts_by_the_time_of_its_bits_before_its_end() {
+    let mut builder = Builder::new(Service::Rates);
+    for rate in [12_000_000, 6_000_000] {
+        builder.push(Row { span: Duration::from_millis(10), service: rate, ..Row::default() });
+    }
+    let trace = builder.finish().unwrap();
+    let at = |ms: f64| Time::from_secs_f64(ms / 1000.0);
+    for (end, start) in [(5.0, 4.0), (10.0, 9.0), (11.0, 9.5), (14.0, 12.0), (21.0, 20.0), (1.0, 0.0), (0.4, 0.0)] {
+        assert_eq!(trace.start_of(1500, at(end)), at(start), "{end}");
+    }
+}

@@ -288,4 +288,34 @@ mod tests {
         one.on_dequeue(Time::from_nanos(151_000_000), Duration::from_millis(30), 0);
         assert_eq!(one.qdelay, Duration::ZERO);
     }
+
+    /// Linux `pie_drop_early`: all pass while a burst is allowed, while the delay is below half of the target and the probability
+    /// below 20 %, and while fewer than two packets of the MTU wait.
+    #[test]
+    fn packets_pass_in_a_burst_at_a_light_load_and_in_a_short_queue() {
+        let passes = |prob: f64, delay_us: u64, burst: Duration, backlog: u64| {
+            Vars { qdelay: Duration::from_micros(delay_us), burst, ..vars(prob, 0) }.bypass(&CONSTANTS, backlog)
+        };
+        let none = Duration::ZERO;
+        assert!(!passes(0.19, 7_500, none, 2000) && passes(0.19, 7_499, none, 2000));
+        assert!(!passes(0.2, 7_499, none, 2000) && !passes(0.1, 10_000, none, 2000));
+        assert!(passes(0.9, 100_000, none, 1999) && passes(0.9, 100_000, Duration::from_nanos(1), 50_000));
+    }
+
+    #[test]
+    fn a_queue_is_at_rest_only_if_all_of_its_state_is_that_of_the_start() {
+        let start = Vars::new(&CONSTANTS);
+        assert!(start.rests(&CONSTANTS));
+        let (ms, now) = (Duration::from_millis(1), Some(Time::ZERO));
+        for moved in [
+            Vars { prob: 0.1, ..start.clone() },
+            Vars { accu_prob: 0.1, ..start.clone() },
+            Vars { qdelay: ms, ..start.clone() },
+            Vars { qdelay_old: ms, ..start.clone() },
+            Vars { burst: ms, ..start.clone() },
+            Vars { last_departure: now, ..start.clone() },
+        ] {
+            assert!(!moved.rests(&CONSTANTS), "{moved:?}");
+        }
+    }
 }

@@ -1,0 +1,27 @@
+"""A mutant: one place of a source with another text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The bytes `begin` to `end` of `file`, which read `old`, read `new` instead."""
+
+    file: str
+    line: int
+    function: str
+    old: str
+    new: str
+    begin: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """What identifies the mutant as long as its function stays as it is: no line number."""
+        return f"{self.file} {self.function}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+
+    def applied(self, source: bytes) -> bytes:
+        """Returns the source with the change."""
+        return source[: self.begin] + self.new.encode() + source[self.end :]

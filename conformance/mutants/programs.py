@@ -1,0 +1,178 @@
+"""Builds test programs with all mutants in them, and runs the tests that reach one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.mutants.rust_sources import SWITCH, Planted, Source, blamed, planted
+
+from sojourn.errors import UserError
+
+ENVIRONMENT = {
+    "PROPTEST_RNG_SEED": "1",
+    "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true",
+    "PROPTEST_MAX_SHRINK_ITERS": "0",
+}
+"""Property tests draw the same cases for each mutant, and the first failure is enough."""
+LINTS = "[workspace.lints.rust]\n"
+ALLOWED = LINTS + "".join(f'{name} = "allow"\n' for name in ("warnings", "arithmetic_overflow", "unconditional_panic"))
+"""A sum that a mutant overflows fails its test, not its compilation."""
+ROUNDS = 30
+"""The most builds in which mutants that don't compile are found."""
+FIRST, SECOND = 6, 40
+"""A mutant faces its fastest tests first: so many, then so many, then all."""
+LEAST_S, SLOWEST = 15.0, 8.0
+"""The tests of a mutant are stopped after this many seconds, or times the time that they need without it."""
+
+
+def copied(root: Path, tree: Path) -> None:
+    """Copies the sources in Rust beside links to the rest; what cargo built there is kept."""
+    tree.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(tree / "crates", ignore_errors=True)
+    shutil.copytree(root / "crates", tree / "crates")
+    for name in (".cargo", "docs", "papers", "examples", "tests", "Cargo.lock"):
+        (tree / name).unlink(missing_ok=True)
+        (tree / name).symlink_to(root / name)
+    (tree / "Cargo.toml").write_text((root / "Cargo.toml").read_text().replace(LINTS, ALLOWED))
+
+
+def cargo(tree: Path, *arguments: str) -> list[dict[str, Any]]:
+    """The messages of cargo."""
+    command = ["cargo", *arguments, "--message-format", "json"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def compiled(tree: Path, crate: str, mutants: dict[int, Planted]) -> dict[int, Planted]:
+    """Writes mutants of a crate into its sources, and returns those that compile."""
+    library = tree / "crates/units/src/lib.rs"
+    library.write_text(library.read_text().replace("#[cfg(test)]\nextern crate std;", "extern crate std;") + SWITCH)
+    switch = "crate::planted" if crate == "units" else "sojourn_units::planted"
+    originals = {each.mutant.file: (tree / each.mutant.file).read_bytes() for each in mutants.values()}
+    alive, sources = dict(mutants), dict[str, Source]()
+    changed = set(originals)
+    for _ in range(ROUNDS):
+        for file in changed:
+            here = {number: each for number, each in alive.items() if each.mutant.file == file}
+            sources[file] = planted(originals[file], here, switch)
+            (tree / file).write_bytes(sources[file].text)
+        changed = set()
+        for message in cargo(tree, "check", "--quiet", "--lib", "--package", f"sojourn-{crate}"):
+            found = message.get("message", {})
+            if message["reason"] != "compiler-message" or found["level"] != "error" or not found["spans"]:
+                continue
+            numbers = guilty(found["spans"], sources)
+            if not numbers:
+                raise UserError(f"crates/{crate}: does not compile: {found['message']}")
+            changed |= {mutants[number].mutant.file for number in numbers}
+            alive = {number: each for number, each in alive.items() if number not in numbers}
+        if not changed:
+            return alive
+    raise UserError(f"crates/{crate}: mutants still don't compile after {ROUNDS} builds")
+
+
+def guilty(spans: list[dict[str, Any]], sources: dict[str, Source]) -> tuple[int, ...]:
+    """The mutants that an error of the compiler is about."""
+    for span in sorted(spans, key=lambda each: not each["is_primary"]):
+        if span["file_name"] in sources:
+            numbers = blamed(sources[span["file_name"]], span["byte_start"], span["byte_end"])
+            if numbers:
+                return numbers
+    return ()
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of a test program, and how long it takes."""
+
+    folder: Path
+    program: str
+    name: str
+    seconds: float = 0.0
+
+
+def run(folder: Path, program: str, names: Iterable[str], environment: dict[str, str], limit_s: float) -> bool:
+    """Whether tests of a program pass in time."""
+    command = [program, "--exact", "--test-threads=1", "--quiet", *names]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | ENVIRONMENT | environment,
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+@dataclass
+class Programs:
+    """Test programs, and which of their tests reach which mutant."""
+
+    tree: Path
+    packages: list[str]
+    reaching: dict[int, list[Test]] = field(default_factory=lambda: defaultdict(list))
+
+    def build(self) -> None:
+        """Builds the tests of the packages, and runs each once to see which mutants it reaches."""
+        tests = []
+        for package in self.packages:
+            folder = self.tree / "crates" / package
+            for message in cargo(
+                self.tree, "test", "--quiet", "--no-run", "--tests", "--package", f"sojourn-{package}"
+            ):
+                if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+                    tests += [Test(folder, message["executable"], name) for name in names_in(message["executable"])]
+        if not tests:
+            raise UserError(f"{', '.join(self.packages)}: expected tests that compile, got none")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for test, reached in pool.map(self._traced, tests):
+                for number in reached:
+                    self.reaching[number].append(test)
+
+    def _traced(self, test: Test) -> tuple[Test, list[int]]:
+        """A test with its time, and the mutants that it reaches; none if it fails without any."""
+        cover = self.tree / f"cover-{os.getpid()}-{abs(hash(test))}"
+        begin = time.monotonic()
+        passes = run(test.folder, test.program, [test.name], {"COVER": str(cover)}, 600.0)
+        seconds = time.monotonic() - begin
+        reached = [int(line) for line in cover.read_text().split()] if cover.exists() else []
+        cover.unlink(missing_ok=True)
+        return Test(test.folder, test.program, test.name, seconds), reached if passes else []
+
+    def catches(self, number: int) -> bool:
+        """Whether some test fails with a mutant."""
+        tests = sorted(self.reaching[number], key=lambda test: test.seconds)
+        for some in (tests[:FIRST], tests[FIRST:SECOND], tests[SECOND:]):
+            groups: dict[tuple[Path, str], list[Test]] = defaultdict(list)
+            for test in some:
+                groups[test.folder, test.program].append(test)
+            for (folder, program), group in groups.items():
+                limit_s = max(LEAST_S, SLOWEST * sum(test.seconds for test in group))
+                if not run(folder, program, [test.name for test in group], {"MUTANT": str(number)}, limit_s):
+                    return True
+        return False
+
+
+def names_in(program: str) -> list[str]:
+    """The tests of a test program that are not ignored."""
+
+    def listing(*options: str) -> set[str]:
+        command = [program, "--list", "--format", "terse", *options]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return {line.removesuffix(": test") for line in text.splitlines() if line.endswith(": test")}
+
+    return sorted(listing() - listing("--ignored"))

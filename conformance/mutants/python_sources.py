@@ -1,0 +1,143 @@
+"""Mutants of Python modules: one changed operator, constant, condition, call or return value each.
+
+A mutant is run in a copy of `python/`, against the tests that `mutants.toml` names for its module. The rest of the
+repository is reached by links, so tests find papers, documents and examples where they expect them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from conformance.mutants.mutant import Mutant
+
+from sojourn.errors import UserError
+
+SWAPPED: dict[type[ast.AST], list[type[ast.AST]]] = {
+    ast.Add: [ast.Sub],
+    ast.Sub: [ast.Add],
+    ast.Mult: [ast.Div],
+    ast.Div: [ast.Mult],
+    ast.FloorDiv: [ast.Mult],
+    ast.Mod: [ast.Mult],
+    ast.Pow: [ast.Mult],
+    ast.BitOr: [ast.BitAnd],
+    ast.BitAnd: [ast.BitOr],
+    ast.Lt: [ast.LtE, ast.Gt],
+    ast.LtE: [ast.Lt, ast.Gt],
+    ast.Gt: [ast.GtE, ast.Lt],
+    ast.GtE: [ast.Gt, ast.Lt],
+    ast.Eq: [ast.NotEq],
+    ast.NotEq: [ast.Eq],
+    ast.Is: [ast.IsNot],
+    ast.IsNot: [ast.Is],
+    ast.In: [ast.NotIn],
+    ast.NotIn: [ast.In],
+    ast.And: [ast.Or],
+    ast.Or: [ast.And],
+}
+"""The operators that take the place of another one."""
+LEAST_S, SLOWEST = 60.0, 6.0
+"""The tests of a mutant are stopped after this many seconds, or times the time that they need without it."""
+
+
+def changed(node: ast.AST) -> Iterator[str]:
+    """Yields the texts that may replace a node."""
+    match node:
+        case ast.BinOp(left, operator, right):
+            yield from (ast.unparse(ast.BinOp(left, other(), right)) for other in SWAPPED.get(type(operator), []))
+        case ast.BoolOp(operator, values):
+            yield from (ast.unparse(ast.BoolOp(other(), values)) for other in SWAPPED[type(operator)])
+        case ast.Compare(left, [operator], [right]):
+            yield from (ast.unparse(ast.Compare(left, [other()], [right])) for other in SWAPPED[type(operator)])
+        case ast.Compare(left, operators, rights):
+            for at, operator in enumerate(operators):
+                for other in SWAPPED[type(operator)]:
+                    yield ast.unparse(ast.Compare(left, [*operators[:at], other(), *operators[at + 1 :]], rights))
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield ast.unparse(operand)
+        case ast.Constant(bool(value)):
+            yield str(not value)
+        case ast.Constant(int(value) | float(value)):
+            yield repr(value + 1)
+        case ast.Return(ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value in (None, False)):
+            yield "return None"
+        case ast.Expr(ast.Call()):
+            yield "pass"
+
+
+def mutants_of(file: str, source: str) -> list[Mutant]:
+    """Lists the mutants of a module; annotations, docstrings and `__all__` have none."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    found: list[Mutant] = []
+
+    def visit(node: ast.AST, function: str) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            function = f"{function}.{node.name}" if function else node.name
+        if isinstance(node, (ast.expr, ast.stmt)):
+            begin = starts[node.lineno - 1] + node.col_offset
+            end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            for text in changed(node):
+                new = f"({text})" if isinstance(node, ast.expr) else text
+                old = source.encode()[begin:end].decode()
+                found.append(Mutant(file, node.lineno, function, old, new, begin, end))
+        if isinstance(node, ast.JoinedStr):
+            return  # before Python 3.12, its parts have no places of their own
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                    continue
+                if isinstance(child, ast.AST):
+                    visit(child, function)
+
+    visit(ast.parse(source), "")
+    return found
+
+
+class Copy:
+    """A copy of `python/` beside links to everything else, in which one module is changed at a time."""
+
+    def __init__(self, root: Path, folder: Path, tests: list[str]) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for each in root.iterdir():
+            if each.name not in ("python", "target", ".git"):
+                (folder / each.name).symlink_to(each)
+        shutil.copytree(root / "python", folder / "python", ignore=shutil.ignore_patterns("__pycache__"))
+        self.folder, self.tests = folder, tests
+        begin = time.monotonic()
+        if not self._passes(None):
+            raise UserError(f"{', '.join(tests)}: expected tests that pass without a change")
+        self.limit_s = max(LEAST_S, SLOWEST * (time.monotonic() - begin))
+
+    def catches(self, mutant: Mutant) -> bool:
+        """Whether some test fails with a mutant, or takes too long."""
+        file = self.folder / mutant.file
+        source = file.read_bytes()
+        file.write_bytes(mutant.applied(source))
+        try:
+            return not self._passes(self.limit_s)
+        finally:
+            file.write_bytes(source)
+
+    def _passes(self, limit_s: float | None) -> bool:
+        environment = os.environ | {"PYTHONPATH": str(self.folder / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *self.tests]
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, env=environment, capture_output=True, timeout=limit_s, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
