@@ -82,7 +82,9 @@ impl Schema {
             if let Some(forms) = forms.as_array() {
                 // The simulator has no part of a Linux kernel.
                 let own: Vec<&Json> = forms.iter().filter(|form| !self.resolve(form)["properties"]["linux"].is_object()).collect();
-                return self.any(own[draw.index(own.len())], key, names, draw);
+                let first = draw.index(own.len());
+                // The name of a file is a form of which only the user knows a value.
+                return (0..own.len()).find_map(|next| self.any(own[(first + next) % own.len()], key, names, draw));
             }
         }
         if let Some(values) = node["enum"].as_array() {
@@ -93,6 +95,10 @@ impl Schema {
             "integer" => Some(Value::Integer(integer(node, draw))),
             "number" => Some(Value::Float(number(&node["default"], draw))),
             "string" => text(key, names, draw),
+            "array" if node["prefixItems"].is_array() => {
+                let items = node["prefixItems"].as_array().into_iter().flatten().map(|item| self.any(item, key, names, draw));
+                items.collect::<Option<Vec<_>>>().map(Value::Array)
+            }
             "array" => {
                 let (least, most) = (node["minItems"].as_u64().unwrap_or(0), node["maxItems"].as_u64().unwrap_or(3));
                 let items = (0..draw.whole(least, most)).map(|_| self.any(&node["items"], key, names, draw));

@@ -41,6 +41,14 @@ impl Error {
         Error { key: key.map(|(key, _)| key.to_string()), ..Error::new(field, humanize(message)) }
     }
 
+    /// The error of a file that a field names. A mistake within the file keeps its place there; otherwise the field names a wrong file.
+    pub(crate) fn of_file_in(self, field: String, file: &str) -> Error {
+        match self.position {
+            Some(_) => self,
+            None => Error::new(field, format!("{} in \"{file}\"", self.problem)),
+        }
+    }
+
     /// The same error, in this file.
     pub fn in_file(mut self, file: &str) -> Error {
         if self.file.is_empty() {

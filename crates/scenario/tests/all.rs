@@ -10,4 +10,5 @@ mod large;
 mod malformed;
 mod set_values;
 mod sweep;
+mod tables;
 mod traces;

@@ -67,7 +67,7 @@ fn traffic(kind: u8, rate: Rate, packet: u32, every: Duration) -> Traffic {
     match kind {
         0 => bulk::Params { size: None }.into(),
         1 => bulk::Params { size: Some(Bytes(range::LARGEST_TRANSFER)) }.into(),
-        2 => transfers::Params { every, size_mean: Bytes(range::LARGEST_TRANSFER), size_shape: Some(1.001) }.into(),
+        2 => transfers::Params { every, size_mean: Some(Bytes(range::LARGEST_TRANSFER)), size_shape: Some(1.001), sizes: None }.into(),
         3 => cbr::Params { rate, size, jitter: 1.0 }.into(),
         4 => poisson::Params { rate, size, sizes: poisson::Sizes::Exponential }.into(),
         _ => onoff::Params { rate, size, on: every, off: every, shape: Some(1.001), transport: Default::default() }.into(),

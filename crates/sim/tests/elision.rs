@@ -200,7 +200,7 @@ fn traffic(flow: &Made, rate: Rate) -> Traffic {
             let (size, shape) = (Bytes(500), (kind == 6).then_some(1.6));
             onoff::Params { rate, size, on: ms(300), off: ms(300), shape, transport: Default::default() }.into()
         }
-        (_, 0 | 2) => transfers::Params { every: ms(300), size_mean: Bytes(9_000), size_shape: Some(1.5) }.into(),
+        (_, 0 | 2) => transfers::Params { every: ms(300), size_mean: Some(Bytes(9_000)), size_shape: Some(1.5), sizes: None }.into(),
         (_, stack_choice) => web::Params {
             page_gap: ms(500),
             objects: 3,
@@ -362,7 +362,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         back: vec![1, 3],
         paths: None,
         stack: Some(stack),
-        traffic: transfers::Params { every, size_mean, size_shape: None }.into(),
+        traffic: transfers::Params { every, size_mean: Some(size_mean), size_shape: None, sizes: None }.into(),
         start: Time::ZERO,
         stop: Time::ZERO + Duration::from_secs(40),
     };

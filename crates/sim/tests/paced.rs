@@ -32,7 +32,7 @@ fn traffic(kind: u8) -> Traffic {
     let ms = Duration::from_millis;
     match kind {
         0 => Traffic::default(),
-        1 => transfers::Params { every: ms(200), size_mean: Bytes(40_000), size_shape: Some(1.5) }.into(),
+        1 => transfers::Params { every: ms(200), size_mean: Some(Bytes(40_000)), size_shape: Some(1.5), sizes: None }.into(),
         _ => {
             let rate = Rate::from_bps(3_000_000).unwrap();
             onoff::Params { rate, size: Bytes(500), on: ms(300), off: ms(300), shape: None, transport: Default::default() }.into()

@@ -12,6 +12,7 @@ extern crate std;
 mod application;
 pub mod kinds;
 mod model;
+pub mod pairs;
 mod session;
 
 pub use application::{Action, Application};

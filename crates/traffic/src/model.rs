@@ -1,5 +1,6 @@
 //! What a kind of traffic is asked: of its parameters, and of its running state.
 
+use crate::pairs::ReadFile;
 use sojourn_units::{Bytes, Duration, ParamError, Stream, Time};
 
 /// What carries a flow's data.
@@ -27,6 +28,15 @@ pub trait Params {
     /// # Errors
     /// The first parameter that is not.
     fn check(&self) -> Result<(), ParamError>;
+
+    /// Reads the tables that a scenario has in files. A kind with such a table refuses one that is not read as empty.
+    ///
+    /// # Errors
+    /// The first file that `read` refuses, after the parameter that names it.
+    fn read_files<E>(&mut self, read: ReadFile<'_, E>) -> Result<(), (&'static str, E)> {
+        let _ = read;
+        Ok(())
+    }
 
     /// The state machine at its start. The parameters are in their ranges.
     fn model(&self) -> Self::Model;

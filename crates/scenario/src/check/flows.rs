@@ -7,12 +7,15 @@ use super::{Group, name, one_instant};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
+use crate::trace_file::read_pairs;
 use crate::written::{Access, FLOW_COUNT, Flows, MOST_FLOWS};
 use sojourn_spec::tcp::{TcpOptions, TcpOverrides};
+use sojourn_traffic::Traffic;
 use std::collections::HashSet;
+use std::path::Path;
 
-/// Checks all groups.
-pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -> Result<Vec<Group>, Error> {
+/// Checks all groups. `folder` is where the files are that they name.
+pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network, folder: &Path) -> Result<Vec<Group>, Error> {
     common.check().map_err(|error| Error::parameter("tcp", error))?;
     let (mut names, mut total) = (HashSet::new(), 0u64);
     let paths = PathFinder::new(network);
@@ -27,7 +30,7 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
         if group.count == 0 || total > MOST_FLOWS {
             return Err(Error::got(format!("{field}.count"), group.count, FLOW_COUNT));
         }
-        groups.push(one(group, &field, common, &Place { network, paths: &paths })?);
+        groups.push(one(group, &field, common, &Place { network, paths: &paths, folder })?);
     }
     one_instant::check(&groups, network)?;
     Ok(groups)
@@ -56,8 +59,7 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
             rate.iter().try_for_each(|rate| varying(rate, format!("{field}.{side}.rate"), count))?;
         }
     }
-    let traffic = &group.traffic.0;
-    traffic.check().map_err(|error| Error::parameter(&format!("{field}.traffic"), error))?;
+    let traffic = traffic(group, &format!("{field}.traffic"), place.folder)?;
     let is_tcp = traffic.is_tcp();
     if group.tcp.is_some() && !is_tcp {
         return Err(Error::got(format!("{field}.tcp"), format_args!("a table for {} traffic over UDP", traffic.name()), "no TCP options"));
@@ -80,9 +82,21 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         stop: group.stop.clone(),
         dscp: group.dscp,
         port: group.port,
-        traffic: traffic.clone(),
+        traffic,
         tcp: options,
     })
+}
+
+/// Reads the files of a group's traffic and checks its parameters.
+fn traffic(group: &Flows, field: &str, folder: &Path) -> Result<Traffic, Error> {
+    let mut traffic = group.traffic.0.clone();
+    let mut read = |file: &str, columns: &_| read_pairs(&folder.join(file), columns).map_err(|error| Box::new((error, file.to_owned())));
+    traffic.read_files(&mut read).map_err(|(parameter, refused)| {
+        let (error, file) = *refused;
+        error.of_file_in(format!("{field}.{parameter}"), &file)
+    })?;
+    traffic.check().map_err(|error| Error::parameter(field, error))?;
+    Ok(traffic)
 }
 
 /// The TCP options of a group: its own over the scenario's over the profile's. An error names where the value is written.

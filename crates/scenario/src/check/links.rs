@@ -167,11 +167,8 @@ fn trace(link: &Back, field: &str, folder: &Path) -> Result<Option<Trace>, Error
     if !link.changes.is_empty() {
         return Err(Error::got(format!("{field}.changes"), "changes of a link with a trace", "them in the trace"));
     }
-    // What is wrong within the file is said of the file; else the scenario names a file that is no trace.
-    read_trace(&folder.join(&trace.file), trace.format).map(Some).map_err(|error| match error.position {
-        Some(_) => error,
-        None => Error::new(format!("{field}.trace.file"), format!("{} in \"{}\"", error.problem, trace.file)),
-    })
+    let read = read_trace(&folder.join(&trace.file), trace.format);
+    read.map(Some).map_err(|error| error.of_file_in(format!("{field}.trace.file"), &trace.file))
 }
 
 /// The queue of a link with a rate. A link without a rate has none.

@@ -180,7 +180,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     range::packet_size("packet", scenario.packet)?;
     let packet = scenario.packet.0 as u32;
     let mut network = links::check(scenario, packet, folder)?;
-    let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
+    let groups = flows::check(&scenario.flows, &scenario.tcp, &network, folder)?;
     limits::plan(&mut network, &groups, packet)?;
     queues::check(&network, &groups, packet, duration)?;
     host::check(scenario, &network, &groups)?;

@@ -7,12 +7,14 @@ use crate::written::{Flows, PathChoice};
 use sojourn_spec::paths::Paths;
 use sojourn_units::{Duration, Time};
 use std::collections::HashSet;
+use std::path::Path;
 
 /// The most links of a path. A path is counted in a byte, and the links for access and egress are added to it.
 pub(super) const LONGEST_PATH: usize = 253;
 
-/// The network that the flows run on, and its paths.
+/// The network that the flows run on, its paths, and the folder of the files that groups name.
 pub(super) struct Place<'a> {
+    pub folder: &'a Path,
     pub network: &'a Network,
     pub paths: &'a PathFinder<'a>,
 }

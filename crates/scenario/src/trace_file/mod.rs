@@ -7,12 +7,14 @@ mod lines;
 mod mahimahi;
 mod netem;
 mod number;
+mod pairs;
 mod table;
 
 use crate::bounded::{Bounded, hexadecimal, said};
 use crate::error::Error;
 use crate::written::TraceFormat;
 use lines::Lines;
+pub(crate) use pairs::read_pairs;
 use sha2::{Digest, Sha256};
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Builder, Row, Service};

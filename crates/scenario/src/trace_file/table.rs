@@ -83,7 +83,7 @@ pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
 }
 
 /// The fields of a line, each with its column in the text: between commas, semicolons or white space.
-fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let separates = |byte: u8| matches!(byte, b',' | b';' | b' ' | b'\t');
     let mut begin = 0;
     std::iter::from_fn(move || {

@@ -1,5 +1,6 @@
 //! The kinds of traffic: one file and one line each.
 
+use crate::pairs::ReadFile;
 use crate::{FlowModel, Opening, ParamError, Params, SessionModel, Transport, Write};
 use sojourn_units::{Bytes, Rate, Stream, Time, range};
 
@@ -144,6 +145,17 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`Params::read_files`].
+            ///
+            /// # Errors
+            /// The first file that `read` refuses, after the parameter that names it.
+            pub fn read_files<E>(&mut self, read: ReadFile<'_, E>) -> Result<(), (&'static str, E)> {
+                match self {
+                    $(Traffic::$Flow(params) => params.read_files(read),)*
+                    $(Traffic::$Session(params) => params.read_files(read),)*
+                }
+            }
+
             /// The state machine at its start. The parameters are in their ranges.
             pub fn model(&self) -> Model {
                 match self {
@@ -204,7 +216,8 @@ registry! {
     }
     sessions {
         "web" => web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",
-        "transfers" => transfers::Transfers: "TCP transfers that arrive as a Poisson process",
+        "transfers" => transfers::Transfers: "TCP transfers that arrive as a Poisson process, of random sizes",
+        "replay" => replay::Replay: "TCP transfers at the times and of the sizes of a list",
     }
 }
 
