@@ -129,8 +129,8 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_document_are_right() {
     let text = include_str!("../../../docs/scenario.md");
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, moved, schedule, limits, shared, classes, impairments, radio, trace, sweep] = blocks[..] else {
-        panic!("the document has ten blocks: a scenario, a change of a route, a schedule, limits, a shared medium, classes, and so on")
+    let [scenario, moved, schedule, tables, limits, shared, classes, impairments, radio, trace, sweep] = blocks[..] else {
+        panic!("the document has eleven blocks: a scenario, a change of a route, a schedule, tables of traffic, limits, and so on")
     };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
@@ -138,9 +138,11 @@ fn the_examples_of_the_document_are_right() {
     let triangle = ["left far", "far right", "left right"].map(|ends| ends.split_once(' ').unwrap()).map(|(from, to)| link(from, to));
     let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{moved}", triangle.concat()));
     checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
-    let flow = format!("[[flows]]\nname = \"call\"\nfrom = \"left\"\nto = \"far\"\n{schedule}");
-    let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{flow}", triangle.concat()));
-    checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
+    for traffic in tables.lines().chain([schedule]) {
+        let flow = format!("[[flows]]\nname = \"call\"\nfrom = \"left\"\nto = \"far\"\n{traffic}");
+        let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{flow}", triangle.concat()));
+        checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
+    }
     let ends = "duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"50 ms\"\nduplex = true";
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n";
     let checked = Document::from_toml("scenario.md", &format!("{ends}\n{limits}{flow}")).and_then(|document| document.check());

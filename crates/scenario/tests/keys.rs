@@ -87,7 +87,10 @@ fn seeds_share_a_beginning_only_if_nothing_is_drawn_in_it() {
         ("name = \"early\"", "name = \"early\"\nstop = { uniform = [\"1 s\", \"2 s\"] }"),
         ("name = \"early\"", "name = \"early\"\npaths = \"flow\""),
         ("name = \"early\"", "name = \"early\"\naccess = { delay = { uniform = [\"1 ms\", \"2 ms\"] } }"),
-        ("name = \"early\"", "name = \"early\"\ntraffic = { kind = \"web\", page_gap = \"1 s\", objects = 3, object_mean = 8.0, object_shape = 1.5 }"),
+        (
+            "name = \"early\"",
+            "name = \"early\"\ntraffic = { kind = \"web\", page_gap = \"1 s\", objects = 3, object_mean = 8.0, object_shape = 1.5 }",
+        ),
         ("[\"20 s\", \"30 s\"]", "[\"0 s\", \"30 s\"]"),
     ] {
         assert!(!seeds_share(&with(part, other)), "{other}");
@@ -117,7 +120,11 @@ fn what_starts_later_may_differ_and_what_acts_at_its_planned_time_may_not() {
     assert_eq!(of("start = \"20 s\""), of("start = \"21 s\"\nstop = \"40 s\"\ntcp = { mss = \"1400 B\" }"));
     assert_ne!(of("start = \"20 s\""), of("start = \"20 s\"\ncount = 2"));
     // The event of a session is planned for its start.
-    let web = |start: &str| format!("start = \"{start}\"\ntraffic = {{ kind = \"web\", page_gap = \"1 s\", objects = 3, object_mean = 8.0, object_shape = 1.5 }}");
+    let web = |start: &str| {
+        format!(
+            "start = \"{start}\"\ntraffic = {{ kind = \"web\", page_gap = \"1 s\", objects = 3, object_mean = 8.0, object_shape = 1.5 }}"
+        )
+    };
     assert_ne!(of(&web("20 s")), of(&web("21 s")));
     assert!(beginnings(&late("")).is_none(), "nothing starts later");
 }
