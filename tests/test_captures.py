@@ -309,16 +309,17 @@ def test_a_full_disk_gives_one_line_and_leaves_nothing(tmp_path: Path, monkeypat
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
 
 
-def test_a_link_stays_a_link_and_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """A file that is renamed into place would replace `/dev/stdout`, or a pipe that Wireshark reads."""
+def test_a_link_is_replaced_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """A link may lead to a file of somebody else. A pipe that Wireshark reads, and `/dev/stdout`, stay what they are."""
     plain, linked, pipe = tmp_path / "plain.pcapng", tmp_path / "linked.pcapng", tmp_path / "pipe"
     sj.run(scenario(), seed=1, pcap=plain)
     (tmp_path / "far").mkdir()
     linked.symlink_to("far/there.pcapng")
-    for _ in range(2):
-        sj.run(scenario(), seed=1, pcap=linked)
-    assert linked.is_symlink()
-    assert (tmp_path / "far" / "there.pcapng").read_bytes() == plain.read_bytes()
+    (tmp_path / "far" / "there.pcapng").write_text("theirs")
+    sj.run(scenario(), seed=1, pcap=linked)
+    assert not linked.is_symlink()
+    assert linked.read_bytes() == plain.read_bytes()
+    assert (tmp_path / "far" / "there.pcapng").read_text() == "theirs"
     os.mkfifo(pipe)
     with ThreadPoolExecutor() as reader:
         read = reader.submit(pipe.read_bytes)

@@ -215,7 +215,7 @@ REFUSED = [
     ([], ".classes: expected 1 to 64 classes, got 0"),
     ([{"match": {}}, {}], ".classes[0].match: expected a group, a dscp, a port or an ecn codepoint, got none of them"),
     ([{"share": 2}], '.classes[0].share: expected it with scheduler = "drr", got one with another scheduler'),
-    ([{"aqm": "codle"}], ".classes[0].aqm: expected one of 28 names, such as droptail, red, pi, rem, led, "),
+    ([{"aqm": "codle"}], ".classes[0].aqm: expected one of 29 names, such as droptail, drophead, red, pi, rem, "),
     ([{"aqm": "codel", "taget": "5 ms"}], ".classes[0]: expected one of target, interval, "),
     ([{"aqm": "red", "min": "x"}], '.classes[0].min: expected a number, got "x"'),
     ([{"aqm": "red", "min": -1}], ".classes[0].min: expected "),

@@ -260,8 +260,8 @@ def test_a_missing_library_is_named(monkeypatch, module, extra, name):
 
 
 def test_a_scenario_on_linux_is_not_sent_elsewhere(dumbbell, monkeypatch):
-    monkeypatch.setattr("sojourn.running.on_linux", lambda scenario: True)
-    monkeypatch.setattr("sojourn.running.find_kernel", lambda: type("Kernel", (), {"identity": "x"}))
+    monkeypatch.setattr("sojourn.jobs.on_linux", lambda scenario: True)
+    monkeypatch.setattr("sojourn.jobs.find_kernel", lambda: type("Kernel", (), {"identity": "x"}))
     with pytest.raises(sj.UserError, match='executor: expected the simulator as host, got host = "linux"'):
         sj.sweep(dumbbell, AXES, executor=Inline())
 

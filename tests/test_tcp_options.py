@@ -19,6 +19,7 @@ OTHERS: dict[str, list[Any]] = {
     "syn_linear_timeouts": [0], "syn_losses_allowed": [0, 1],
     "recovery_burst": [1], "abc": [1], "rtt_hint": ["90 ms"], "clock_offset": ["3 ms"], "clock_skew_ppm": [900.0],
     "control": [{"cc": "vegas"}], "ecn": [True, "accurate"], "peer_ecn": [False],
+    "ecn_syns": [0, 1],
 }  # fmt: skip
 """Other values of options that are neither a yes or no nor a name, where the example of the schema has no effect."""
 
@@ -60,6 +61,7 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
         {"kind": "reorder", "probability": 0.01, "by": "25 ms"},
         {"kind": "outage", "at": "0 s", "length": "200 ms", "every": "4 s"},
     ],
+    "losses": [{"kind": "loss", "probability": 0.01}],
     "handshake": [{"kind": "outage", "at": "0 s", "length": "2500 ms"}],
     "handshake and first data": [
         {"kind": "outage", "at": "0 s", "length": "200 ms"},
@@ -98,6 +100,7 @@ BASES = [
     *(Base(profile, "reno", MARKS, {"ecn": True}) for profile in PROFILES),
     *(Base(profile, "reno", MARKS_ALL, {"ecn": True}) for profile in PROFILES),
     Base("linux", "reno", MARKS, {"ecn": "accurate"}),
+    Base("linux", "reno", MARKS, {"ecn": "accurate"}, faults="losses"),
     Base("linux", "reno", TAIL, {"pacing": True}),
     Base("linux", "prague", {"aqm": "step", "packets": 3}, {"ecn": "l4s"}),
     Base("rfc", "reno", {"aqm": "fuzzy-rtt", "limit": "60 packets"}, faults="none"),

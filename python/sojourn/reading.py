@@ -65,5 +65,5 @@ def read(path: Path, most: int = MOST_TEXT) -> bytes:
             parts.append(part)
             room -= len(part)
     if not room:
-        raise OSError(errno.EFBIG, f"it has more than {most} bytes")
+        raise OSError(errno.EFBIG, f"expected at most {most} bytes, got more")
     return b"".join(parts)

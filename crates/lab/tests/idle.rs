@@ -85,7 +85,7 @@ fn pairs(long: &Windows, short: &Windows, pause: u32) -> [(f64, f64, f64); 6] {
 
 /// Where the window goes up and down by itself, so that it is elsewhere after another time: BBR goes round in states, LEDBAT++ and FLOWER+
 /// slow down now and then, Copa's velocity doubles.
-fn swings(cc: &str) -> bool {
+fn oscillates(cc: &str) -> bool {
     matches!(cc, "bbr" | "bbr3" | "ledbat++" | "flower+" | "rledbat" | "copa")
 }
 
@@ -106,7 +106,7 @@ fn no_window_is_larger_after_a_longer_silence() {
                 let (long, short) = (windows(&tcp, "20 Mbit/s", 30), windows(&tcp, "20 Mbit/s", 3));
                 let most = short.cwnd.iter().copied().fold(0.0, f64::max);
                 for (x, long, short) in pairs(&long, &short, 3) {
-                    let bound = 1.05 * if swings(cc) { most } else { short };
+                    let bound = 1.05 * if oscillates(cc) { most } else { short };
                     assert!(long <= bound + 2.0, "{tcp}{x} s after the pause {long} for {bound}");
                 }
             }

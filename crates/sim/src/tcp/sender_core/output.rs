@@ -39,14 +39,19 @@ impl SenderCore {
         if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT }
     }
 
+    /// Whether ACKs and retransmissions of a connection can carry marks, as its data: in one whose handshake ended ECN nothing does.
+    fn marks_all(&self, params: &TcpOptions) -> bool {
+        self.ecn.is_on_all() || (self.ecn.is_on() && params.marks_all())
+    }
+
     /// Whether retransmissions can carry marks.
     fn marks_again(&self, params: &TcpOptions) -> bool {
-        params.ecn_on_retransmit || self.ecn.is_on_all() || params.marks_all()
+        self.marks_all(params) || (self.ecn.is_on() && params.ecn_on_retransmit)
     }
 
     /// Sends a header without data.
     pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
-        let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && call.params.marks_all());
+        let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && self.marks_all(call.params));
         let flags = if is_on { flags | self.ect() } else { flags };
         let opens = seq == 0 && flags & flag::ACK != 0;
         let flags = if opens || flags & flag::SYN != 0 { flags } else { flags | self.told() };
