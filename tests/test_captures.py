@@ -310,7 +310,7 @@ def test_a_full_disk_gives_one_line_and_leaves_nothing(tmp_path: Path, monkeypat
 
 
 def test_a_link_is_replaced_and_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """A link may lead to a file of somebody else. A pipe that Wireshark reads, and `/dev/stdout`, stay what they are."""
+    """A link may lead to a file of somebody else. A pipe that Wireshark reads, or `/dev/stdout`, stays what it is."""
     plain, linked, pipe = tmp_path / "plain.pcapng", tmp_path / "linked.pcapng", tmp_path / "pipe"
     sj.run(scenario(), seed=1, pcap=plain)
     (tmp_path / "far").mkdir()
