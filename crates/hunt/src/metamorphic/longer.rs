@@ -31,12 +31,15 @@ pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     })
 }
 
+/// Half of the nanosecond in which times are counted: a sum of two is rounded by less.
+const HALF_A_NANOSECOND: f64 = 0.5e-9;
+
 /// The rows of a series that are complete before `end`, in seconds.
 fn rows_before<'a>(table: &'a BTreeMap<String, Vec<f64>>, name: &str, end: f64) -> BTreeMap<&'a str, Vec<f64>> {
     let none = Vec::new();
     let times = table.get("t").unwrap_or(&none);
     let waits = table.get("seconds").filter(|_| name.starts_with("wait/"));
-    let done = |row: usize| times[row] + waits.map_or(0.0, |waits| waits[row]) < end;
+    let done = |row: usize| times[row] + waits.map_or(0.0, |waits| waits[row]) < end - HALF_A_NANOSECOND;
     let kept: Vec<usize> = (0..times.len()).filter(|&row| done(row)).collect();
     let column = |values: &Vec<f64>| kept.iter().filter_map(|&row| values.get(row).copied()).collect();
     table.iter().map(|(name, values)| (name.as_str(), column(values))).collect()
