@@ -119,7 +119,9 @@ def peak(*arguments: str) -> int:
     """The most memory, in bytes, that a command takes in a process of its own; it must refuse its input."""
     program = "import resource, sys; from sojourn.cli import main; code = main(sys.argv[1:])\n"
     program += "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=300)
+    found = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # the folders of this process, wherever it runs
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=found)
     code, kilobytes = done.stdout.split()[-2:]
     assert code == "2", done.stdout + done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
