@@ -87,7 +87,7 @@ pub const LAWS: [Law; 8] = [
     Law {
         way: Way::Scaled,
         promise: "twice all times and half all rates give the same packets at twice the times",
-        base: |world, draw| simple::constant_rates(world, draw).map(Base::Made),
+        base: |world, draw| simple::constant_rates(world, draw).map(simple::slower).map(Base::Made),
         change: |world, _| Some(simple::scaled(world)),
         agrees: Some(simple::agrees_scaled),
     },

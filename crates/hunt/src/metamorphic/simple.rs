@@ -16,10 +16,11 @@ fn time(nanos: u64) -> Value {
     Value::String(format!("{nanos} ns"))
 }
 
-/// The highest rate up to `most` bit/s that sends each byte in a whole number of nanoseconds, as does half of it: an even divisor of 8·10^9.
+/// The highest rate up to `most` bit/s that sends each byte in a whole number of nanoseconds, as does a quarter of it: a divisor of 8·10^9 and
+/// multiple of 4.
 fn exact_rate(most: f64) -> u64 {
-    let powers = (0..=9).flat_map(|fives| (1..=12).map(move |twos| 5u64.pow(fives) << twos));
-    powers.filter(|&rate| rate as f64 <= most).max().unwrap_or(2)
+    let powers = (0..=9).flat_map(|fives| (2..=12).map(move |twos| 5u64.pow(fives) << twos));
+    powers.filter(|&rate| rate as f64 <= most).max().unwrap_or(4)
 }
 
 fn rate(most: f64) -> Value {
@@ -120,7 +121,13 @@ fn one_flow(group: &Table, duration: u64, draw: &mut Draw) -> Value {
 
 /// The world with all times doubled and all rates halved.
 pub fn scaled(world: &World) -> Table {
-    let mut root = Value::Table(world.document.table().clone());
+    slower(world.document.table().clone())
+}
+
+/// The table of a world with all times doubled and all rates halved. Its times are even, so that no two events are 1 ns apart: those would count
+/// as simultaneous, and no longer so in a world that is twice as slow.
+pub fn slower(table: Table) -> Table {
+    let mut root = Value::Table(table);
     scale(&mut root);
     if let Value::Table(table) = root { table } else { Table::new() }
 }
