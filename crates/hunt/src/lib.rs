@@ -4,6 +4,7 @@
 //! [`world`] makes a scenario of a seed, [`hunt`] runs it, [`shrink`] makes one that breaks a promise small.
 
 mod bounds;
+mod cases;
 mod compare;
 mod draw;
 mod fault;
@@ -16,9 +17,12 @@ mod valid;
 mod ways;
 mod world;
 
+pub use cases::{Case, Group};
+pub use compare::{hash, text};
 pub use fault::{Fate, Fault, Way};
 pub use metamorphic::{LAWS, Law};
 pub use shrink::shrink;
+pub use supplied::laws;
 pub use valid::World;
 pub use ways::hunt;
 pub use world::{world, world_of};

@@ -62,6 +62,29 @@ impl Schema {
         self.any(node, "", names, draw).expect("a definition has a value")
     }
 
+    /// The names of the forms of a definition, as `aqm`, `cc` or `kind` gives them, in the order of the schema. The simulator has no part of a
+    /// Linux kernel.
+    pub fn forms(&self, definition: &str) -> Vec<String> {
+        let forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
+        forms.filter_map(|form| self.name_of(form)).filter(|name| name != "linux").collect()
+    }
+
+    /// A random value of one form of a definition.
+    ///
+    /// # Panics
+    /// If there is no such form.
+    pub fn form(&self, definition: &str, name: &str, names: &Names, draw: &mut Draw) -> Value {
+        let mut forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
+        let form = forms.find(|form| self.name_of(form).is_some_and(|known| known == name));
+        let value = form.and_then(|form| self.any(form, "", names, draw));
+        value.unwrap_or_else(|| panic!("{definition} has no form {name}"))
+    }
+
+    fn name_of(&self, form: &Json) -> Option<String> {
+        let keys = self.resolve(form)["properties"].as_object()?;
+        ["aqm", "cc", "kind"].iter().find_map(|key| Some(keys.get(*key)?["const"].as_str()?.to_string()))
+    }
+
     fn resolve<'a>(&'a self, node: &'a Json) -> &'a Json {
         match node["$ref"].as_str().and_then(|name| name.strip_prefix('#')) {
             Some(pointer) => self.resolve(self.root.pointer(pointer).unwrap_or(&Json::Null)),

@@ -183,14 +183,18 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
 }
 
 /// The groups that classes and filters go by.
-fn some_groups() -> Names {
+pub fn some_groups() -> Names {
     Names { groups: vec!["f0".into(), "f1".into()], ..Names::default() }
 }
 
-/// A queue, or a class with its queue, as the schema defines it. Half of the dual queues have filters, and other lists are as long as they
-/// have to be together.
+/// A queue, or a class with its queue, as the schema defines it.
 fn queue(schema: &Schema, kind: &str, draw: &mut Draw) -> Value {
-    let mut queue = schema.value(kind, &some_groups(), draw);
+    let queue = schema.value(kind, &some_groups(), draw);
+    with_lists(queue, schema, draw)
+}
+
+/// A queue of which half of the dual ones have filters, and other lists are as long as they have to be together.
+pub fn with_lists(mut queue: Value, schema: &Schema, draw: &mut Draw) -> Value {
     let Value::Table(table) = &mut queue else { return queue };
     table.remove("filters");
     match table.get("aqm").and_then(Value::as_str) {
@@ -215,7 +219,7 @@ fn queue(schema: &Schema, kind: &str, draw: &mut Draw) -> Value {
 }
 
 /// A queue with classes. Those with rates have a part of most links.
-fn classes(schema: &Schema, draw: &mut Draw) -> Value {
+pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
     let names = some_groups();
     let (scheduler, most) = (draw.pick(&["strict", "drr", "htb"]), draw.whole(1, 4));
     let class = |number: u64, draw: &mut Draw| {
