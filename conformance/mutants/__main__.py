@@ -117,7 +117,11 @@ def rust(part: dict[str, Any], equivalent: Equivalent, arguments: argparse.Names
     left = {number: each.mutant for number, each in alive.items() if not equivalent.covers(each.mutant.name)}
     programs = Programs(tree, part["tests"])
     programs.build()
-    survivors = judged(left, programs.catches, os.cpu_count() or 1)
+    reached = {number: each for number, each in left.items() if programs.reaching[number]}
+    unreached = [each for number, each in left.items() if number not in reached]
+    for mutant in unreached:
+        print(f"{mutant.file}:{mutant.line}: no test reaches: {mutant.name}", flush=True)
+    survivors = [each.name for each in unreached] + judged(reached, programs.catches, os.cpu_count() or 1)
     return Result(len(described), len(chosen), len(alive), len(alive) - len(left), survivors)
 
 

@@ -55,6 +55,8 @@ class Planted:
     mutant: Mutant
     kind: str
     """`expression` (another takes its place), `body` (a function returns at once), `arm` or `guard` (of a match)."""
+    match: tuple[int, int] = (0, 0)
+    """The bytes of the match that loses an arm: without it some of the match's values may have none."""
 
 
 @dataclass
@@ -117,7 +119,7 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
     begin, end = places.offset(described["span"]["start"]), places.offset(described["span"]["end"])
     new, genre, source = described["replacement"], described["genre"], places.source
     node: tree_sitter.Node | None = None
-    kind = "expression"
+    kind, match = "expression", (0, 0)
     if genre in ("BinaryOperator", "UnaryOperator"):
         node = next((n.parent for n in places.at[begin] if n.parent and n.type == source[begin:end].decode()), None)
         if node is None or in_constant(node):
@@ -131,6 +133,8 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
     elif genre == "MatchArm":
         arm = places.find(begin, ("match_arm",))
         kind, node = "arm", arm.child_by_field_name("pattern") if arm else None
+        if arm is not None and arm.parent is not None and arm.parent.parent is not None:
+            match = arm.parent.parent.start_byte, arm.parent.parent.end_byte
         if node is not None and (guard := node.child_by_field_name("condition")) is not None:
             kind, node, new = "guard", guard, "false"
     elif genre == "MatchArmGuard":
@@ -143,7 +147,7 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
     function = described["function"]["function_name"] if described["function"] else ""
     old = "" if kind == "body" else source[node.start_byte : node.end_byte].decode()
     line = described["span"]["start"]["line"]
-    return Planted(Mutant(described["file"], line, function, old, new, node.start_byte, node.end_byte), kind)
+    return Planted(Mutant(described["file"], line, function, old, new, node.start_byte, node.end_byte), kind, match)
 
 
 def in_constant(node: tree_sitter.Node | None) -> bool:
@@ -183,6 +187,7 @@ def planted(source: bytes, mutants: dict[int, Planted], switch: str) -> Source:
         kind = "expression" if each.kind == "guard" else each.kind
         spots[each.mutant.begin, each.mutant.end, kind].append(number)
     parts: list[tuple[int, int, int, list[tuple[str, tuple[int, ...]]]]] = []
+    matches: dict[tuple[int, int], list[int]] = defaultdict(list)
     for (begin, end, kind), numbers in spots.items():
         if kind == "body":
             text = [(f" if {switch}({n}) {{ return {mutants[n].mutant.new}; }} ", (n,)) for n in numbers]
@@ -190,10 +195,14 @@ def planted(source: bytes, mutants: dict[int, Planted], switch: str) -> Source:
         elif kind == "arm":
             off = " && ".join(f"!{switch}({n})" for n in numbers)
             parts.append((end, 0, -begin, [(f" if {off}", tuple(numbers))]))
+            matches[mutants[numbers[0]].match] += numbers
         else:
             text = [(f"if {switch}({n}) {{ {mutants[n].mutant.new} }} else ", (n,)) for n in numbers]
             parts.append((begin, 1, -end, [("(", ()), *text, ("{ ", ())]))
             parts.append((end, 0, -begin, [(" })", tuple(numbers))]))
+    for (begin, end), numbers in matches.items():
+        parts.append((begin, 1, -end, []))
+        parts.append((end, 0, -begin, [("", tuple(numbers))]))
     written, size, last, regions, opened = [], 0, 0, [], {}
     for at, order, span, texts in sorted(parts, key=lambda part: part[:3]):
         written.append(source[last:at])
