@@ -5,8 +5,10 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from conformance.mutants import python_sources
 from conformance.mutants.__main__ import Equivalent, Result, drawn
-from conformance.mutants.python_sources import mutants_of
+from conformance.mutants.mutant import Mutant
+from conformance.mutants.python_sources import Copy, mutants_of
 
 from sojourn.errors import UserError
 
@@ -49,6 +51,71 @@ def test_each_mutant_is_a_module_that_compiles_and_differs_in_one_place():
         assert text.endswith(source[mutant.end :])
 
 
+WEIGHT = """
+TOO_MUCH = 9
+def weight(parts):
+    total = 0
+    while parts:
+        total += parts.pop()
+    return min(total, TOO_MUCH)
+def unused():
+    return 1
+"""
+WEIGHED = """
+import subprocess, sys
+import pytest
+from weight import weight
+def test_fast():
+    assert weight([2, 3]) == 5
+def test_in_a_process():
+    subprocess.run([sys.executable, "-c", "import weight; assert weight.weight([9, 9]) == 9"], check=True)
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """The copy of a repository with one module, and its mutants by their names without the file."""
+    monkeypatch.setattr(python_sources, "LEAST_S", 2.0)
+    root = tmp_path / "root"
+    for file, text in (("python/weight.py", WEIGHT), ("tests/test_weight.py", WEIGHED)):
+        (root / file).parent.mkdir(parents=True)
+        (root / file).write_text(text)
+    copy = Copy(root, tmp_path / "copy", ["python/weight.py"], ["tests/test_weight.py"])
+    yield copy, {each.name.removeprefix("python/weight.py "): each for each in mutants_of("python/weight.py", WEIGHT)}
+    copy.close()
+
+
+def test_a_module_is_run_with_its_mutant_in_tests_that_reach_it_and_in_their_processes(small):
+    copy, mutants = small
+    assert copy.tests_of("python/weight.py", "weight") == copy.tests_of() == [
+        "tests/test_weight.py::test_fast", "tests/test_weight.py::test_in_a_process",
+    ]  # fmt: skip
+    assert copy.tests_of("python/weight.py", "unused") == ["tests/test_weight.py::test_in_a_process"]
+    caught = {name: copy.catches(mutant) for name, mutant in mutants.items()}
+    assert caught == {
+        ": 9 -> (10)": True,
+        "weight: 0 -> (1)": True,
+        "weight: return min(total, TOO_MUCH) -> return None": True,
+        "unused: return 1 -> return None": False,
+        "unused: 1 -> (2)": False,
+    }
+    assert (copy.folder / "python/weight.py").read_text() == WEIGHT
+
+
+def test_a_mutant_that_never_ends_is_caught(small):
+    copy, _ = small
+    begin = WEIGHT.index("parts.pop()")
+    endless = Mutant("python/weight.py", 6, "weight", "parts.pop()", "1", begin, begin + len("parts.pop()"))
+    assert copy.catches(endless)
+
+
+def test_tests_that_fail_without_a_mutant_are_an_error(tmp_path):
+    (tmp_path / "root/python").mkdir(parents=True)
+    (tmp_path / "root/test_red.py").write_text("def test_red(): assert 1 == 2")
+    with pytest.raises(UserError, match="expected tests that pass without a change"):
+        Copy(tmp_path / "root", tmp_path / "copy", [], ["test_red.py"])
+
+
 def test_an_equivalent_mutant_that_no_longer_exists_is_an_error():
     known = Equivalent([r"a\.rs f: x < 1 -> x <= 1"])
     assert known.covers("a.rs f: x < 1 -> x <= 1")
@@ -79,8 +146,8 @@ def test_the_table_shows_the_share_that_survives_with_wilsons_interval():
 def test_every_part_and_every_equivalent_mutant_names_files_that_exist():
     config = tomllib.loads((ROOT / "conformance/mutants/mutants.toml").read_text())
     for part in config["parts"].values():
-        for file in [*part.get("files", []), part.get("module", "python")]:
+        for file in [*part.get("files", []), *part.get("modules", [])]:
             assert (ROOT / file).exists()
         for test in part["tests"]:
-            assert (ROOT / test).exists() if "module" in part else (ROOT / "crates" / test).is_dir()
+            assert (ROOT / test.partition("::")[0]).exists() if "modules" in part else (ROOT / "crates" / test).is_dir()
     assert all(each["part"] in config["parts"] and each["reason"] for each in config["equivalent"])

@@ -126,16 +126,17 @@ def rust(part: dict[str, Any], equivalent: Equivalent, arguments: argparse.Names
 
 
 def python(part: dict[str, Any], equivalent: Equivalent, arguments: argparse.Namespace) -> Result:
-    """Runs a sample of the mutants of a Python module."""
+    """Runs a sample of the mutants of Python modules."""
     from conformance.mutants.python_sources import Copy, mutants_of
 
-    module = part["module"]
-    everything = mutants_of(module, (ROOT / module).read_text(encoding="utf-8"))
+    modules = part["modules"]
+    everything = [each for file in modules for each in mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))]
     equivalent.check(each.name for each in everything)
     chosen = {n: everything[n] for n in drawn(len(everything), arguments)}
-    copy = Copy(ROOT, BUILT / "python", part["tests"])
+    copy = Copy(ROOT, BUILT / "python", modules, part["tests"])
     left = {number: each for number, each in chosen.items() if not equivalent.covers(each.name)}
     survivors = judged(left, lambda number: copy.catches(left[number]), 1)
+    copy.close()
     return Result(len(everything), len(chosen), len(chosen), len(chosen) - len(left), survivors)
 
 
