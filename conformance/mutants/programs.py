@@ -144,14 +144,18 @@ class Programs:
                     self.reaching[number].append(test)
 
     def _traced(self, test: Test) -> tuple[Test, list[int]]:
-        """A test with its time, and the mutants that it reaches; none if it fails without any."""
+        """A test with its time, and the mutants that it reaches."""
         cover = self.tree / f"cover-{os.getpid()}-{abs(hash(test))}"
         begin = time.monotonic()
         passes = run(test.folder, test.program, [test.name], {"COVER": str(cover)}, 600.0)
         seconds = time.monotonic() - begin
         reached = [int(line) for line in cover.read_text().split()] if cover.exists() else []
         cover.unlink(missing_ok=True)
-        return Test(test.folder, test.program, test.name, seconds), reached if passes else []
+        if not passes:
+            raise UserError(
+                f"{test.folder.name}: {test.name}: expected a test that passes without a mutant, but it fails"
+            )
+        return Test(test.folder, test.program, test.name, seconds), reached
 
     def catches(self, number: int) -> bool:
         """Whether some test fails with a mutant."""

@@ -7,7 +7,6 @@ is then built once and run for each mutant. Mutants that don't compile are found
 
 from __future__ import annotations
 
-import bisect
 import json
 import re
 import subprocess
@@ -221,7 +220,11 @@ def planted(source: bytes, mutants: dict[int, Planted], switch: str) -> Source:
 
 
 def blamed(source: Source, begin: int, end: int) -> tuple[int, ...]:
-    """The mutants in the smallest region around an error's place."""
-    before = source.regions[: bisect.bisect_right(source.regions, (begin + 1,))]
-    around = [region for region in before if region[1] >= end]
-    return min(around, key=lambda region: region[1] - region[0])[2] if around else ()
+    """The mutants in the smallest region around an error, or else in the regions within it, or else in the nearest."""
+    around = [region for region in source.regions if region[0] <= begin + 1 and region[1] >= end]
+    if around:
+        return min(around, key=lambda region: region[1] - region[0])[2]
+    inside = [region[2] for region in source.regions if region[0] >= begin and region[1] <= end]
+    if inside:
+        return tuple({number for numbers in inside for number in numbers})
+    return min(source.regions, key=lambda region: abs(region[0] - begin), default=(0, 0, ()))[2]
