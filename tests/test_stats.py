@@ -1,6 +1,7 @@
 """Statistics, against SciPy and against what must hold for any numbers."""
 
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 import sojourn as sj
+from sojourn.extras import MissingExtraError
 from sojourn.ranges import Range
 from sojourn.stats import Estimate, decimals, estimate, estimate_of, jain, paired, summarize
 
@@ -56,6 +58,7 @@ def test_one_replication_says_nothing_of_the_spread():
     assert one.low == one.high == 4.2
     assert one.n == 1
     assert str(one) == "4.2"
+    assert one.fixed(2) == "4.20"
     assert estimate([]).n == 0
 
 
@@ -108,6 +111,8 @@ def test_the_interval_of_a_difference_is_as_wide_to_either_side_as_the_range(pai
         (-0.04, 4.4, Range(-1, 1), "0.0 (-1.0 to 1.0)"),
         (5.3e-7, 1.3e-6, Range(0), "5.3e-07 (0 to 1.8e-06)"),
         (2.5e-7, 1e-8, Range(0), "2.5e-07 ± 1e-08"),
+        (9.9e-6, 1e-7, Range(0), "9.9e-06 ± 1e-07"),
+        (1e-5, 1e-6, Range(0), "0.000010 ± 0.000001"),  # two digits of the mean within six decimals
         (1.0, 0.0, UNIT, "1.000 ± 0.000"),
         (1.0, 1e-12, UNIT, "1.000 ± 0.000"),
     ],
@@ -126,12 +131,36 @@ def test_a_summary_has_the_intervals_of_estimates(values, within):
     assert estimate_of(row).half == pytest.approx(max(one.errors) if one.n > 1 else math.nan, nan_ok=True)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_summary_keeps_groups_in_the_order_of_their_first_run():
-    runs = pd.DataFrame({"case": ["red", "codel", "red"], "share": [0.5, 0.2, 0.7]})
-    table = summarize(runs, ["case"], {"share": UNIT})
-    assert list(table["case"]) == ["red", "codel"]
-    assert list(table["n"]) == [2, 1]
-    assert list(table["mean"]) == pytest.approx([0.6, 0.2])
+    runs = pd.DataFrame({"case": ["red", "codel", "red"], "share": [0.5, 0.2, 0.7], "wait": [1.0, 5.0, 3.0]})
+    runs.index = pd.Index([7, 7, 9])
+    table = summarize(runs, ["case"], {"share": UNIT, "wait": Range(0)})
+    assert list(table.columns) == ["case", "measure", "mean", "sd", "low", "high", "n"]
+    assert list(table.index) == [0, 1, 2, 3]
+    assert list(table["case"]) == ["red", "red", "codel", "codel"]
+    assert list(table["measure"]) == ["share", "wait", "share", "wait"]
+    assert list(table["n"]) == [2, 2, 1, 1]
+    assert list(table["mean"]) == pytest.approx([0.6, 2, 0.2, 5])
+    # The standard deviation of two values is their distance / √2, and of one value there is none.
+    assert list(table["sd"]) == pytest.approx([0.2 / math.sqrt(2), math.sqrt(2), math.nan, math.nan], nan_ok=True)
+    # Student's quantile for one degree of freedom is 12.706: ± 1.27 and ± 12.7, beyond the ranges.
+    assert list(table["low"]) == pytest.approx([0, 0, 0.2, 5])
+    assert list(table["high"]) == pytest.approx([1, 2 + 12.7062, 0.2, 5])
+
+
+def test_a_summary_has_a_group_for_a_missing_value_too():
+    runs = pd.DataFrame({"rate": [2.0, math.nan, 2.0, math.nan], "share": [0.5, 0.1, 0.5, 0.3]})
+    table = summarize(runs, ["rate"], {"share": UNIT})
+    assert list(table["mean"]) == pytest.approx([0.5, 0.2])
+
+
+@pytest.mark.parametrize("module", ["scipy", "pandas"])
+def test_statistics_name_the_extra_that_they_need(monkeypatch, module):
+    runs = pd.DataFrame({"case": ["red", "red"], "share": [0.5, 0.7]})
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=f"^{module} is not installed: pip install"):
+        summarize(runs, ["case"], {"share": UNIT})
 
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 1e9))
@@ -139,15 +168,33 @@ def test_decimals_are_few(half, mean):
     assert 0 <= decimals(half, mean) <= 6
 
 
+@pytest.mark.parametrize(
+    ("half", "mean", "places"),
+    [
+        (0.512, 32.4, 2),
+        (24.7, 1905.0, 0),
+        (0.0, 32.4, 2),  # 32.40: four digits of the mean
+        (1e-9, 1.0, 3),  # a billionth of the mean is rounding noise
+        (1.1e-9, 1.0, 6),
+        (0.0, 0.0, 0),
+        (math.inf, 1.0, 0),
+    ],
+)
+def test_decimals_show_two_digits_of_the_interval_or_four_of_the_mean(half, mean, places):
+    assert decimals(half, mean) == places
+
+
 @given(st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40))
 def test_jains_index_lies_between_one_flow_and_all(rates):
     assert 1 / len(rates) - 1e-9 <= jain(rates) <= 1 + 1e-9
 
 
+@pytest.mark.filterwarnings("error")
 def test_jains_index_of_equals_is_one():
     assert jain([3.0, 3.0, 3.0]) == pytest.approx(1)
     assert jain([5.0, 0.0]) == pytest.approx(0.5)
     assert math.isnan(jain([0.0]))
+    assert jain([1.0, 1.0, 1.0, 1.0, 0.0]) == pytest.approx(0.8)  # k of n that share alike have k/n
 
 
 def test_a_difference_that_is_rounding_is_none():

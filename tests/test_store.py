@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sojourn as sj
+from failing_disk import FailingDisk
 from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Note
@@ -68,6 +69,65 @@ def test_no_part_of_an_entry_and_nothing_longer_is_believed():
             unpack_entry(entry[:size], KEY, engine_identity())
     with pytest.raises(DamagedError):
         unpack_entry(entry + b"\0", KEY, engine_identity())
+
+
+def test_an_engine_is_named_by_the_digest_of_its_file():
+    digest = hashlib.sha256(Path(sj._sojourn.__file__).read_bytes()).hexdigest()
+    assert engine_identity() == digest[:16]
+
+
+def test_entries_are_counted_in_all_folders(store):
+    for key in (KEY, OTHER):
+        store.put(key, RECORD, {})
+    assert len(store) == 2
+    assert len(Store(store.root / "none")) == 0
+
+
+def test_the_first_entry_that_is_put_removes_what_a_killed_process_left(store):
+    left = store.root / ".x.run.sojourn-0123456789ab.part"
+    store.root.mkdir()
+    left.write_bytes(b"half")
+    store.put(KEY, RECORD, {})
+    assert not left.exists()
+    left.write_bytes(b"half")
+    store.put(OTHER, RECORD, {})
+    assert left.exists(), "a folder is searched once, not for each run"
+
+
+def test_an_entry_is_written_beside_the_folders_and_nobody_waits_for_the_disk(store, monkeypatch):
+    class Watched(files.Disk):
+        def sync(self, handle: int) -> None:
+            raise AssertionError("an entry has a checksum, so it is not synced")
+
+        def create(self, path: Path) -> int:
+            assert path.parent == store.root
+            return super().create(path)
+
+    monkeypatch.setattr(files, "disk", Watched())
+    store.put(KEY, RECORD, SERIES)
+    assert store.get(KEY) is not None
+
+
+def test_an_entry_that_cannot_be_read_stays_and_is_said_once(store, monkeypatch):
+    store.put(KEY, RECORD, {})
+    monkeypatch.setattr(files, "disk", FailingDisk(0, "broken"))
+    assert store.get(KEY) is None
+    assert store.notes == [f"{entry_file(store)}: cannot be read (Input/output error), run again"]
+    assert entry_file(store).exists()
+    with pytest.warns(Note) as said:
+        store.say_notes()
+    store.say_notes()
+    assert [str(each.message) for each in said] == [
+        f"{entry_file(store)}: cannot be read (Input/output error), run again"
+    ]
+
+
+def test_a_damaged_entry_that_cannot_be_set_aside_is_said(store, monkeypatch):
+    store.put(KEY, RECORD, {})
+    entry_file(store).write_bytes(b"")
+    monkeypatch.setattr(files, "disk", FailingDisk(1, "broken"))  # call 1 renames what call 0 read
+    assert store.get(KEY) is None
+    assert store.notes == [f"{entry_file(store)}: damaged (its first line is damaged), run again"]
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,12 @@ def test_a_share_of_seeds_has_wilsons_interval(hits, n, low, high):
     assert (share.low, share.high) == pytest.approx((low, high), abs=5e-5)
     assert judge(share, Target(low=share.low, low_open=False)) is R
     assert judge(share, Target(low=share.mean + 1e-9, low_open=False)) is U
+    others = share_of([True] * (n - hits) + [False] * hits)
+    assert (others.low, others.high) == pytest.approx((1 - high, 1 - low), abs=5e-5)
+
+
+def test_a_share_is_printed_with_its_hits_and_its_interval():
+    assert str(share_of([True] * 9 + [False])) == "9 of 10 (0.60 to 0.98)"
 
 
 def test_a_share_needs_seeds():

@@ -114,7 +114,8 @@ def forked(work: Callable[[], int], limit_s: float) -> bool:
             os.setsid()
             code = work()
         os._exit(code)
-    ended, _, _ = select.select([os.pidfd_open(child)], [], [], limit_s)
+    with open(os.pidfd_open(child), "rb") as end:
+        ended, _, _ = select.select([end], [], [], limit_s)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     code = os.waitpid(child, 0)[1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,7 @@ class Estimate:
 class Share(Estimate):
     """The share of replications in which something holds, with Wilson's interval."""
 
-    hits: int = 0
+    hits: int = field(kw_only=True)
     """In how many of the `n` replications it holds."""
 
     @property
@@ -147,7 +147,7 @@ def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
     if not len(holds):
         raise UserError("share_of: expected one value or more, got none")
     hits, n = sum(map(bool, holds)), len(holds)
-    return Share(hits / n, math.nan, math.nan, n, confidence, Range(0, 1), hits)
+    return Share(hits / n, math.nan, math.nan, n, confidence, hits=hits)
 
 
 def decimals(half: float, mean: float) -> int:
@@ -212,7 +212,7 @@ def summarize(runs: pd.DataFrame, by: list[str], measures: Mapping[str, Range]) 
     width = np.where(np.isnan(half), 0.0, half)
     least, most = (np.array([getattr(each, end) for each in measures.values()]) for end in ("low", "high"))
     low, high = np.fmin(mean, np.fmax(mean - width, least)), np.fmax(mean, np.fmin(mean + width, most))
-    table = runs[by].iloc[order[firsts]].loc[lambda frame: frame.index.repeat(len(measures))].reset_index(drop=True)
+    table = runs[by].iloc[np.repeat(order[firsts], len(measures))].reset_index(drop=True)
     columns = {"mean": mean, "sd": sd, "low": low, "high": high}
     table["measure"] = np.tile(np.array(list(measures), dtype=object), len(sizes))
     return table.assign(**{name: each.ravel() for name, each in columns.items()}, n=np.repeat(sizes, len(measures)))

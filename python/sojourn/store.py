@@ -17,8 +17,8 @@ DEFAULT = Path("results") / "cache"
 _HEAD = re.compile(rb"sojourn-run 1 (\w{1,128}) (\w{1,128}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
-_ENGINE = getattr(_sojourn, "__file__", None)
-_LOADED = serve.stamp(_ENGINE) if _ENGINE else ""
+_ENGINE = _sojourn.__file__
+_LOADED = serve.stamp(_ENGINE)
 
 
 @functools.cache
@@ -27,8 +27,6 @@ def engine_identity() -> str:
 
     Raises `RunError` where its file is no longer the one that was loaded.
     """
-    if _ENGINE is None:
-        return "unknown"
     digest = hashlib.sha256(Path(_ENGINE).read_bytes()).hexdigest()
     if serve.stamp(_ENGINE) != _LOADED:
         raise RunError(str(serve.STALE[1]))
