@@ -40,9 +40,7 @@ impl TokenBucket {
         if cost > self.full {
             return None;
         }
-        if now > self.since {
-            self.fill(now);
-        }
+        self.fill(now.max(self.since));
         let lacking = cost.saturating_sub(self.tokens).div_ceil(self.rate);
         Some(self.since + Duration::from_nanos(lacking as u64))
     }

@@ -161,6 +161,39 @@ mod tests {
         assert!(made.give_allowance().covers(1000));
     }
 
+    /// All packets are 3 ms late while it is in effect.
+    #[test]
+    fn the_end_is_not_in_the_window_and_what_comes_then_goes_on_behind_the_last_that_is_still_delayed() {
+        let config = |until| ImpairmentConfig {
+            until: Some(until),
+            ..jitter::Params { delay: jitter::Distribution::Uniform([MS(3), MS(3)]) }.into()
+        };
+        let mut made = config(MS(10)).start(&Streams::new(1, "x".to_string()));
+        assert_eq!(made.on_packet(&packet(9_999_999)), Effect::Delay(MS(3)));
+        let behind = |ns: u64| Effect::Delay(Duration::from_nanos(ns));
+        assert_eq!(made.on_packet(&packet(10_000_000)), behind(3_000_000), "at the end, 1 ns behind 12,999,999 ns");
+        assert_eq!(made.on_packet(&packet(13_000_000)), behind(1), "at the time of the last one");
+        assert_eq!(made.on_packet(&packet(13_000_002)), Effect::Pass);
+    }
+
+    #[test]
+    fn a_window_asks_for_the_option_of_its_kind() {
+        for entry in REGISTRY {
+            assert_eq!(windowed(entry, 1, Some(2)).option().is_some(), entry.name == "tcp-option", "{}", entry.name);
+        }
+    }
+
+    /// Without a window these take time: see `tests/takes_time.rs`.
+    #[test]
+    fn an_impairment_takes_time_if_it_is_in_effect_all_the_time() {
+        let always: ImpairmentConfig = loss::Params::of(1.0).into();
+        assert!(always.takes_time());
+        assert!(!ImpairmentConfig { from: MS(1), ..always.clone() }.takes_time());
+        assert!(!ImpairmentConfig { until: Some(MS(1)), ..always.clone() }.takes_time());
+        assert!(!ImpairmentConfig { from: MS(1), until: Some(MS(2)), ..always }.takes_time());
+        assert!(!ImpairmentConfig::from(loss::Params::of(0.0)).takes_time());
+    }
+
     #[test]
     fn an_end_before_the_start_is_refused() {
         let delay = jitter::Distribution::Uniform([MS(1), MS(2)]);

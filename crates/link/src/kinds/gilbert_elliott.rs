@@ -192,6 +192,17 @@ mod tests {
         assert!(fine.iter().step_by(10).zip(&coarse).all(|(fine, coarse)| fine == coarse));
     }
 
+    /// A state without length would never let the next packet come.
+    #[test]
+    fn a_state_lasts_a_nanosecond_at_least() {
+        let mut states = Stream::named(1, "states");
+        let lengths: Vec<Duration> = (0..100_000).map(|_| length(Duration::from_nanos(3), &mut states)).collect();
+        assert_eq!(lengths.iter().min(), Some(&Duration::from_nanos(1)));
+        // A whole number of nanoseconds below an exponential time of mean m, and one: 1 + 1/(e^(1/m) - 1), 3.53 of 3; rounded to the nearest, 4.
+        let mean = lengths.iter().map(|length| length.as_nanos() as f64).sum::<f64>() / 100_000.0;
+        assert!((3.4..=4.1).contains(&mean), "{mean}");
+    }
+
     #[test]
     fn states_last_times_or_packets() {
         let error = |good, bad| Params { good, bad, ..Params::example() }.check().unwrap_err().field;

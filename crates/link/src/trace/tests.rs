@@ -178,3 +178,66 @@ fn a_transmission_starts_by_the_time_of_its_bits_before_its_end() {
         assert_eq!(trace.start_of(1500, at(end)), at(start), "{end}");
     }
 }
+
+/// An opportunity of 1500 B each millisecond, over more rows than two blocks hold: the n-th comes after n ms.
+#[test]
+fn what_is_sent_at_the_end_of_a_row_is_sent_no_later_at_the_edge_of_a_block_or_a_turn() {
+    let (rows, block) = (2 * BLOCK as u64 + 452, BLOCK as u64);
+    let mut builder = Builder::new(Service::Opportunities);
+    (0..rows).for_each(|_| builder.push(Row { span: Duration::from_millis(1), service: 1500, ..Row::default() }));
+    let trace = builder.finish().unwrap();
+    let (capacity, ms) = (|packets: u64| u128::from(packets) * 1500 * 8_000_000_000, |ms: u64| Time::ZERO + Duration::from_millis(ms));
+    for edge in [1, block, 2 * block, rows, rows + 1, rows + block, 2 * rows] {
+        for packets in edge.saturating_sub(1).max(1)..=edge + 1 {
+            assert_eq!(Cursor::default().time_of(&trace, capacity(packets)), ms(packets), "a new cursor, {packets} packets");
+            let mut moved = Cursor::default();
+            moved.time_of(&trace, capacity(packets.div_ceil(2)));
+            assert_eq!(moved.time_of(&trace, capacity(packets)), ms(packets), "a cursor that has moved, {packets} packets");
+        }
+    }
+    let mut moving = Cursor::default();
+    assert!((1..=3 * rows).all(|packets| moving.time_of(&trace, capacity(packets)) == ms(packets)), "one cursor, packet by packet");
+}
+
+#[test]
+fn a_cursor_goes_through_all_rows_of_all_turns_and_never_back() {
+    let rows = 2 * BLOCK as u64 + 3;
+    let row = |number: u64| Row {
+        span: Duration::from_micros(5 + number % 3),
+        service: 7 + number % rows,
+        delay: Duration::from_nanos(1_000 + number % rows % 11),
+        loss: 100 + (number % rows % 7) as u32,
+    };
+    let mut builder = Builder::new(Service::Rates);
+    (0..rows).for_each(|number| builder.push(row(number)));
+    let trace = builder.finish().unwrap();
+    assert!(trace.rows().eq((0..rows).map(row)));
+    let (mut moving, mut begin) = (Cursor::default(), Time::ZERO);
+    for number in 0..3 * rows {
+        let expected = row(number % rows);
+        assert_eq!(moving.row_at(&trace, begin), expected, "row {number}");
+        assert_eq!(moving.row_at(&trace, Time::ZERO), expected, "row {number} after an earlier time");
+        begin = begin + expected.span;
+    }
+}
+
+/// Equal rows have columns without bits: what is left are the blocks.
+#[test]
+fn the_memory_of_a_trace_is_that_of_its_blocks_and_of_the_bits_in_them() {
+    let of = |services: &[u64]| {
+        let mut builder = Builder::new(Service::Rates);
+        let row = |service| Row { span: Duration::from_millis(1), service, ..Row::default() };
+        (0..3 * BLOCK).for_each(|number| builder.push(row(services[number % services.len()])));
+        builder.finish().unwrap().memory()
+    };
+    assert_eq!(of(&[9]), 3 * size_of::<Block>());
+    let bits = of(&[9, 10]) - 3 * size_of::<Block>();
+    assert!((3 * BLOCK / 8..=3 * (BLOCK / 8 + 16)).contains(&bits), "a bit for each of {} rows, got {bits} bytes", 3 * BLOCK);
+}
+
+#[test]
+fn opportunities_without_time_are_no_trace() {
+    let mut builder = Builder::new(Service::Opportunities);
+    builder.push(Row { service: 1500, ..Row::default() });
+    assert!(builder.finish().is_none());
+}
