@@ -22,7 +22,7 @@ impl Complex {
 
     /// e to the power of `angle` times the imaginary unit.
     pub fn turn(angle: f64) -> Complex {
-        Complex::new(angle.cos(), angle.sin())
+        Complex::new(libm::cos(angle), libm::sin(angle))
     }
 
     /// The sum.
@@ -48,11 +48,11 @@ impl Complex {
 
     /// The absolute value.
     pub fn size(self) -> f64 {
-        self.re.hypot(self.im)
+        libm::hypot(self.re, self.im)
     }
 
     /// The angle in radians, above -π and up to π.
     pub fn angle(self) -> f64 {
-        self.im.atan2(self.re)
+        libm::atan2(self.im, self.re)
     }
 }

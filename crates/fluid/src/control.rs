@@ -78,7 +78,7 @@ impl Control {
                 }
                 let resolved = red.resolved().clone();
                 let unit = if params.queue_in_bytes { f64::from(resolved.mean_packet) } else { 1.0 };
-                let per_packet = -(1.0 - resolved.weight).max(f64::MIN_POSITIVE).ln();
+                let per_packet = -libm::log((1.0 - resolved.weight).max(f64::MIN_POSITIVE));
                 Ok(Control::Red(Red { gentle: params.gentle, unit, per_packet, resolved }))
             }
             (AqmConfig::Avq(_), AnyAqm::Avq(avq)) => {

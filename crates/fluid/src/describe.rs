@@ -21,7 +21,7 @@ pub struct Oscillation {
 impl Oscillation {
     /// The queue at `t` seconds.
     fn queue(&self, t: f64, limit: f64) -> f64 {
-        (self.mean + self.amplitude * (self.omega * t).sin()).clamp(0.0, limit)
+        (self.mean + self.amplitude * libm::sin(self.omega * t)).clamp(0.0, limit)
     }
 }
 
@@ -151,8 +151,8 @@ impl Sums {
         let (a, b) = (omega * from, omega * (from + span));
         self.time += span;
         self.mean += p * span;
-        self.sine += p * (a.cos() - b.cos()) / omega;
-        self.cosine += p * (b.sin() - a.sin()) / omega;
+        self.sine += p * (libm::cos(a) - libm::cos(b)) / omega;
+        self.cosine += p * (libm::sin(b) - libm::sin(a)) / omega;
     }
 
     /// The answer to the oscillation over `span`, where `rest` is the probability in steady state.

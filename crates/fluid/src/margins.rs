@@ -12,8 +12,8 @@ pub struct Grid(pub Vec<f64>);
 impl Grid {
     /// `count` of them from `low` to `high`.
     pub fn between(low: f64, high: f64, count: usize) -> Grid {
-        let step = (high / low).ln() / count.saturating_sub(1).max(1) as f64;
-        Grid((0..count).map(|i| low * (step * i as f64).exp()).collect())
+        let step = libm::log(high / low) / count.saturating_sub(1).max(1) as f64;
+        Grid((0..count).map(|i| low * libm::exp(step * i as f64)).collect())
     }
 }
 
@@ -45,11 +45,11 @@ const NEGLIGIBLE_GAIN: f64 = 1e-3;
 pub fn margins(open: impl Fn(f64) -> Complex, grid: &Grid) -> Margins {
     let omega = &grid.0;
     let values: Vec<Complex> = omega.iter().map(|&w| open(w)).collect();
-    let size: Vec<f64> = values.iter().map(|value| value.size().max(1e-300).ln()).collect();
-    let integrators = (-(size[1] - size[0]) / (omega[1] / omega[0]).ln()).round().max(0.0);
+    let size: Vec<f64> = values.iter().map(|value| libm::log(value.size().max(1e-300))).collect();
+    let integrators = (-(size[1] - size[0]) / libm::log(omega[1] / omega[0])).round().max(0.0);
     let stable = encloses_nothing(&values, integrators);
     let phase = unwrapped(&values, integrators);
-    let crossovers: Vec<(f64, usize)> = changes(&size).map(|i| (root(|w| open(w).size().ln(), omega[i], omega[i + 1]), i)).collect();
+    let crossovers: Vec<(f64, usize)> = changes(&size).map(|i| (root(|w| libm::log(open(w).size()), omega[i], omega[i + 1]), i)).collect();
     let none = if stable { f64::INFINITY } else { f64::NAN };
     // How far the phase is above -180 degrees. Additional lag leads a stable loop to the next odd multiple of that.
     let lag = |&(w, i): &(f64, usize)| {

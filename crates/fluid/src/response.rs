@@ -126,7 +126,7 @@ impl Response {
             Response::Integral { gain, rate } => Gain { queue: Complex::ZERO, load: Complex::new(*gain, -rate / omega) },
             Response::Sampled { interval, queue, load } => {
                 let angle = omega * interval;
-                let back = Complex::new(angle.cos(), -angle.sin());
+                let back = Complex::new(libm::cos(angle), -libm::sin(angle));
                 // (1 - e^-jx) / jx: a value that is held, or averaged, over an interval.
                 let hold = if angle == 0.0 { Complex::ONE } else { Complex::new(1.0 - back.re, -back.im).over(Complex::new(0.0, angle)) };
                 Gain { queue: hold.times(queue.transform(back)), load: hold.times(hold).times(load.transform(back)) }
@@ -175,7 +175,7 @@ fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, change: P
         }
         let (first, second) = (b / a, c / b);
         if (first - second).abs() < 1e-5 * second.abs() && second > 0.0 {
-            ratio = if (second - 1.0).abs() < 1e-6 { 1.0 } else { second.powf(0.125) };
+            ratio = if (second - 1.0).abs() < 1e-6 { 1.0 } else { libm::pow(second, 0.125) };
             break;
         }
     }
