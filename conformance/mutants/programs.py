@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections import defaultdict
@@ -24,6 +23,7 @@ ENVIRONMENT = {
     "PROPTEST_MAX_SHRINK_ITERS": "0",
 }
 """Property tests draw the same cases for each mutant, and the first failure is enough."""
+LIBRARY = Path("crates/units/src/lib.rs")
 LINTS = "[workspace.lints.rust]\n"
 ALLOWED = LINTS + "".join(f'{name} = "allow"\n' for name in ("warnings", "arithmetic_overflow", "unconditional_panic"))
 """A sum that a mutant overflows fails its test, not its compilation."""
@@ -36,14 +36,31 @@ LEAST_S, SLOWEST = 15.0, 8.0
 
 
 def copied(root: Path, tree: Path) -> None:
-    """Copies the sources in Rust beside links to the rest; what cargo built there is kept."""
+    """Copies the sources in Rust, with the switch, beside links to the rest. Equal files stay, with what was built."""
     tree.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(tree / "crates", ignore_errors=True)
-    shutil.copytree(root / "crates", tree / "crates")
+    sources = {path.relative_to(root) for path in (root / "crates").rglob("*") if path.is_file()}
+    for path in (tree / "crates").rglob("*"):
+        if path.is_file() and path.relative_to(tree) not in sources:
+            path.unlink()
+    for name in sources:
+        content = (root / name).read_bytes()
+        write(tree / name, with_switch(content) if name == LIBRARY else content)
     for name in (".cargo", "docs", "papers", "examples", "tests", "Cargo.lock"):
         (tree / name).unlink(missing_ok=True)
         (tree / name).symlink_to(root / name)
-    (tree / "Cargo.toml").write_text((root / "Cargo.toml").read_text().replace(LINTS, ALLOWED))
+    write(tree / "Cargo.toml", (root / "Cargo.toml").read_text().replace(LINTS, ALLOWED).encode())
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes a file if it has another content."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def with_switch(library: bytes) -> bytes:
+    """The library that all crates use, with the function that chooses a mutant."""
+    return library.replace(b"#[cfg(test)]\nextern crate std;", b"extern crate std;") + SWITCH.encode()
 
 
 def cargo(tree: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -55,8 +72,6 @@ def cargo(tree: Path, *arguments: str) -> list[dict[str, Any]]:
 
 def compiled(tree: Path, crate: str, mutants: dict[int, Planted]) -> dict[int, Planted]:
     """Writes mutants of a crate into its sources, and returns those that compile."""
-    library = tree / "crates/units/src/lib.rs"
-    library.write_text(library.read_text().replace("#[cfg(test)]\nextern crate std;", "extern crate std;") + SWITCH)
     switch = "crate::planted" if crate == "units" else "sojourn_units::planted"
     originals = {each.mutant.file: (tree / each.mutant.file).read_bytes() for each in mutants.values()}
     alive, sources = dict(mutants), dict[str, Source]()
@@ -65,7 +80,7 @@ def compiled(tree: Path, crate: str, mutants: dict[int, Planted]) -> dict[int, P
         for file in changed:
             here = {number: each for number, each in alive.items() if each.mutant.file == file}
             sources[file] = planted(originals[file], here, switch)
-            (tree / file).write_bytes(sources[file].text)
+            write(tree / file, sources[file].text)
         changed = set()
         for message in cargo(tree, "check", "--quiet", "--lib", "--package", f"sojourn-{crate}"):
             found = message.get("message", {})
