@@ -311,18 +311,45 @@ fn a_queue_stays_within_its_limit_and_its_losses_limit_the_windows() {
 #[test]
 fn numbers_out_of_range_are_refused_with_their_name() {
     let good = plant(1.0, 100.0, 0.1);
+    let class = |change: fn(&mut Class)| {
+        let mut plant = good.clone();
+        change(&mut plant.classes[0]);
+        plant
+    };
     let bad = [
-        Plant { capacity: 0.0, ..good.clone() },
-        Plant { classes: vec![], ..good.clone() },
-        Plant { limit: f64::NAN, ..good.clone() },
-        Plant { packet: f64::INFINITY, ..good.clone() },
-        plant(f64::NAN, 100.0, 0.1),
-        plant(1.0, 100.0, -1.0),
+        ("capacity", Plant { capacity: 0.0, ..good.clone() }),
+        ("capacity", Plant { capacity: f64::INFINITY, ..good.clone() }),
+        ("classes: expected 1", Plant { classes: vec![], ..good.clone() }),
+        ("classes: expected 1", Plant { classes: vec![good.classes[0]; 1001], ..good.clone() }),
+        ("classes: expected flows", class(|class| class.flows = 0.0)),
+        ("limit", Plant { limit: f64::NAN, ..good.clone() }),
+        ("limit", Plant { limit: 0.0, ..good.clone() }),
+        ("packet", Plant { packet: f64::INFINITY, ..good.clone() }),
+        ("packet", Plant { packet: 0.0, ..good.clone() }),
+        ("classes[0].flows", class(|class| class.flows = f64::NAN)),
+        ("classes[0].flows", class(|class| class.flows = f64::INFINITY)),
+        ("classes[0].flows", class(|class| class.flows = -1e-9)),
+        ("classes[0].delay", class(|class| class.delay = 0.0)),
+        ("classes[0].delay", class(|class| class.delay = f64::INFINITY)),
+        ("classes[0].increase", class(|class| class.increase = 0.0)),
+        ("classes[0].decrease", class(|class| class.decrease = 0.0)),
+        ("classes[0].decrease", class(|class| class.decrease = 1.0 + 1e-9)),
+        ("classes[0].decrease", class(|class| class.decrease = f64::NAN)),
     ];
-    for (plant, field) in bad.iter().zip(["capacity", "classes", "limit", "packet", "classes[0].flows", "classes[0].delay"]) {
-        assert!(simulate(plant, &Control::DropTail, &run(1.0, 0.001)).unwrap_err().to_string().starts_with(field));
+    for (field, plant) in bad {
+        let error = simulate(&plant, &Control::DropTail, &run(1.0, 0.001)).unwrap_err().to_string();
+        assert!(error.starts_with(field), "{error}, expected {field}");
     }
-    for run in [run(1.0, 0.1), run(1.0, f64::NAN), run(1e300, 0.01), Run { every: 0, ..run(1.0, 0.01) }] {
-        assert!(simulate(&good, &Control::DropTail, &run).is_err());
+    let whole = class(|class| class.decrease = 1.0);
+    let many = Plant { classes: vec![good.classes[0]; 1000], ..good.clone() };
+    assert!([good.clone(), whole, many].iter().all(|plant| plant.check().is_ok()));
+    // The step is at most a third of the round-trip time, with a billionth for rounding.
+    let every = Run { every: 0, ..run(1.0, 0.01) };
+    let steps = [("step", run(1.0, 0.1)), ("step", run(1.0, 0.0334)), ("step", run(1.0, f64::NAN)), ("step", run(1.0, 0.0))];
+    let others = [("step", run(1.0, f64::INFINITY)), ("duration", run(1e300, 0.01)), ("duration", run(0.0, 0.01)), ("every", every)];
+    for (field, run) in steps.into_iter().chain(others) {
+        let error = simulate(&good, &Control::DropTail, &run).unwrap_err().to_string();
+        assert!(error.starts_with(field), "{error}, expected {field}");
     }
+    assert!(simulate(&good, &Control::DropTail, &run(1.0, 0.1 / 3.0)).is_ok());
 }
