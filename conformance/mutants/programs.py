@@ -82,7 +82,7 @@ def compiled(tree: Path, crate: str, mutants: dict[int, Planted]) -> dict[int, P
             sources[file] = planted(originals[file], here, switch)
             write(tree / file, sources[file].text)
         changed = set()
-        for message in cargo(tree, "check", "--quiet", "--lib", "--package", f"sojourn-{crate}"):
+        for message in cargo(tree, "check", "--quiet", "--lib", "--all-features", "--package", f"sojourn-{crate}"):
             found = message.get("message", {})
             if message["reason"] != "compiler-message" or found["level"] != "error" or not found["spans"]:
                 continue
@@ -145,14 +145,14 @@ class Programs:
         """Builds the tests of the packages, and runs each once to see which mutants it reaches."""
         tests = []
         for package in self.packages:
-            folder = self.tree / "crates" / package
+            folder, before = self.tree / "crates" / package, len(tests)
             for message in cargo(
                 self.tree, "test", "--quiet", "--no-run", "--tests", "--package", f"sojourn-{package}"
             ):
                 if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
                     tests += [Test(folder, message["executable"], name) for name in names_in(message["executable"])]
-        if not tests:
-            raise UserError(f"{', '.join(self.packages)}: expected tests that compile, got none")
+            if len(tests) == before:
+                raise UserError(f"crates/{package}: expected tests that compile, got none")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for test, reached in pool.map(self._traced, tests):
                 for number in reached:

@@ -169,11 +169,11 @@ mod tests {
             ..jitter::Params { delay: jitter::Distribution::Uniform([MS(3), MS(3)]) }.into()
         };
         let mut made = config(MS(10)).start(&Streams::new(1, "x".to_string()));
-        assert_eq!(made.on_packet(&packet(9_999_999)), Effect::Delay(MS(3)));
+        assert_eq!(made.on_packet(&packet(9_000_000)), Effect::Delay(MS(3)));
         let behind = |ns: u64| Effect::Delay(Duration::from_nanos(ns));
-        assert_eq!(made.on_packet(&packet(10_000_000)), behind(3_000_000), "at the end, 1 ns behind 12,999,999 ns");
-        assert_eq!(made.on_packet(&packet(13_000_000)), behind(1), "at the time of the last one");
-        assert_eq!(made.on_packet(&packet(13_000_002)), Effect::Pass);
+        assert_eq!(made.on_packet(&packet(10_000_000)), behind(2_000_001), "at the end, 1 ns behind 12,000,000 ns");
+        assert_eq!(made.on_packet(&packet(12_000_001)), behind(1), "at the time of the last one");
+        assert_eq!(made.on_packet(&packet(12_000_003)), Effect::Pass);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Cursor {
         let (turn, rest) = (at / period, Duration::from_nanos((at % period) as u64));
         let block = trace.block_at(rest);
         let mut here = match self.here {
-            Some(here) if at < here.until || (u128::from(here.turn), here.block) >= (turn, block) => here,
+            Some(here) if (u128::from(here.turn), here.block) >= (turn, block) => here,
             _ => Here::first(trace, turn as u64, block),
         };
         while here.until <= at {

@@ -161,7 +161,7 @@ impl LinkTrace {
 
     /// Never: a trace has a row.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        false
     }
 
     /// Its rows in order.

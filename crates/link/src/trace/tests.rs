@@ -179,14 +179,22 @@ fn a_transmission_starts_by_the_time_of_its_bits_before_its_end() {
     }
 }
 
-/// An opportunity of 1500 B each millisecond, over more rows than two blocks hold: the n-th comes after n ms.
+/// An opportunity of 1500 B after 1 to 5 ms each, over more rows than two blocks hold.
 #[test]
 fn what_is_sent_at_the_end_of_a_row_is_sent_no_later_at_the_edge_of_a_block_or_a_turn() {
     let (rows, block) = (2 * BLOCK as u64 + 452, BLOCK as u64);
     let mut builder = Builder::new(Service::Opportunities);
-    (0..rows).for_each(|_| builder.push(Row { span: Duration::from_millis(1), service: 1500, ..Row::default() }));
+    let span = |row: u64| 1 + row * row % 5;
+    (0..rows).for_each(|row| builder.push(Row { span: Duration::from_millis(span(row)), service: 1500, ..Row::default() }));
     let trace = builder.finish().unwrap();
-    let (capacity, ms) = (|packets: u64| u128::from(packets) * 1500 * 8_000_000_000, |ms: u64| Time::ZERO + Duration::from_millis(ms));
+    let capacity = |packets: u64| u128::from(packets) * 1500 * 8_000_000_000;
+    let times: Vec<u64> = (0..4 * rows)
+        .scan(0, |sum, row| {
+            *sum += span(row % rows);
+            Some(*sum)
+        })
+        .collect();
+    let ms = |packets: u64| Time::ZERO + Duration::from_millis(times[packets as usize - 1]);
     for edge in [1, block, 2 * block, rows, rows + 1, rows + block, 2 * rows] {
         for packets in edge.saturating_sub(1).max(1)..=edge + 1 {
             assert_eq!(Cursor::default().time_of(&trace, capacity(packets)), ms(packets), "a new cursor, {packets} packets");
@@ -221,7 +229,7 @@ fn a_cursor_goes_through_all_rows_of_all_turns_and_never_back() {
     }
 }
 
-/// Equal rows have columns without bits: what is left are the blocks.
+/// Equal rows have columns without bits: what is left are the blocks. Two values take one bit, however far apart they are.
 #[test]
 fn the_memory_of_a_trace_is_that_of_its_blocks_and_of_the_bits_in_them() {
     let of = |services: &[u64]| {
@@ -231,7 +239,7 @@ fn the_memory_of_a_trace_is_that_of_its_blocks_and_of_the_bits_in_them() {
         builder.finish().unwrap().memory()
     };
     assert_eq!(of(&[9]), 3 * size_of::<Block>());
-    let bits = of(&[9, 10]) - 3 * size_of::<Block>();
+    let bits = of(&[9, 1009]) - 3 * size_of::<Block>();
     assert!((3 * BLOCK / 8..=3 * (BLOCK / 8 + 16)).contains(&bits), "a bit for each of {} rows, got {bits} bytes", 3 * BLOCK);
 }
 
