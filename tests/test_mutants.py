@@ -88,8 +88,8 @@ def small(tmp_path, monkeypatch):
 def test_a_module_is_run_with_its_mutant_in_tests_that_reach_it_and_in_their_processes(small):
     copy, mutants = small
     fast, slow = (f"tests/test_weight.py::{name}" for name in ("test_fast", "test_in_a_process"))
-    assert copy.tests_of("python/weight.py", "weight") == copy.tests_of("python/weight.py", "") == [fast, slow]
-    assert copy.tests_of("python/weight.py", "unused") == [slow]
+    assert copy.tests_of("python/weight.py", "weight") == copy.tests_of("python/weight.py", "") == [[fast, slow]]
+    assert copy.tests_of("python/weight.py", "unused") == [[slow]]
     caught = {name: copy.catches(mutant) for name, mutant in mutants.items()}
     assert caught == {
         ": 9 -> (10)": True,

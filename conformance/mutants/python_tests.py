@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -105,6 +106,12 @@ def run(files: list[str], plugin: object, log: Path) -> int:
     return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *files], plugins=[plugin]))
 
 
+def run_only(tests: list[str], folder: Path) -> int:
+    """Runs some tests of some files in this order, and returns pytest's exit code."""
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    return run(list(files), Only(tests), folder / "tests.log")
+
+
 def forked(work: Callable[[], int], limit_s: float) -> bool:
     """Does some work in a fork: whether it ends in time and returns 0. All processes that it started are ended."""
     child = os.fork()
@@ -148,9 +155,8 @@ def main() -> None:
     print(json.dumps(watched(files, json.loads(sys.stdin.readline())["modules"], folder)), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        plugin = Only(request["tests"])
-        passes = forked(lambda plugin=plugin: run(files, plugin, folder / "tests.log"), request["limit_s"])
-        print(json.dumps(passes), flush=True)
+        work = partial(run_only, request["tests"], folder)
+        print(json.dumps(forked(work, request["limit_s"])), flush=True)
 
 
 if __name__ == "__main__":

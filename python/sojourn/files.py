@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from sojourn.errors import ScenarioError, UserError, one_line
-from sojourn.reading import GIVEN, MOST_RESULT, MOST_TEXT, no_file, read
+from sojourn.reading import GIVEN, MOST_RESULT, MOST_TEXT, no_file, open_flags, read
 
 try:
     import fcntl
@@ -44,12 +44,11 @@ class Disk:
 
     def make_folder(self, folder: Path) -> None:
         """Makes a folder and those above it, where they are not there."""
-        if not os.path.isdir(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> int:
         """Opens a new file for writing, and returns its handle."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        return os.open(path, open_flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_BINARY"), 0o666)
 
     def write(self, handle: int, content: memoryview) -> int:
         """Writes the beginning of the content, and returns how many bytes."""
@@ -130,7 +129,6 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
     token = _result.set(made)
     try:
         yield
-        _result.reset(token)
         digests = (before if add else {}) | made.digests
         lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
         write_atomic(root / SUMS, "".join(lines))
@@ -146,8 +144,7 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
                 folder.rmdir()
         raise
     finally:
-        if _result.get() is made:
-            _result.reset(token)
+        _result.reset(token)
     for name, digest in before.items():
         if name not in digests:
             _remove_old(made, root / name, digest)
@@ -271,8 +268,8 @@ def _is_stream(path: Path) -> bool:
 
 def _open_stream(path: Path) -> IO[bytes]:
     """Opens a pipe or a terminal for writing."""
-    link = 0 if path.parent in GIVEN else getattr(os, "O_NOFOLLOW", 0)
-    return os.fdopen(os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0) | link), "wb")
+    link = () if path.parent in GIVEN else ("O_NOFOLLOW",)
+    return os.fdopen(os.open(path, open_flags("O_WRONLY", "O_NOCTTY", *link)), "wb")
 
 
 def _target(path: Path) -> Path:
@@ -312,21 +309,22 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
 def _named_at_the_end(folder: Path, path: Path, *, sync: bool) -> Iterator[tuple[int, Path]]:
     """An open unfinished file in a folder, which gets its name after the block; it is removed where something fails."""
     handle, unfinished = _unfinished(folder, path.name)
+    held: int | None = handle
     try:
         yield handle, unfinished
         if sync:
             disk.sync(handle)
         if fcntl is None:
             os.close(handle)
-            handle = -1
+            held = None
         disk.rename(unfinished, path)
     except BaseException:
         with suppress(OSError):
             disk.remove(unfinished)
         raise
     finally:
-        if handle >= 0:
-            os.close(handle)
+        if held is not None:
+            os.close(held)
 
 
 def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
@@ -389,13 +387,12 @@ def _is_own(entry: os.DirEntry[str]) -> bool:
     return stat.S_ISREG(about.st_mode) and about.st_uid == getattr(os, "geteuid", lambda: about.st_uid)()
 
 
-def _open_in_place(path: Path, create: int = 0) -> int:
+def _open_in_place(path: Path, *create: str) -> int:
     """Opens a regular file for writing, and returns its handle; follows no link, and waits for no reader of a pipe.
 
-    `create` is 0, or `O_CREAT` to make a file that is missing. Raises `OSError` for anything else.
+    `create` is empty, or "O_CREAT" to make a file that is missing. Raises `OSError` for anything else.
     """
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-    handle = os.open(path, os.O_RDWR | create | flags, 0o666)
+    handle = os.open(path, open_flags("O_RDWR", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", *create), 0o666)
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
@@ -410,36 +407,45 @@ def locked(path: Path) -> Iterator[bool]:
     The file is removed afterwards. Where the system or the file system has no locks, it is always free. Raises
     `DiskError` where the file can't be made.
     """
-    handle = _lock(path)
+    free, handle = True, None
     try:
-        yield handle is not None
+        handle = _lock(path)
+    except BlockingIOError:
+        free = False
+    try:
+        yield free
     finally:
-        if handle is not None and handle >= 0:
+        if handle is not None:
             with suppress(OSError):
                 disk.remove(path)
             os.close(handle)
 
 
 def _lock(path: Path) -> int | None:
-    """The handle of a file that is now locked, or None where another process has it; -1 where there are no locks."""
+    """The handle of a file that is now locked; None where there are no locks.
+
+    Raises `BlockingIOError` where another process has it.
+    """
     if fcntl is None:
-        return -1
+        return None
     try:
         disk.make_folder(path.parent)
         while True:
-            handle = _open_in_place(path, os.O_CREAT)
+            handle = _open_in_place(path, "O_CREAT")
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(handle)
-                return None
+                raise
             except OSError:
                 os.close(handle)
                 disk.remove(path)
-                return -1
+                return None
             if os.fstat(handle).st_nlink:
                 return handle
             os.close(handle)  # somebody removed it before it was locked
+    except BlockingIOError:
+        raise
     except OSError as error:
         raise DiskError(error.errno, explain(error, path)) from error
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from sojourn import _sojourn, files
@@ -40,7 +40,7 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
     found = _read(file)
     trips = _round_trips(found, rtt)
     base = min(trips.values())
-    ups, downs = (_rate(found.flows(down), found.x) for down in (False, True))
+    ups, downs = (_rate(found, down) for down in (False, True))
     rates = [each or max(ups, downs) for each in (ups, downs)]
     queue = max(20, math.ceil(max(rates) * max(trips.values()) * 1000 / 12_000))
     link: dict[str, Any] = {
@@ -115,7 +115,7 @@ def _read(file: Path) -> Result:
         kinds.setdefault(kind, []).append(series)
     _note_names("a scenario has no such traffic, so these series are left out", kinds.pop("other", []))
     _note_names("these series have no values, so they are left out", _without_values(kinds))
-    used = {kind: [each for each in series if each.span] for kind, series in kinds.items()}
+    used = {kind: [each for each in series if each.has_values] for kind, series in kinds.items()}
     if not used.get("transfer") and not used.get("datagrams"):
         few = ", ".join(f'"{name}"' for name in list(results)[:FEW]) or "none"
         raise UserError(f'{file}: results: expected series "TCP upload" or "TCP download" with values, got {few}')
@@ -131,7 +131,7 @@ def _is_only_sum(name: str, results: dict[str, Any]) -> bool:
 
 
 def _without_values(kinds: dict[str, list[Series]]) -> list[Series]:
-    return [each for kind, many in kinds.items() for each in many if kind != "voip" and not each.span]
+    return [each for kind, many in kinds.items() for each in many if kind != "voip" and not each.has_values]
 
 
 def _note_names(what: str, series: Iterable[Series]) -> None:
@@ -164,27 +164,27 @@ def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
     return trips
 
 
-def _rate(flows: list[Series], x: list[float]) -> float:
+def _rate(found: Result, down: bool) -> float:
     """The rate of a direction in Mbit/s: what its flows had together while any ran, or while most ran, if that is more.
 
     A flow that ran for a part of the time counts for that part. So flows that take turns don't add up.
     """
-    totals, counts = [0.0] * len(x), [0] * len(x)
-    for flow in flows:
-        for at, level in enumerate(flow.levels()):
-            if level is not None:
-                totals[at], counts[at] = totals[at] + level, counts[at] + 1
-    busy = [total for total, count in zip(totals, counts, strict=True) if count]
-    if not busy:
+    flows = found.flows(down)
+    if not flows:
         return 0.0
-    top = max(counts)
-    most = [total for total, count in zip(totals, counts, strict=True) if count == top]
-    rate = sum(busy) / len(busy)
+    columns = [
+        [level for level in levels if level is not None]
+        for levels in zip(*(flow.levels() for flow in flows), strict=True)
+    ]
+    busy = [levels for levels in columns if levels]
+    top = max(map(len, busy))
+    most = [sum(levels) for levels in busy if len(levels) == top]
+    rate = fmean(map(sum, busy))
     if len(most) >= TOGETHER * len(busy):
-        rate = max(rate, sum(most) / len(most))
+        rate = max(rate, fmean(most))
     means = sum(flow.mean for flow in flows)
     if abs(rate - means) > 0.1 * means:
-        way = "downloads" if flows[0].is_down else "uploads"
+        way = "downloads" if down else "uploads"
         had, sums = (_mbit(float(f"{each:.3g}")) for each in (rate, means))
         note(f"the {way} did not all run at once: they had {had} together, and their means add up to {sums}")
     return rate
@@ -221,7 +221,7 @@ def _groups(found: Result, trips: dict[str, float], controllers: _Controllers) -
 def _group(series: Series, found: Result) -> dict[str, Any]:
     """A transfer or a stream of datagrams, from its first value to its last."""
     ends = ("provider", "home") if series.is_down else ("home", "provider")
-    first, last = series.span or (0, 0)
+    first, last = series.span
     x = found.x
     stop = {"stop": f"{max(x[last], x[first] + found.step):.6g} s"} if last < len(x) - 1 else {}
     times = {"start": f"{x[first]:.6g} s"} | stop
@@ -248,7 +248,7 @@ def _voice(voip: list[Series]) -> dict[str, Any]:
     """A call: of D-ITG one way with the rate that it says, of irtt in both directions."""
     first = voip[0]
     group = {"name": "voip", "from": "home", "to": "provider"} | _marking(first)
-    rates = [each for each in voip if each.name == "VoIP::bitrate" and each.span]
+    rates = [each for each in voip if each.name == "VoIP::bitrate" and each.has_values]
     if not rates:
         return group | {"traffic": {"kind": "ping", "every": "20 ms", "size": f"{VOICE + UDP_IP} B"}}
     rate = rates[0].sent * (VOICE + UDP_IP) / VOICE / 1000
@@ -327,8 +327,8 @@ def _brief(value: Any) -> str:
     return "none" if value is None else json.dumps(value)[:40]
 
 
-def _fault(data: Any) -> str:
-    """What is wrong with the data but for its series; nothing where all is right."""
+def _fault(data: Any) -> str | None:
+    """What is wrong with the data but for its series; None if all is right."""
     if not isinstance(data, dict):
         return f"expected a table, got {_brief(data)}"
     for key, kind, what in (("metadata", dict, "a table"), ("x_values", list, "a list"), ("results", dict, "a table")):
@@ -340,16 +340,16 @@ def _fault(data: Any) -> str:
     if is_number(step) and not math.isclose(x[1] - x[0], step, rel_tol=0.01):
         # Flent's iterated tests and its combinations have numbers of runs there.
         return f"x_values: expected times in steps of STEP_SIZE, {step:g} s, got {x[1] - x[0]:g} s"
-    return ""
+    return None
 
 
-def _wrong(name: str, series: Any, x: list[float]) -> str:
-    """What is wrong with a series; nothing where all is right."""
+def _wrong(name: str, series: Any, x: list[float]) -> str | None:
+    """What is wrong with a series; None if all is right."""
     if not isinstance(series, list) or len(series) != len(x):
         return f"results.{name}: expected a list of {len(x)} values, got another"
     if not all(value is None or (is_number(value) and value >= 0) for value in series):
         return f"results.{name}: expected numbers of 0 or more, or null, got others"
-    return ""
+    return None
 
 
 def _slug(name: str) -> str:

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 MBIT = {"Mbits/s": 1.0, "Kbits/s": 1e-3, "bits/s": 1e-6}  # the units of rates, in Mbit/s
 DERIVED = re.compile(r" (avg|sum|totals|fairness)$")
@@ -96,10 +99,15 @@ class Series:
         return test.endswith("_MAERTS") if test else "download" in self.words
 
     @property
-    def span(self) -> tuple[int, int] | None:
-        """The first and the last place with a value above zero; None if there is none."""
+    def has_values(self) -> bool:
+        """Whether any value is above zero. What follows is only for a series that has."""
+        return any(self.values)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last place with a value above zero."""
         active = [at for at, value in enumerate(self.values) if value]
-        return (active[0], active[-1]) if active else None
+        return active[0], active[-1]
 
     @cached_property
     def mean(self) -> float:
@@ -114,23 +122,17 @@ class Series:
     @property
     def sent(self) -> float:
         """The mean of the values while it was active, gaps left out."""
-        first, last = self.span or (0, -1)
-        values = [value for value in self.values[first : last + 1] if value is not None]
-        return sum(values) / len(values) if values else 0.0
+        first, last = self.span
+        return fmean(value for value in self.values[first : last + 1] if value is not None)
 
     def levels(self) -> list[float | None]:
         """The rate at each time in Mbit/s, interpolated over gaps as Flent's plots are, with the mean of the flow."""
+        first, last = self.span
+        known = {at: value for at, value in enumerate(self.values) if value is not None and first <= at <= last}
+        between = np.interp(range(first, last + 1), list(known), list(known.values()))
         found: list[float | None] = [None] * len(self.values)
-        known = [at for at, value in enumerate(self.values) if value is not None]
-        first, last = self.span or (0, -1)
-        known = [at for at in known if first <= at <= last]
-        for left, right in zip(known, known[1:] or known, strict=False):
-            low, high = self.values[left] or 0.0, self.values[right] or 0.0
-            for at in range(left, right + 1):
-                found[at] = low + (high - low) * (at - left) / max(right - left, 1)
-        active = [value for value in found if value is not None]
-        scale = self.mean * len(active) / sum(active) if active else 0.0
-        return [None if value is None else value * scale for value in found]
+        found[first : last + 1] = (between * self.mean / between.mean()).tolist()
+        return found
 
     def dscp(self) -> int:
         """The DSCP of its packets by the socket, netperf's command, or a label in the name; by default 0."""

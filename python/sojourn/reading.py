@@ -17,6 +17,14 @@ GIVEN = {Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")}
 """Folders of the system, in which a name leads to what the shell opened for this process."""
 
 
+def open_flags(*names: str) -> int:
+    """Those of these flags of `os.open` that this system has."""
+    flags = 0
+    for name in names:
+        flags |= getattr(os, name, 0)
+    return flags
+
+
 def opened(path: Path) -> IO[bytes]:
     """Opens a regular file for reading.
 
@@ -25,8 +33,8 @@ def opened(path: Path) -> IO[bytes]:
     """
     given = path.parent in GIVEN
     _check_readable(os.stat(path).st_mode, given)  # before a device notices that it is opened
-    wait = 0 if given else getattr(os, "O_NONBLOCK", 0)
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0) | wait)
+    wait = () if given else ("O_NONBLOCK",)
+    handle = os.open(path, open_flags("O_RDONLY", "O_BINARY", "O_NOCTTY", *wait))
     try:
         _check_readable(os.fstat(handle).st_mode, given)
         return os.fdopen(handle, "rb")
