@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import _sojourn
 from sojourn.imports import imported
+from test_import_file import LINK
 
 pytestmark = pytest.mark.no_libraries
 
@@ -119,25 +120,16 @@ def as_one_interface(file: Path) -> Path:
 
 
 def test_rate_delay_and_buffer_are_those_of_the_link_although_slow_start_brought_it_more(tmp_path: Path) -> None:
-    run = sj.Scenario.from_toml("""
+    run = sj.Scenario.from_toml(f"""
         name = "x"
         duration = "15 s"
-        [[links]]
-        name = "wire"
-        from = "a"
-        to = "b"
-        rate = "10 Mbit/s"
-        delay = "10 ms"
-        duplex = true
-        queue = { limit = "60 packets" }
-        [tcp]
-        profile = "linux"
+        {LINK}
         [[flows]]
         name = "f"
         count = 2
         from = "a"
         to = "b"
-        start = { uniform = ["0 s", "1 s"] }
+        start = {{ uniform = ["0 s", "1 s"] }}
     """)
     sj.run(run, seed=1, pcap=tmp_path / "x.pcapng")
     found = imported(as_one_interface(tmp_path / "x.pcapng"))

@@ -17,10 +17,7 @@ from sojourn.cli import main
 pytestmark = pytest.mark.no_libraries
 
 ROOT = Path(__file__).parent.parent
-RUN = """
-name = "original"
-duration = "10 s"
-warmup = "0 s"
+LINK = """
 [[links]]
 name = "wire"
 from = "a"
@@ -31,14 +28,20 @@ duplex = true
 queue = { limit = "60 packets" }
 [tcp]
 profile = "linux"
+"""
+RUN = f"""
+name = "original"
+duration = "10 s"
+warmup = "0 s"
+{LINK}
 [[flows]]
 name = "finite"
 count = 4
 from = "a"
 to = "b"
-access = { delay = ["0 ms", "5 ms", "20 ms", "1 ms"] }
+access = {{ delay = ["0 ms", "5 ms", "20 ms", "1 ms"] }}
 start = ["0 s", "300 ms", "1 s", "4 s"]
-traffic = { kind = "bulk", size = "300 kB" }
+traffic = {{ kind = "bulk", size = "300 kB" }}
 [[flows]]
 name = "endless"
 from = "b"

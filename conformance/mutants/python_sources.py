@@ -20,28 +20,22 @@ from conformance.mutants.mutant import Mutant
 
 from sojourn.errors import UserError
 
+PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.BitOr, ast.BitAnd),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+    (ast.And, ast.Or),
+]
 SWAPPED: dict[type[ast.AST], list[type[ast.AST]]] = {
-    ast.Add: [ast.Sub],
-    ast.Sub: [ast.Add],
-    ast.Mult: [ast.Div],
-    ast.Div: [ast.Mult],
-    ast.FloorDiv: [ast.Mult],
-    ast.Mod: [ast.Mult],
-    ast.Pow: [ast.Mult],
-    ast.BitOr: [ast.BitAnd],
-    ast.BitAnd: [ast.BitOr],
+    **{one: [other] for pair in PAIRS for one, other in (pair, pair[::-1])},
+    **{each: [ast.Mult] for each in (ast.FloorDiv, ast.Mod, ast.Pow)},
     ast.Lt: [ast.LtE, ast.Gt],
     ast.LtE: [ast.Lt, ast.Gt],
     ast.Gt: [ast.GtE, ast.Lt],
     ast.GtE: [ast.Gt, ast.Lt],
-    ast.Eq: [ast.NotEq],
-    ast.NotEq: [ast.Eq],
-    ast.Is: [ast.IsNot],
-    ast.IsNot: [ast.Is],
-    ast.In: [ast.NotIn],
-    ast.NotIn: [ast.In],
-    ast.And: [ast.Or],
-    ast.Or: [ast.And],
 }
 """The operators that take the place of another one."""
 LEAST_S, SLOWEST = 20.0, 6.0
