@@ -34,12 +34,12 @@ from conformance.foreign_flent import flent_results
 import sojourn as sj
 from sojourn.cli import main as command
 from sojourn.errors import Note, ScenarioError, UserError
+from sojourn.experiments import load_experiment
+from sojourn.experiments.expression import UnknownNameError, evaluate
+from sojourn.experiments.functions import all_functions
+from sojourn.experiments.outcome import Outcome
 from sojourn.flent import write_flent
 from sojourn.link_traces import summary
-from sojourn.papers import load_paper
-from sojourn.papers.expression import UnknownNameError, evaluate
-from sojourn.papers.functions import all_functions
-from sojourn.papers.outcome import Outcome
 from sojourn.record import pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep import read_plan
@@ -221,13 +221,13 @@ def read_sweep(file: Path, content: bytes) -> None:
 def read_paper(file: Path, content: bytes) -> None:
     """As `reproduce` before its first run, and the expressions of the claims."""
     put(file, content)
-    paper = load_paper(file.parent)
-    for experiment in list(paper.experiments.values())[:2]:
-        for case in experiment.cases()[:2]:
-            paper.scenario(case, experiment.quick_set).canonical()
-    outcome = Outcome(paper, [], [1], {})
+    experiment = load_experiment(file.parent)
+    for grid in list(experiment.grids.values())[:2]:
+        for case in grid.cases()[:2]:
+            experiment.scenario(case, grid.quick_set).canonical()
+    outcome = Outcome(experiment, [], [1], {})
     functions = dict.fromkeys(all_functions(outcome), lambda *_: 1.0)
-    for claim in paper.claims[:50]:
+    for claim in experiment.claims[:50]:
         for part in claim.parts[:5]:
             with contextlib.suppress(UnknownNameError):
                 evaluate(part.measure, lambda _: 1.0, functions)
@@ -352,7 +352,7 @@ def kinds() -> list[Kind]:
     return [
         Kind("scenario.toml", scenarios, scenarios, read_scenario, 50),
         Kind("sweep.toml", sweeps, [*sweeps, *scenarios], read_sweep, 15),
-        *(_paper(name) for name in ("paper", "claims", "deviations")),
+        *(_experiment_file(name) for name in ("experiment", "claims", "deviations")),
         Kind("result/record.json", json, json, read_record, 15),
         Kind("entry", ENTRIES, ENTRIES, read_entry, 14),
         Kind("forged", json, json, read_forged, 2),
@@ -361,7 +361,7 @@ def kinds() -> list[Kind]:
     ]
 
 
-def _paper(name: str) -> Kind:
+def _experiment_file(name: str) -> Kind:
     """A file of the paper whose folder `prepare` copies, with the files of the other papers to take pieces from."""
     others = [file.read_bytes() for file in _all(f"papers/*/{name}.toml")]
     return Kind(

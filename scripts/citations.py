@@ -1,7 +1,7 @@
 """List which places of which works are cited where: `python scripts/citations.py [--json] [KEY]`.
 
 A citation is a key, a number sign and a place: `rfc8289#5.3`, `hollot-2001#eq9`, `lehto-2005#table1`, `feng-1999#fig2`.
-The keys of RFCs and drafts are their names, those of papers are in docs/references.md and in papers/*/paper.toml.
+The keys of RFCs and drafts are their names, those of papers are in docs/references.md and in papers/*/experiment.toml.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def references() -> dict[str, str]:
     """The known works: key and full citation, from docs/references.md and the papers' folders."""
     listed = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     known = dict(re.findall(r"^\| `([^`]+)` \| (.+?) \|$", listed, re.MULTILINE))
-    for path in sorted(ROOT.glob("papers/*/paper.toml")):
+    for path in sorted(ROOT.glob("papers/*/experiment.toml")):
         paper = tomllib.loads(path.read_text(encoding="utf-8"))
         known[paper["id"]] = f"{', '.join(paper['authors'])}: {paper['title']}. {paper['venue']}, {paper['year']}."
     return known

@@ -11,22 +11,22 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sojourn.papers import find_papers
-from sojourn.papers.index import Entry, entries
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments import find_experiments
+from sojourn.experiments.index import Entry, entries
+from sojourn.experiments.verdict import Verdict
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BEGIN, END = "<!-- papers: begin -->\n", "<!-- papers: end -->\n"
 
 
-def table(papers: Iterable[str], found: Mapping[str, Entry]) -> str:
+def table(experiments: Iterable[str], found: Mapping[str, Entry]) -> str:
     """The table, one row for each paper."""
     verdicts = [str(verdict) for verdict in Verdict]
     rows = [["paper", "claims of the paper", *verdicts]]
-    for paper in papers:
-        entry = found.get(paper)
+    for experiment in experiments:
+        entry = found.get(experiment)
         counts = [entry.total, *(entry.counts[each] for each in verdicts)] if entry else []
-        rows.append([paper, *(map(str, counts) if counts else ["–"] * (1 + len(verdicts)))])
+        rows.append([experiment, *(map(str, counts) if counts else ["–"] * (1 + len(verdicts)))])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *lines[1:]]) + "\n"
 
@@ -45,8 +45,8 @@ def main(folders: list[str]) -> None:
     whole = {
         e.id: e for folder in folders or ["results"] for e in entries(Path(folder)) if not (e.caution or e.skipped)
     }
-    papers = sorted(paper.id for paper in find_papers())
-    README.write_text(with_table(README.read_text(), table(papers, whole)))
+    experiments = sorted(experiment.id for experiment in find_experiments())
+    README.write_text(with_table(README.read_text(), table(experiments, whole)))
 
 
 if __name__ == "__main__":

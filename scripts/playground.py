@@ -15,31 +15,31 @@ from typing import Any
 
 import sojourn as sj
 from sojourn import _sojourn
-from sojourn.papers import find_paper
-from sojourn.papers.model import Case, Paper
+from sojourn.experiments import find_experiment
+from sojourn.experiments.model import Case, Experiment
 
 ROOT = Path(__file__).parent.parent
 
 
-def printed(paper: Paper, case: Case, name: str) -> Iterator[tuple[float, str]]:
+def printed(experiment: Experiment, case: Case, name: str) -> Iterator[tuple[float, str]]:
     """The values that the paper prints for a measure of a case, each with where it stands."""
-    if (value := paper.published.get((case.scenario, case.queue, name))) is not None and not case.setting:
+    if (value := experiment.published.get((case.scenario, case.queue, name))) is not None and not case.setting:
         yield value, "table"
-    for claim in paper.claims:
+    for claim in experiment.claims:
         for part in claim.parts:
             if part.measure == f"{case}.{name}" and part.published is not None:
                 yield part.published, claim.where
-    for figure in paper.figures:
+    for figure in experiment.figures:
         for panel, values in (getattr(figure, "published", None) or {}).items():
             if getattr(figure, "measure", "") == name and case.scenario.startswith(panel) and case.queue in values:
                 yield values[case.queue], figure.caption.split(":")[0]
 
 
-def measures(paper: Paper, cases: list[Case], experiment: str) -> Iterator[dict[str, Any]]:
+def measures(experiment: Experiment, cases: list[Case], grid: str) -> Iterator[dict[str, Any]]:
     """The experiment's measures, with how the page takes each from a record, and the values that the paper prints."""
-    for name in paper.experiments[experiment].measures:
-        measure = paper.measure(cases[0].scenario, name)
-        found = [next(printed(paper, case, name), None) for case in cases]
+    for name in experiment.grids[grid].measures:
+        measure = experiment.measure(cases[0].scenario, name)
+        found = [next(printed(experiment, case, name), None) for case in cases]
         if not measure.path and found == [None, None]:
             continue
         yield {
@@ -49,21 +49,21 @@ def measures(paper: Paper, cases: list[Case], experiment: str) -> Iterator[dict[
         }  # fmt: skip
 
 
-def side(paper: Paper, case: Case) -> dict[str, Any]:
+def side(experiment: Experiment, case: Case) -> dict[str, Any]:
     """One of the two scenarios."""
-    names = [paper.queues[case.queue].label, *([paper.settings[case.setting].label] if case.setting else [])]
-    return {"label": names[-1], "table": paper.scenario(case).to_dict()}
+    names = [experiment.queues[case.queue].label, *([experiment.settings[case.setting].label] if case.setting else [])]
+    return {"label": names[-1], "table": experiment.scenario(case).to_dict()}
 
 
 def of_paper(preset: dict[str, Any]) -> dict[str, Any]:
     """A preset from a paper's folder."""
-    paper = find_paper(preset["paper"])
+    experiment = find_experiment(preset["paper"])
     cases = [Case(*preset[each].split(".")) for each in "ab"]
-    claims = [claim for claim in paper.claims if claim.id in preset.get("claims", [])]
+    claims = [claim for claim in experiment.claims if claim.id in preset.get("claims", [])]
     return {
-        "id": preset["id"], "title": preset["title"], "source": paper.citation, "seed": 1,
-        "sides": [side(paper, case) for case in cases],
-        "measures": list(measures(paper, cases, preset["experiment"])),
+        "id": preset["id"], "title": preset["title"], "source": experiment.citation, "seed": 1,
+        "sides": [side(experiment, case) for case in cases],
+        "measures": list(measures(experiment, cases, preset["experiment"])),
         "says": [f"{claim.text} ({claim.where})" for claim in claims],
     }  # fmt: skip
 

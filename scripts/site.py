@@ -162,7 +162,7 @@ def rust() -> str:
 
 def paper(folder: Path) -> str:
     """A paper: what it says, which claims are checked, and what was read differently."""
-    about = tomllib.loads((folder / "paper.toml").read_text(encoding="utf-8"))
+    about = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
     claims = tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8")).get("claims", [])
     deviations = tomllib.loads((folder / "deviations.toml").read_text(encoding="utf-8")).get("deviations", [])
     alias = about["aliases"][0] if about.get("aliases") else about["id"]
@@ -178,7 +178,7 @@ def paper(folder: Path) -> str:
 
 def papers() -> None:
     """A page for each paper, and one that lists them."""
-    folders = [file.parent for file in sorted(ROOT.glob("papers/*/paper.toml"))]
+    folders = [file.parent for file in sorted(ROOT.glob("papers/*/experiment.toml"))]
     for folder in folders:
         write(f"papers/{folder.name}.md", paper(folder))
     names = "\n".join(folder.name for folder in folders)

@@ -1,7 +1,7 @@
 """Adds the papers to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
 
-maturin takes what lies in python/ alone. In a wheel `papers/` is `sojourn/papers/published/`, where `sojourn reproduce`
-looks last. pip and uv call scripts/backend.py, which does the same.
+maturin takes what lies in python/ alone. In a wheel `papers/` is `sojourn/experiments/published/`, where
+`sojourn reproduce` looks last. pip and uv call scripts/backend.py, which does the same.
 """
 
 import base64
@@ -11,12 +11,12 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-INSIDE = "sojourn/papers/published/"
+INSIDE = "sojourn/experiments/published/"
 
 
 def papers() -> dict[str, bytes]:
     """The files of all papers, by their names in a wheel."""
-    folders = sorted(file.parent for file in ROOT.glob("papers/*/paper.toml"))
+    folders = sorted(file.parent for file in ROOT.glob("papers/*/experiment.toml"))
     files = [file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
     kept = [file for file in files if "__pycache__" not in file.parts]
     return {INSIDE + file.relative_to(ROOT / "papers").as_posix(): file.read_bytes() for file in kept}

@@ -27,7 +27,7 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
-from sojourn.papers import find_paper
+from sojourn.experiments import find_experiment
 from sojourn.plots import loops
 from sojourn.scenario import load
 
@@ -447,7 +447,7 @@ def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
 def test_hurst_knows_short_memory_from_long():
     rng = np.random.default_rng(1)
     assert hurst(rng.poisson(10, 200_000), 0.01, (0.1, 10)).exponent == pytest.approx(0.5, abs=0.06)
-    pareto = find_paper("led").extra.functions["onoff_hurst"](0.5, 1.386, 0.5, 100)
+    pareto = find_experiment("led").extra.functions["onoff_hurst"](0.5, 1.386, 0.5, 100)
     assert np.mean(pareto) == pytest.approx(0.807, abs=0.04)
     with pytest.raises(UserError, match="at least 10 times"):
         hurst(np.ones(100), 0.01)

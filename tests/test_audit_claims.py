@@ -12,10 +12,10 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import RunOptions, find_papers, load_paper, mutate
-from sojourn.papers.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
-from sojourn.papers.mutate import Workspace, shared_workspace
-from sojourn.papers.needs import cases_of
+from sojourn.experiments import RunOptions, find_experiments, load_experiment, mutate
+from sojourn.experiments.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
+from sojourn.experiments.mutate import Workspace, shared_workspace
+from sojourn.experiments.needs import cases_of
 
 FEW = 8
 """The most cases that a claim may need to be asked in these tests."""
@@ -50,7 +50,7 @@ reason = "A test."
 parts = [{ measure = "s1.pd.drops", holds = "< 0" }]
 """
 MUTANTS = """
-experiments = ["table2"]
+grids = ["table2"]
 seeds = 1
 short = { duration = "12 s", warmup = "4 s" }
 
@@ -124,7 +124,7 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
 """)
     before = (folder / "extra.py").read_text()
     [engine] = (each for each in Path(sj.__file__).parent.glob("_sojourn.*") if each.suffix != ".pyi")
-    with shared_workspace(plan_of(load_paper(folder))) as workspace:
+    with shared_workspace(plan_of(load_experiment(folder))) as workspace:
         copied = workspace.folder / "python" / "sojourn" / engine.name
     copied.parent.mkdir(parents=True, exist_ok=True)
     copied.write_bytes(b"an engine of before")
@@ -139,7 +139,7 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('experiments = ["table2"]', 'experiments = ["none"]', 'experiment: expected one of table2, '),
+        ('grids = ["table2"]', 'grids = ["none"]', 'grid: expected one of table2, '),
         ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'mutants.toml: claims: expected one of mean, full, red'),
         ('queues = ["red"]', 'queues = ["blue"]', "mutants[same]: expected runs that it changes, got none"),
         ('queues = ["red"]', 'patch = [{ file = "extra.py", old = "a", new = "b" }]',
@@ -147,8 +147,8 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
         ('"links.bottleneck.queue.target" = 2', '"links.bottleneck.queue.aqm" = 2',
          'mutants[target].scale.links.bottleneck.queue.aqm: expected a field with a number, got "pd"'),
         ('set = { "links.bottleneck.queue.max_p" = 0.1 }',
-         'patch = [{ file = "paper.toml", old = "nowhere", new = "" }]',
-         "mutants[same].patch[1].old: expected a text that paper.toml has once, got it 0 times"),
+         'patch = [{ file = "experiment.toml", old = "nowhere", new = "" }]',
+         "mutants[same].patch[1].old: expected a text that experiment.toml has once, got it 0 times"),
         ('set = { "links.bottleneck.queue.max_p" = 0.1 }', 'patch = [{ file = "none.py", old = "a", new = "" }]',
          'mutants[same].patch[1].file: expected a file of the paper or the repository, got "none.py"'),
     ],
@@ -176,7 +176,7 @@ id = "typo"
 text = "a typing error"
 patch = [{ file = "crates/aqm/src/algorithms/pd.rs", old = "let percent = k1", new = "let percent = k9" }]
 """)
-    plan = plan_of(load_paper(folder))
+    plan = plan_of(load_experiment(folder))
     with pytest.raises(UserError) as error:
         Workspace(plan, tmp_path / "workspace").measure(plan.file.mutants[0])
     assert "mutants[typo].patch: expected sources that compile, got error[E0308]: mismatched types" in str(error.value)
@@ -190,12 +190,12 @@ patch = [{ file = "crates/aqm/src/algorithms/pd.rs", old = "let percent = k1", n
 def test_one_audit_at_a_time_changes_sources(folder, monkeypatch, tmp_path):
     """All audits share one copy: a second process would run the first one's changes."""
     monkeypatch.setattr(mutate, "repository", lambda: tmp_path)
-    plan = plan_of(load_paper(folder))
+    plan = plan_of(load_experiment(folder))
     with shared_workspace(plan) as workspace:
         assert workspace.folder.is_relative_to(tmp_path / "target")
         code = f"""
 from pathlib import Path
-from sojourn.papers import load_paper, mutate
+from sojourn.experiments import load_paper, mutate
 mutate.repository = lambda: Path({str(tmp_path)!r})
 with mutate.shared_workspace(None):
     pass
@@ -209,17 +209,19 @@ with mutate.shared_workspace(None):
 def test_every_papers_mutants_can_be_run():
     """Each names claims and runs that exist, and each of its patches finds its text once."""
     root, seen = LEHTO.parent.parent, 0
-    for paper in find_papers():
-        if not (paper.root / "mutants.toml").exists():
+    for experiment in find_experiments():
+        if not (experiment.root / "mutants.toml").exists():
             continue
-        plan = plan_of(paper)
+        plan = plan_of(experiment)
         assert plan.claims
         for mutant in plan.file.mutants:
             seen += 1
-            assert mutant.patch or any(paper.concerns(mutant, case) for case in plan.over), mutant.id
+            assert mutant.patch or any(experiment.concerns(mutant, case) for case in plan.over), mutant.id
             for patch in mutant.patch:
-                path = root / patch.file if patch.file.startswith(("crates/", "python/")) else paper.root / patch.file
-                assert path.read_text().count(patch.old) == 1, (paper.id, mutant.id)
+                path = (
+                    root / patch.file if patch.file.startswith(("crates/", "python/")) else experiment.root / patch.file
+                )
+                assert path.read_text().count(patch.old) == 1, (experiment.id, mutant.id)
                 assert patch.new != patch.old
     assert seen > 30
 
@@ -227,7 +229,7 @@ def test_every_papers_mutants_can_be_run():
 def small_audit(plan: Plan, name: str) -> Audit:
     """The audit of one wrong version, of the claims that should notice it and need few runs."""
     [mutant] = (each for each in plan.file.mutants if each.id == name)
-    needed = {claim: cases_of(plan.paper, claim) for claim in plan.claims if claim.id in mutant.claims}
+    needed = {claim: cases_of(plan.experiment, claim) for claim in plan.claims if claim.id in mutant.claims}
     needed = {claim: cases for claim, cases in needed.items() if len(cases) <= FEW}
     over = {case: fields for case, fields in plan.over.items() if case in set().union(*needed.values())}
     small = replace(plan, claims=list(needed), over=over)
@@ -236,30 +238,30 @@ def small_audit(plan: Plan, name: str) -> Audit:
 
 
 ASKED = [
-    (paper.id, mutant.id)
-    for paper in find_papers() if (paper.root / "mutants.toml").exists()
-    for plan in [plan_of(paper)]
+    (experiment.id, mutant.id)
+    for experiment in find_experiments() if (experiment.root / "mutants.toml").exists()
+    for plan in [plan_of(experiment)]
     for mutant in plan.file.mutants if not mutant.patch
-    and any(len(cases_of(paper, claim)) <= FEW for claim in plan.claims if claim.id in mutant.claims)
+    and any(len(cases_of(experiment, claim)) <= FEW for claim in plan.claims if claim.id in mutant.claims)
 ]  # fmt: skip
 
 
 def test_some_wrong_version_of_every_paper_is_asked():
-    assert {paper for paper, _ in ASKED} == {paper.id for paper in find_papers()}
+    assert {experiment for experiment, _ in ASKED} == {experiment.id for experiment in find_experiments()}
 
 
-@pytest.mark.parametrize(("paper", "mutant"), ASKED)
-def test_the_claims_that_should_notice_a_wrong_version_do(paper, mutant):
+@pytest.mark.parametrize(("experiment", "mutant"), ASKED)
+def test_the_claims_that_should_notice_a_wrong_version_do(experiment, mutant):
     """Red when a claim of a paper becomes blind to what it names."""
-    [found] = (plan_of(each) for each in find_papers() if each.id == paper)
+    [found] = (plan_of(each) for each in find_experiments() if each.id == experiment)
     [row] = (asked := small_audit(found, mutant)).rows
     assert row.noticed == list(asked.claims)
     assert not row.missed
 
 
 def test_the_runs_that_a_claim_needs_are_known_without_running():
-    paper = load_paper(LEHTO)
-    needed = {claim.id: {str(case) for case in cases_of(paper, claim)} for claim in paper.claims}
+    experiment = load_experiment(LEHTO)
+    needed = {claim.id: {str(case) for case in cases_of(experiment, claim)} for claim in experiment.claims}
     assert needed["L8"] == {"s1.pd", "s1.pd60"}
     assert needed["L12"] == set()
     assert {"s1.red", "s1.fuzzy", "s1.pd"} <= needed["L9"]

@@ -18,7 +18,7 @@ import sojourn as sj
 from sojourn import files, json_text, reading
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers.model import load_paper, read_published
+from sojourn.experiments.model import load_experiment, read_published
 from sojourn.record import unpack_series
 from sojourn.scenario import Scenario
 from test_paper_limits import folder  # noqa: F401 - a fixture
@@ -53,7 +53,9 @@ def test_a_device_that_never_ends_is_refused_in_one_line(name, command, here, du
     assert name in refusal(capsys, *command, name)
 
 
-@pytest.mark.parametrize("name", ["paper.toml", "claims.toml", "deviations.toml", "extra.py", "scenarios/base.toml"])
+@pytest.mark.parametrize(
+    "name", ["experiment.toml", "claims.toml", "deviations.toml", "extra.py", "scenarios/base.toml"]
+)
 def test_a_file_of_a_paper_that_never_ends_is_refused_in_one_line(name, folder):  # noqa: F811
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(ZERO)
@@ -63,9 +65,9 @@ def test_a_file_of_a_paper_that_never_ends_is_refused_in_one_line(name, folder):
 
 def read_all(folder: Path) -> None:  # noqa: F811
     """Reads every file of a paper."""
-    paper = load_paper(folder)
-    paper.scenario(paper.experiments["one"].cases()[0])
-    assert paper.extra is not None
+    experiment = load_experiment(folder)
+    experiment.scenario(experiment.grids["one"].cases()[0])
+    assert experiment.extra is not None
 
 
 def test_the_bound_is_in_the_message(here, capsys):

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.papers import find_papers
-from sojourn.papers.bounds import cannot_fail, range_of, range_of_part
-from sojourn.papers.claims import Part
-from sojourn.papers.expression import evaluate
-from sojourn.papers.functions import all_functions
-from sojourn.papers.outcome import Outcome
-from sojourn.papers.reproduce import _measure
-from sojourn.papers.schema.paper import Measure
-from sojourn.papers.schema.toml import check_table
-from sojourn.papers.verdict import Verdict, judge, parse_target
+from sojourn.experiments import find_experiments
+from sojourn.experiments.bounds import cannot_fail, range_of, range_of_part
+from sojourn.experiments.claims import Part
+from sojourn.experiments.expression import evaluate
+from sojourn.experiments.functions import all_functions
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.reproduce import _measure
+from sojourn.experiments.schema.experiment import Measure
+from sojourn.experiments.schema.toml import check_table
+from sojourn.experiments.verdict import Verdict, judge, parse_target
 from sojourn.ranges import Range
 from sojourn.stats import estimate
 
@@ -26,7 +26,7 @@ MEASURES = {
     "slope": {"series": "queue/x", "column": "packets", "take": "slope"},
     "level": {"series": "queue/x", "column": "packets", "take": "mean"},
 }
-MEASURES = {name: check_table(table, Measure, "paper.toml") for name, table in MEASURES.items()}
+MEASURES = {name: check_table(table, Measure, "experiment.toml") for name, table in MEASURES.items()}
 
 
 def sure(measure, holds):
@@ -81,7 +81,7 @@ EXPRESSIONS = st.sampled_from(
 @given(VALUES, VALUES, EXPRESSIONS)
 def test_a_range_has_every_value_that_there_can_be(a, b, text):
     value = float(evaluate(text, lambda name: {"a": a, "b": b}[name[0]]))
-    unit = check_table(MEASURES["share"].model_dump(exclude={"label"}), Measure, "paper.toml")
+    unit = check_table(MEASURES["share"].model_dump(exclude={"label"}), Measure, "experiment.toml")
     low, high = value - 1e-9, value + 1e-9
     part = Part(
         text, parse_target(f"between {high!r} and {high + 1e6!r}") if math.isfinite(value) else parse_target("> 0")
@@ -114,9 +114,11 @@ def test_the_interval_of_a_part_ends_with_what_it_can_be():
 
 
 def test_no_claim_of_the_papers_has_a_part_that_cannot_fail():
-    for paper in find_papers():
-        functions = set(all_functions(Outcome(paper, [], [1], {})))
-        for claim in paper.claims:
+    for experiment in find_experiments():
+        functions = set(all_functions(Outcome(experiment, [], [1], {})))
+        for claim in experiment.claims:
             for part in claim.parts:
-                named = (paper.id, claim.id, part.measure)
-                assert not cannot_fail(part, lambda name, paper=paper: _measure(paper, name), functions), named
+                named = (experiment.id, claim.id, part.measure)
+                assert not cannot_fail(
+                    part, lambda name, experiment=experiment: _measure(experiment, name), functions
+                ), named

@@ -44,7 +44,7 @@ def test_a_place_in_a_work_is_cited_by_key_and_place() -> None:
         ("(hollot-2001#eq9).", [("hollot-2001", "eq9")]),
         ("rfc9332#A.2.", [("rfc9332", "A.2")]),
         ("lehto-2005#table1, lehto-2005#fig3a", [("lehto-2005", "table1"), ("lehto-2005", "fig3a")]),
-        ("papers/led-2006/paper.toml", []),
+        ("papers/led-2006/experiment.toml", []),
         ("RFC 8289 is prose", []),
     ],
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import UserError
-from sojourn.papers import load_paper, reproduce
-from sojourn.papers.functions import all_functions
-from sojourn.papers.needs import cases_of
-from sojourn.papers.outcome import Outcome
-from sojourn.papers.reproduce import judge_claim
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments import load_experiment, reproduce
+from sojourn.experiments.functions import all_functions
+from sojourn.experiments.needs import cases_of
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.reproduce import judge_claim
+from sojourn.experiments.verdict import Verdict
 from sojourn.record import Record
 
 CLAIM = """
@@ -38,30 +38,30 @@ def one_claim(tmp_path, text):
     copy = tmp_path / "paper"
     shutil.copytree(LEHTO, copy)
     (copy / "claims.toml").write_text(text)
-    return load_paper(copy)
+    return load_experiment(copy)
 
 
-def verdict_on(paper, values, published=False):
+def verdict_on(experiment, values, published=False):
     """The first claim's result, where every queue's deviation is this with each seed, or the published one."""
-    table2 = paper.experiments["table2"]
+    table2 = experiment.grids["table2"]
     records = {
         case: [
-            record_of(paper.published[case.scenario, case.queue, "queue_sd"] if published else each, str(each))
+            record_of(experiment.published[case.scenario, case.queue, "queue_sd"] if published else each, str(each))
             for each in values
         ]
         for case in table2.cases()
     }
-    outcome = Outcome(paper, [table2], list(range(len(values))), records)
-    return judge_claim(paper.claims[0], outcome, all_functions(outcome))
+    outcome = Outcome(experiment, [table2], list(range(len(values))), records)
+    return judge_claim(experiment.claims[0], outcome, all_functions(outcome))
 
 
 def test_seeds_that_give_the_same_run_are_one_run(tmp_path):
-    paper = one_claim(tmp_path, CLAIM + 'parts = [{ measure = "s3.red.queue_sd", holds = "> 3" }]')
-    part = verdict_on(paper, (33.33, 33.33, 33.33)).parts[0]
+    experiment = one_claim(tmp_path, CLAIM + 'parts = [{ measure = "s3.red.queue_sd", holds = "> 3" }]')
+    part = verdict_on(experiment, (33.33, 33.33, 33.33)).parts[0]
     assert part.same
     assert part.measured.n == 1
     assert part.measured_text == "33.33 (deterministic: one run)"
-    part = verdict_on(paper, (33.33, 33.33, 33.34)).parts[0]
+    part = verdict_on(experiment, (33.33, 33.33, 33.34)).parts[0]
     assert not part.same
     assert part.measured.n == 3
 
@@ -71,17 +71,17 @@ def test_seeds_that_give_the_same_run_are_one_run(tmp_path):
     [(0, Verdict.REPRODUCED), (1, Verdict.REPRODUCED), (4, Verdict.UNDECIDED), (10, Verdict.NOT_REPRODUCED)],
 )
 def test_an_order_can_be_judged_by_the_share_of_seeds(tmp_path, below, verdict):
-    paper = one_claim(
+    experiment = one_claim(
         tmp_path, CLAIM + 'parts = [{ measure = "s3.red.queue_sd", holds = "> 30", share_of_seeds = 0.5 }]'
     )
-    result = verdict_on(paper, [29 - i for i in range(below)] + [31 + i for i in range(10 - below)])
+    result = verdict_on(experiment, [29 - i for i in range(below)] + [31 + i for i in range(10 - below)])
     assert result.verdict is verdict
     assert result.parts[0].measured.mean == (10 - below) / 10
     assert result.parts[0].part.target_text == "> 30 in 0.5 of the seeds or more"
 
 
 def test_readings_that_disagree_are_counted_and_leave_the_claim_undecidable(tmp_path):
-    paper = one_claim(
+    experiment = one_claim(
         tmp_path,
         CLAIM
         + """
@@ -93,7 +93,7 @@ readings = [
 ]
 """,
     )
-    result = verdict_on(paper, (1.0,), published=True)
+    result = verdict_on(experiment, (1.0,), published=True)
     assert [reading.verdict for reading in result.readings] == [
         Verdict.REPRODUCED,
         Verdict.NOT_REPRODUCED,
@@ -122,17 +122,17 @@ readings = [{{ label = "the linear law", replace = {{ red = "pd" }}, scenarios =
 
 
 def test_a_reading_can_be_measured_in_some_scenarios_alone(tmp_path):
-    paper = reading_in(tmp_path, "s[34]")
-    other = verdict_on(paper, (1.0,), published=True).readings[1]
-    sd = {name: paper.published[name, "pd", "queue_sd"] for name in ("s3", "s4")}
+    experiment = reading_in(tmp_path, "s[34]")
+    other = verdict_on(experiment, (1.0,), published=True).readings[1]
+    sd = {name: experiment.published[name, "pd", "queue_sd"] for name in ("s3", "s4")}
     assert [part.measured.mean for part in other.parts] == pytest.approx([sd["s3"], (sd["s3"] + sd["s4"]) / 2])
-    assert {case.scenario for case in cases_of(paper, paper.claims[0]) if case.queue == "pd"} == {"s3", "s4"}
+    assert {case.scenario for case in cases_of(experiment, experiment.claims[0]) if case.queue == "pd"} == {"s3", "s4"}
 
 
 def test_a_reading_that_is_measured_nowhere_is_refused(tmp_path):
-    paper = reading_in(tmp_path, "t*")
+    experiment = reading_in(tmp_path, "t*")
     with pytest.raises(UserError, match=r"readings.scenarios: expected a pattern that fits all scenarios of some part"):
-        cases_of(paper, paper.claims[0])
+        cases_of(experiment, experiment.claims[0])
 
 
 @pytest.mark.parametrize(
@@ -165,31 +165,31 @@ FEWER = """
 [[claims]]
 id = "C1"
 where = "here"
-text = "One experiment has two seeds, the other one three"
+text = "One grid has two seeds, the other one three"
 reason = "A test."
 parts = [{ measure = "s3.pd.queue_sd", holds = "> 3" }, { measure = "s2.pd.queue_sd", holds = "> 3" }]
 """
 
 
 def with_fewer_seeds(tmp_path, claims):
-    """Two experiments of which one has two seeds and the other one three, and a case is in both."""
-    paper = one_claim(tmp_path, claims)
-    some = replace(paper.experiments["table2"], id="some", scenarios=["s2", "s3"], queues=["pd"], replications=2)
+    """Two grids of which one has two seeds and the other one three, and a case is in both."""
+    experiment = one_claim(tmp_path, claims)
+    some = replace(experiment.grids["table2"], id="some", scenarios=["s2", "s3"], queues=["pd"], replications=2)
     more = replace(some, id="more", scenarios=["s3"], replications=3)
-    return replace(paper, experiments={"some": some, "more": more})
+    return replace(experiment, grids={"some": some, "more": more})
 
 
 def test_an_experiment_can_have_fewer_seeds_than_the_paper(tmp_path):
-    paper = with_fewer_seeds(tmp_path, FEWER)
-    outcome = reproduce(paper)
+    experiment = with_fewer_seeds(tmp_path, FEWER)
+    outcome = reproduce(experiment)
     assert {str(case): len(records) for case, records in outcome.records.items()} == {"s2.pd": 2, "s3.pd": 3}
     assert [part.measured.n for part in outcome.results[0].parts] == [3, 2]
-    assert [outcome.replications(each) for each in outcome.experiments] == [2, 3]
+    assert [outcome.replications(each) for each in outcome.grids] == [2, 3]
     assert len(outcome.runs()) == 5
     assert not outcome.shortened
-    assert len(reproduce(paper, "some").seeds) == 2
-    assert reproduce(paper, "some", 1).shortened == ["1 seed instead of 2"]
-    assert {len(records) for records in reproduce(paper, seeds=4).records.values()} == {4}
+    assert len(reproduce(experiment, "some").seeds) == 2
+    assert reproduce(experiment, "some", 1).shortened == ["1 seed instead of 2"]
+    assert {len(records) for records in reproduce(experiment, seeds=4).records.values()} == {4}
 
 
 def test_a_measure_of_runs_with_other_seeds_is_refused(tmp_path):

@@ -5,8 +5,8 @@ import pytest
 
 from sojourn.congestion import congest, flows_for, packets_of
 from sojourn.errors import UserError
-from sojourn.papers.model import find_paper
-from sojourn.papers.readings import Reading
+from sojourn.experiments.model import find_experiment
+from sojourn.experiments.readings import Reading
 from sojourn.record import Record
 from sojourn.scenario import Scenario
 
@@ -66,11 +66,11 @@ def test_samples_are_averaged_second_by_second() -> None:
 
 
 def test_the_scenarios_of_a_family_have_the_rate_the_buffer_and_the_flows_of_their_load() -> None:
-    paper = find_paper("fuzzyrtt")
-    family = [name for name in paper.scenarios if name.startswith("y1_")]
+    experiment = find_experiment("fuzzyrtt")
+    family = [name for name in experiment.scenarios if name.startswith("y1_")]
     assert len(family) == 30
-    chosen = paper.scenarios["y1_heavy_50"]
+    chosen = experiment.scenarios["y1_heavy_50"]
     assert chosen.queue["limit"] == "1736 packets"
     assert chosen.set == {"links.bottleneck.rate": "50 Mbit/s", "flows.ftp.count": 396}
-    steps = paper.scenarios["y3"].set
+    steps = experiment.scenarios["y3"].set
     assert [steps[f"flows.{name}.count"] for name in ("first", "second", "third")] == [125, 156, 115]

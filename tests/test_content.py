@@ -11,10 +11,10 @@ import pytest
 import sojourn as sj
 from sojourn import serve, store
 from sojourn.errors import Note, RunError
+from sojourn.experiments import load_experiment
+from sojourn.experiments.extra import load_extra
+from sojourn.experiments.model import Case
 from sojourn.link_traces import summary
-from sojourn.papers import load_paper
-from sojourn.papers.extra import load_extra
-from sojourn.papers.model import Case
 from test_paper_limits import folder  # noqa: F401 - a fixture
 
 SCENARIO = """duration = "200 ms"
@@ -105,14 +105,14 @@ def test_the_python_of_a_paper_is_that_of_its_file_now(folder):  # noqa: F811
 
 
 def test_all_cases_of_a_paper_have_a_scenario_with_the_content_that_was_read_first(folder):  # noqa: F811
-    paper = load_paper(folder)
-    (experiment, *_) = paper.experiments.values()
-    case = experiment.cases()[0]
-    before = paper.scenario(case).to_toml()
+    experiment = load_experiment(folder)
+    (grid, *_) = experiment.grids.values()
+    case = grid.cases()[0]
+    before = experiment.scenario(case).to_toml()
     file = folder / "scenarios" / "base.toml"
     file.write_text(file.read_text().replace('delay  = "20 ms"', 'delay  = "21 ms"'))
-    assert paper.scenario(Case(case.scenario, case.queue, case.setting)).to_toml() == before
-    assert load_paper(folder).scenario(case).to_toml() != before
+    assert experiment.scenario(Case(case.scenario, case.queue, case.setting)).to_toml() == before
+    assert load_experiment(folder).scenario(case).to_toml() != before
 
 
 def test_an_engine_whose_file_was_replaced_is_not_mixed_with_the_old(monkeypatch):

@@ -17,9 +17,9 @@ import sojourn as sj
 from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Note, RunError, UserError, one_line
+from sojourn.experiments.index import write_index
 from sojourn.files import write_atomic
 from sojourn.foreign import file_name, shell_word
-from sojourn.papers.index import write_index
 from sojourn.plots import style
 from test_links import FLENT
 

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from sojourn.cli import app
-from sojourn.papers.schema import FILES
+from sojourn.experiments.schema import FILES
 
 ROOM = 60  # characters beside the longest name of a command in a terminal of 80, by typer's reckoning
 

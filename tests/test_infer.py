@@ -10,11 +10,11 @@ import pytest
 import tomli_w
 
 from sojourn.cli import main
-from sojourn.papers import RunOptions, load_paper
-from sojourn.papers.claims import Part
-from sojourn.papers.infer import FAR, Inference, Point, Search, changes, distance, infer, places, search_of
-from sojourn.papers.model import Case
-from sojourn.papers.verdict import Tolerance, Verdict, parse_target
+from sojourn.experiments import RunOptions, load_experiment
+from sojourn.experiments.claims import Part
+from sojourn.experiments.infer import FAR, Inference, Point, Search, changes, distance, infer, places, search_of
+from sojourn.experiments.model import Case
+from sojourn.experiments.verdict import Tolerance, Verdict, parse_target
 from sojourn.store import Store
 
 LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
@@ -59,15 +59,15 @@ def folder(tmp_path):
     copy = tmp_path / "papers" / "inferred"
     shutil.copytree(LEHTO, copy)
     (copy / "claims.toml").write_text(CLAIMS)
-    paper = tomllib.loads((copy / "paper.toml").read_text()) | tomllib.loads(OMITTED)
-    paper["experiments"]["table2"]["quick_set"] = {"duration": "14 s", "warmup": "4 s"}
-    paper.pop("draws", None)
-    (copy / "paper.toml").write_text(tomli_w.dumps(paper))
+    experiment = tomllib.loads((copy / "experiment.toml").read_text()) | tomllib.loads(OMITTED)
+    experiment["grids"]["table2"]["quick_set"] = {"duration": "14 s", "warmup": "4 s"}
+    experiment.pop("draws", None)
+    (copy / "experiment.toml").write_text(tomli_w.dumps(experiment))
     return copy
 
 
 def test_the_set_point_of_a_controller_is_found_from_its_queue(folder, tmp_path):
-    search = search_of(load_paper(folder), "table2", ["mean"], quick=True, seeds=1)
+    search = search_of(load_experiment(folder), "table2", ["mean"], quick=True, seeds=1)
     assert [str(case) for case in search.moved] == ["s1.pd"]
     assert {str(case) for case in search.over} == {"s1.pd", "s1.red"}
     found = infer(search, 16, RunOptions(cache=Store(tmp_path / "cache")))
@@ -82,7 +82,7 @@ def test_the_set_point_of_a_controller_is_found_from_its_queue(folder, tmp_path)
 
 
 def test_a_longer_search_continues_the_shorter_one(folder, tmp_path):
-    search = search_of(load_paper(folder), "table2", ["mean"], quick=True, seeds=1)
+    search = search_of(load_experiment(folder), "table2", ["mean"], quick=True, seeds=1)
     options = RunOptions(cache=Store(tmp_path / "cache"))
     few = infer(search, 3, options)
     stored = len(Store(tmp_path / "cache"))
@@ -109,7 +109,7 @@ def test_infer_prints_what_fits_how_well_and_what_it_changes(folder, here, capsy
         (["table2", "--claim", "nobody"], '--claim: expected one of mean, never, red, got "nobody"'),
         (["table2", "--claim", "red"], 'expected one that rests on table2 and on what is omitted, got "red"'),
         (["none"], 'got "none"'),
-        (["surfaces"], "paper.toml: omitted: expected values that surfaces depends on, got none"),
+        (["surfaces"], "experiment.toml: omitted: expected values that surfaces depends on, got none"),
         (["table2", "--points", "0"], "--points: expected 1 to 4096, got 0"),
         (["variants", "--claim", "mean"], 'expected one that rests on variants and on what is omitted, got "mean"'),
     ],
@@ -156,8 +156,8 @@ def test_points_fill_the_cube_evenly_and_are_always_the_same():
 
 
 def test_the_posterior_weighs_points_by_their_distance_and_counts_them(folder):
-    paper = load_paper(folder)
-    search = Search(paper, list(paper.file.omitted), paper.claims[:1], {}, [1])
+    experiment = load_experiment(folder)
+    search = Search(experiment, list(experiment.file.omitted), experiment.claims[:1], {}, [1])
     target = Tolerance(absolute=1.0).around(0)
     points = [Point((value,), (mean,), (abs(mean) <= 1,), (Verdict.REPRODUCED,)) for value, mean in
               ((1.0, 0.0), (2.0, 1.0), (3.0, 9.0))]  # fmt: skip
@@ -172,7 +172,7 @@ def test_the_posterior_weighs_points_by_their_distance_and_counts_them(folder):
 
 
 def test_a_value_changes_only_the_runs_that_it_names(folder):
-    search = search_of(load_paper(folder), "table2")
+    search = search_of(load_experiment(folder), "table2")
     assert changes(search, (40.0,), Case("s1", "pd")) == {"links.bottleneck.queue.target": 40.0}
     assert changes(search, (40.0,), Case("s1", "red")) == {}
 
@@ -189,7 +189,7 @@ omitted = "the set point"
 parts = [{ measure = "s1.pd.queue_mean", published = 40, absolute = 3 }]
 readings = [{ label = "60", replace = { pd = "pd60" } }]
 """)
-    search = search_of(load_paper(folder), "table2")
+    search = search_of(load_experiment(folder), "table2")
     (found,) = [claim for claim in search.claims if claim.id == "read"]
     assert found.readings == ()
     assert Case("s1", "pd60") not in search.over

@@ -8,19 +8,19 @@ from sojourn.analysis import Loop, Plant, laws
 from sojourn.analysis.margins import margins
 from sojourn.analysis.plant import textbook
 from sojourn.analysis.transfer import response
-from sojourn.papers import Verdict, find_paper
-from sojourn.papers import reproduce as run_paper
-from sojourn.papers.figures import draw_figures
-from sojourn.papers.functions import CurvePoints
-from sojourn.papers.model import Case
-from sojourn.papers.report import write_report
+from sojourn.experiments import Verdict, find_experiment
+from sojourn.experiments import reproduce as run_experiment
+from sojourn.experiments.figures import draw_figures
+from sojourn.experiments.functions import CurvePoints
+from sojourn.experiments.model import Case
+from sojourn.experiments.report import write_report
 
-EXTRA = find_paper("led").extra.functions
+EXTRA = find_experiment("led").extra.functions
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return run_paper(find_paper("led"), "margins", 1)
+    return run_experiment(find_experiment("led"), "margins", 1)
 
 
 def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run(outcome):
@@ -33,8 +33,8 @@ def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run(outcome)
 
 
 def test_headlines_count_the_papers_claims_alone(here, outcome):
-    paper, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
-    assert (len(paper), len(theory)) == (7, 3)
+    experiment, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
+    assert (len(experiment), len(theory)) == (7, 3)
     assert sum(outcome.counts().values()) == 7
     text = write_report(outcome, here / "out")[-1].read_text()
     own, others = text.index('<h2 id="claims">'), text.index('<h2 id="others">')
@@ -45,14 +45,14 @@ def test_headlines_count_the_papers_claims_alone(here, outcome):
 
 
 def test_curves_are_queues_with_one_parameter_varied():
-    paper = find_paper("led")
-    assert paper.curves["led"].queues[3] == "led_1p2"
-    assert paper.queue_table("red_5")["max"] == 15
-    both = paper.scenario(Case("reverse", "pi_3"))
+    experiment = find_experiment("led")
+    assert experiment.curves["led"].queues[3] == "led_1p2"
+    assert experiment.queue_table("red_5")["max"] == 15
+    both = experiment.scenario(Case("reverse", "pi_3"))
     assert both.get_path("links.bottleneck.queue.target") == both.get_path("links.bottleneck.back.queue.target") == 3
-    assert paper.scenario(Case("ftp10e", "led_1p2")).get_path("tcp.ecn") is True
-    for scenario in paper.scenarios:
-        paper.scenario(Case(scenario, "red_1")).canonical()
+    assert experiment.scenario(Case("ftp10e", "led_1p2")).get_path("tcp.ecn") is True
+    for scenario in experiment.scenarios:
+        experiment.scenario(Case(scenario, "red_1")).canonical()
 
 
 def test_a_curve_is_read_between_its_points_and_at_its_ends():

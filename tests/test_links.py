@@ -238,7 +238,7 @@ READS = {
     "link.csv": ["trace", "show", "link.csv"],
     "m.flent": ["import", "m.flent"],
     "m.pcap": ["import", "m.pcap"],
-    "mine-2026/paper.toml": ["reproduce", "mine-2026"],
+    "mine-2026/experiment.toml": ["reproduce", "mine-2026"],
     "mine-2026/claims.toml": ["reproduce", "mine-2026"],
     "mine-2026/extra.py": ["reproduce", "mine-2026"],
     "out/record.json": ["plot", "out"],
@@ -252,7 +252,7 @@ READS = {
 @pytest.mark.parametrize("name", READS)
 def test_what_is_no_file_is_refused_in_one_line_where_a_file_is_read(here: Path, capsys, name: str, how: str) -> None:
     (here / "mine-2026").mkdir()
-    (here / "mine-2026" / "paper.toml").write_text(PAPER)
+    (here / "mine-2026" / "experiment.toml").write_text(PAPER)
     (here / "mine-2026" / "claims.toml").write_text(CLAIMS)
     if name.startswith("out/"):
         assert main(COMMANDS["run"]) == 0

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 import sojourn
-from sojourn.papers import model
+from sojourn.experiments import model
 from source_tree import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -80,15 +80,15 @@ def test_a_wheel_gets_the_papers_once_and_its_record_says_so(tmp_path, monkeypat
         lines = made.read(record).decode().splitlines()
         assert {line.split(",")[0] for line in lines} | {record} == set(made.namelist())
         assert len(lines) == added + 1 == len(made.namelist()) - 1
-        name, digest, size = next(line for line in lines if "lehto-2005/paper.toml" in line).split(",")
+        name, digest, size = next(line for line in lines if "lehto-2005/experiment.toml" in line).split(",")
         content = made.read(name)
         assert base64.urlsafe_b64decode(digest.removeprefix("sha256=") + "=") == hashlib.sha256(content).digest()
         assert int(size) == len(content)
         made.extractall(tmp_path / "site")
     # As in an installed package, far from a checkout.
-    monkeypatch.setattr(model, "__file__", str(tmp_path / "site/sojourn/papers/model.py"))
+    monkeypatch.setattr(model, "__file__", str(tmp_path / "site/sojourn/experiments/model.py"))
     monkeypatch.chdir(tmp_path)
-    assert model.find_paper("lehto").root == tmp_path / "site/sojourn/papers/published/lehto-2005"
+    assert model.find_experiment("lehto").root == tmp_path / "site/sojourn/experiments/published/lehto-2005"
 
 
 def test_a_workflow_names_what_is_there():

@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 
 from sojourn.errors import UserError
-from sojourn.papers import load_paper, reproduce
-from sojourn.papers.expression import evaluate
-from sojourn.papers.figures import draw_figures
-from sojourn.papers.fluid_runs import at_end, delay_margin, with_queue
-from sojourn.papers.functions import theory_functions
-from sojourn.papers.model import Paper, reading_of
-from sojourn.papers.readings import TAKES
-from sojourn.papers.schema.paper import Measure, PaperFile
-from sojourn.papers.schema.toml import check_table
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments import load_experiment, reproduce
+from sojourn.experiments.expression import evaluate
+from sojourn.experiments.figures import draw_figures
+from sojourn.experiments.fluid_runs import at_end, delay_margin, with_queue
+from sojourn.experiments.functions import theory_functions
+from sojourn.experiments.model import Experiment, reading_of
+from sojourn.experiments.readings import TAKES
+from sojourn.experiments.schema.experiment import ExperimentFile, Measure
+from sojourn.experiments.schema.toml import check_table
+from sojourn.experiments.verdict import Verdict
 from sojourn.record import Record
 
 CPC = Path(__file__).resolve().parents[1] / "papers" / "cpc-2015"
 POINT = {"flows": 60, "rate": 3750, "rtt": 0.246}
 
 
-def paper_with(**tables: Any) -> Paper:
+def paper_with(**tables: Any) -> Experiment:
     """The paper with other designs or fluid runs."""
-    paper = load_paper(CPC)
+    experiment = load_experiment(CPC)
     head = {"id": "x", "title": "x", "authors": [], "venue": "x", "year": 2015}
-    return replace(paper, file=check_table(head | tables, PaperFile, "x"))
+    return replace(experiment, file=check_table(head | tables, ExperimentFile, "x"))
 
 
 def _none(_: tuple[str, ...]) -> float:
@@ -49,7 +49,7 @@ def _none(_: tuple[str, ...]) -> float:
     ],
 )
 def test_the_gains_of_the_code_that_manages_the_queue_show_a_wrong_controller(wrong: dict[str, Any], seen: str) -> None:
-    measured = load_paper(CPC).extra.functions["as_run"].__globals__["measured"]
+    measured = load_experiment(CPC).extra.functions["as_run"].__globals__["measured"]
     right, found = measured({}), measured(wrong)
     assert abs(found[seen] / right[seen] - 1) > 0.5
     # Without the inner loop's feedback nothing can be told of the outer one.
@@ -58,7 +58,7 @@ def test_the_gains_of_the_code_that_manages_the_queue_show_a_wrong_controller(wr
 
 
 def test_the_analytic_claims_of_the_paper_are_judged_without_a_run() -> None:
-    outcome = reproduce(load_paper(CPC), "analysis", 1)
+    outcome = reproduce(load_experiment(CPC), "analysis", 1)
     verdicts = {result.claim.id: result.verdict for result in outcome.results}
     for claim in ("A1", "A2", "A3b", "A5", "A6", "A7", "A8", "F1"):
         assert verdicts[claim] is Verdict.REPRODUCED, claim
@@ -87,9 +87,9 @@ def test_a_design_that_cannot_be_is_refused(table: dict[str, Any]) -> None:
 
 
 def test_a_fluid_oscillates_where_its_delay_margin_is_negative_and_rests_where_it_is_not() -> None:
-    paper = load_paper(CPC)
+    experiment = load_experiment(CPC)
     for queue, stable in (("map_oo", True), ("map_vq", False), ("map_qv", True)):
-        fluid = with_queue(paper.fluids["dropping"], paper.queue_table(queue))
+        fluid = with_queue(experiment.fluids["dropping"], experiment.queue_table(queue))
         assert (delay_margin(fluid) > 0) is stable, queue
         assert (at_end(fluid)["queue_sd"] < 1.0) is stable, queue
 

@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from sojourn.errors import UserError
-from sojourn.papers import load_paper, reproduce
-from sojourn.papers.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
-from sojourn.papers.grids import Grid, Head
-from sojourn.papers.outcome import Outcome
-from sojourn.papers.schema import figures as spec
+from sojourn.experiments import load_experiment, reproduce
+from sojourn.experiments.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.schema import figures as spec
+from sojourn.experiments.tables import CaseTable, Head
 
 PAPERS = Path(__file__).parent.parent / "papers"
 
 
 @pytest.fixture(scope="module")
 def flower() -> Outcome:
-    return reproduce(load_paper(PAPERS / "flower-2016"), "law", 1)
+    return reproduce(load_experiment(PAPERS / "flower-2016"), "law", 1)
 
 
 @pytest.fixture(scope="module")
 def lehto() -> Outcome:
-    return reproduce(load_paper(PAPERS / "lehto-2005"), "table2", 1)
+    return reproduce(load_experiment(PAPERS / "lehto-2005"), "table2", 1)
 
 
 def texts(figure: object) -> list[str]:
@@ -31,7 +31,7 @@ def texts(figure: object) -> list[str]:
 
 
 def figure_of(outcome: Outcome, name: str) -> spec.Figure:
-    return next(figure for figure in outcome.paper.figures if figure.id == name)
+    return next(figure for figure in outcome.experiment.figures if figure.id == name)
 
 
 def test_every_kind_is_drawn() -> None:
@@ -47,20 +47,20 @@ def test_the_rule_table_of_flower_is_that_of_its_paper(flower: Outcome) -> None:
 
 def test_the_worked_example_of_flower_gives_what_its_paper_prints(flower: Outcome) -> None:
     """flower-2016#fig6: 25 % of one rule and 75 % of another give 0.55 segments."""
-    law = rule_tables.law_of(flower.paper, figure_of(flower, "fig6"))
+    law = rule_tables.law_of(flower.experiment, figure_of(flower, "fig6"))
     assert law.fired(35.0, 1.0) == [("1", "1", "2", 0.25), ("2", "1", "3", 0.75)]
     drawn = rule_tables.inference(flower, figure_of(flower, "fig6"))
     assert drawn.axes[2].get_xlabel() == "change of the window = 0.55"
 
 
 def test_sets_come_from_the_law_from_a_parameter_or_from_centers() -> None:
-    outcome = reproduce(load_paper(PAPERS / "fuzzyrtt-2024"), "law", 1)
+    outcome = reproduce(load_experiment(PAPERS / "fuzzyrtt-2024"), "law", 1)
     drawn = rule_tables.sets(outcome, figure_of(outcome, "fig3-4"))
     assert texts(drawn)[:5] == ["40 ms", "80 ms", "160 ms", "320 ms", "640 ms"]
     line = drawn.axes[0].lines[1]
     x, y = line.get_xdata(), line.get_ydata()
     assert np.interp(100, x, y) == pytest.approx(0.75, abs=1e-3), "fuzzyrtt-2024#eq9"
-    law = rule_tables.law_of(outcome.paper, figure_of(outcome, "fig1-2"))
+    law = rule_tables.law_of(outcome.experiment, figure_of(outcome, "fig1-2"))
     assert [name for name, _ in law.variables()] == ["e", "de", "y"]
     assert law.grades("e", np.array([0.0, 1 / 6])).tolist()[3] == pytest.approx([1.0, 0.5])
 
@@ -70,7 +70,7 @@ def test_all_figures_of_the_laws_are_drawn(flower: Outcome) -> None:
 
 
 def test_where_the_window_is_reset_the_surface_has_a_gap(flower: Outcome) -> None:
-    law = rule_tables.law_of(flower.paper, figure_of(flower, "surface"))
+    law = rule_tables.law_of(flower.experiment, figure_of(flower, "surface"))
     values = law.surface(np.array([0.0]), np.array([4.0, 4.5]))
     assert values[0, 0] == pytest.approx(0.8)
     assert np.isnan(values[0, 1])
@@ -112,12 +112,12 @@ def test_a_wrong_name_in_a_figure_is_one_line(flower: Outcome, lehto: Outcome) -
 
 def test_a_column_that_a_trace_lacks_is_one_line(tmp_path: Path) -> None:
     shutil.copytree(PAPERS / "cpc-2015", tmp_path / "cpc-2015")
-    file = tmp_path / "cpc-2015" / "paper.toml"
+    file = tmp_path / "cpc-2015" / "experiment.toml"
     good = file.read_text()
     file.write_text(good.replace('series = "rtt/ping/0", column = "seconds"', 'series = "rtt/ping/0", column = "ms"'))
-    outcome = reproduce(load_paper(file.parent), "bloat", 1)
+    outcome = reproduce(load_experiment(file.parent), "bloat", 1)
     with pytest.raises(
-        UserError, match=r"paper.toml: measures.ping_idle.column: expected one of seconds of the trace rtt/ping/0"
+        UserError, match=r"experiment.toml: measures.ping_idle.column: expected one of seconds of the trace rtt/ping/0"
     ):
         outcome.runs()
     chosen = figure_of(outcome, "fig4").model_copy(update={"series": "rtt/pong/0"})
@@ -133,16 +133,16 @@ def test_a_panel_of_sets_has_one_source() -> None:
 
 
 def test_a_figure_shows_one_law() -> None:
-    known = {"id": "x", "kind": "rules", "experiment": "e", "xlabel": "", "ylabel": ""}
+    known = {"id": "x", "kind": "rules", "grid": "e", "xlabel": "", "ylabel": ""}
     for laws in ({}, {"queue": "a", "cc": "b"}):
         with pytest.raises(ValueError, match="one of queue and cc"):
             spec.Rules(**known, **laws)
 
 
 def test_a_table_of_many_columns_has_smaller_letters() -> None:
-    def grid(columns: int, given: str = "") -> Grid:
-        return Grid(["scenario", "queue"], [Head("x", given)] * columns)
+    def table(columns: int, given: str = "") -> CaseTable:
+        return CaseTable(["scenario", "queue"], [Head("x", given)] * columns)
 
-    assert not grid(8).wide
-    assert grid(9).wide
-    assert grid(5, "published").wide, "a published value has a column of its own"
+    assert not table(8).wide
+    assert table(9).wide
+    assert table(5, "published").wide, "a published value has a column of its own"

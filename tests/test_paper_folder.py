@@ -13,15 +13,15 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import RunOptions, find_paper, find_papers, load_paper, reproduce
-from sojourn.papers.figures import DRAW, draw_figures
-from sojourn.papers.model import Paper
-from sojourn.papers.needs import cases_of, covering, left_out
-from sojourn.papers.outcome import Outcome
-from sojourn.papers.report import build_page, write_report
-from sojourn.papers.reproduce import choose
-from sojourn.papers.schema import FILES
-from sojourn.papers.schema.figures import KINDS
+from sojourn.experiments import RunOptions, find_experiment, find_experiments, load_experiment, reproduce
+from sojourn.experiments.figures import DRAW, draw_figures
+from sojourn.experiments.model import Experiment
+from sojourn.experiments.needs import cases_of, covering, left_out
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.report import build_page, write_report
+from sojourn.experiments.reproduce import choose
+from sojourn.experiments.schema import FILES
+from sojourn.experiments.schema.figures import KINDS
 
 ROOT = Path(__file__).parent.parent
 GENERAL = ROOT / "python" / "sojourn" / "papers"
@@ -52,7 +52,7 @@ set = { duration = "3 s", warmup = "1 s", "trace.queue" = { links = ["bottleneck
 [queues.droptail]
 queue = { aqm = "droptail", limit = "20 packets" }
 
-[experiments.one]
+[grids.one]
 title = "One"
 scenarios = ["base"]
 queues = ["droptail"]
@@ -60,7 +60,7 @@ queues = ["droptail"]
 [[figures]]
 id = "own"
 kind = "numbers"
-experiment = "one"
+grid = "one"
 numbers = [1, 2]
 """
 
@@ -88,7 +88,7 @@ parts = [
 EXTRA = """
 from matplotlib.figure import Figure
 from sojourn.analysis.transfer import rational, response
-from sojourn.papers.control_designs import Design
+from sojourn.experiments.control_designs import Design
 
 
 def half(x):
@@ -119,13 +119,13 @@ def folder(tmp_path: Path) -> Path:
     root = tmp_path / "mine-2026"
     (root / "scenarios").mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "dumbbell.toml", root / "scenarios" / "base.toml")
-    for name, text in (("paper.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
+    for name, text in (("experiment.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
         (root / name).write_text(text)
     return root
 
 
 def test_a_folder_is_all_that_a_paper_needs(folder: Path) -> None:
-    outcome = reproduce(load_paper(folder), seeds=2)
+    outcome = reproduce(load_experiment(folder), seeds=2)
     assert {result.claim.id: str(result.verdict) for result in outcome.results} == {
         "C1": "reproduced",
         "C2": "reproduced",
@@ -136,7 +136,7 @@ def test_a_folder_is_all_that_a_paper_needs(folder: Path) -> None:
 def test_what_a_paper_says_is_text_in_its_report(folder: Path) -> None:
     text = (folder / "claims.toml").read_text()
     (folder / "claims.toml").write_text(text.replace("A half of eight is four", "A <b>half</b> & 4 < 8"))
-    outcome = reproduce(load_paper(folder), seeds=1)
+    outcome = reproduce(load_experiment(folder), seeds=1)
     page = build_page(outcome, draw_figures(outcome))
     assert "A &lt;b&gt;half&lt;/b&gt; &amp; 4 &lt; 8" in page
     assert "<b>half" not in page
@@ -146,9 +146,9 @@ def test_a_quick_look_says_so_at_its_top_and_in_what_it_writes(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    text = (folder / "paper.toml").read_text()
+    text = (folder / "experiment.toml").read_text()
     changed = 'queues = ["droptail"]\nquick_set = { duration = "2 s" }'
-    (folder / "paper.toml").write_text(text.replace('queues = ["droptail"]', changed))
+    (folder / "experiment.toml").write_text(text.replace('queues = ["droptail"]', changed))
     assert main(["reproduce", str(folder), "--quick", "--seeds", "1"]) == 0
     said = "A quick look (--quick), not the whole rerun: 1 seed instead of 5; One: duration = 2 s instead of 3 s."
     written = folder / "results" / "mine-2026-quick"
@@ -165,10 +165,10 @@ def test_a_quick_look_says_so_at_its_top_and_in_what_it_writes(
 
 
 def test_fewer_seeds_are_said_and_a_whole_rerun_says_nothing(folder: Path, tmp_path: Path) -> None:
-    one = reproduce(load_paper(folder), seeds=1)
+    one = reproduce(load_experiment(folder), seeds=1)
     assert one.caution == "A first look, not the whole rerun: 1 seed instead of 5."
     assert write_report(one, tmp_path / "out")[-1].name == "report.html"
-    assert reproduce(load_paper(folder)).caution == ""
+    assert reproduce(load_experiment(folder)).caution == ""
 
 
 def test_what_stands_between_backticks_is_code_on_the_page(folder: Path, tmp_path: Path) -> None:
@@ -181,27 +181,27 @@ paper = "None."
 here = "`max_p` is <0.1>."
 why = "A test."
 """)
-    page = write_report(reproduce(load_paper(folder), seeds=1), tmp_path / "out")[-1].read_text()
+    page = write_report(reproduce(load_experiment(folder), seeds=1), tmp_path / "out")[-1].read_text()
     assert "A <code>gentle</code> RED, x &lt; y" in page
     assert "<code>max_p</code> is &lt;0.1&gt;." in page
 
 
 def test_the_page_of_one_experiment_says_how_many_there_are(folder: Path, tmp_path: Path) -> None:
-    file = folder / "paper.toml"
-    file.write_text(file.read_text() + '\n[experiments.law]\ntitle = "The law"\n')
-    paper = load_paper(folder)
-    first = next(iter(paper.experiments))
-    outcome = reproduce(paper, first)
+    file = folder / "experiment.toml"
+    file.write_text(file.read_text() + '\n[grids.law]\ntitle = "The law"\n')
+    experiment = load_experiment(folder)
+    first = next(iter(experiment.grids))
+    outcome = reproduce(experiment, first)
     page = write_report(outcome, tmp_path / "out")[-1].read_text()
-    said = "A part of the paper, not the whole rerun: 1 experiment of 2."
+    said = "A part of the paper, not the whole rerun: 1 grid of 2."
     assert page.index(said) < page.index("<h1>")
     assert outcome.caution == ""  # its figures are those of the whole rerun
-    fewer = reproduce(paper, first, seeds=1)
-    assert fewer.headline == "A first look, not the whole rerun: 1 experiment of 2; 1 seed instead of 5."
+    fewer = reproduce(experiment, first, seeds=1)
+    assert fewer.headline == "A first look, not the whole rerun: 1 grid of 2; 1 seed instead of 5."
 
 
 def test_listing_papers_loads_nothing_that_takes_seconds() -> None:
-    code = "import sys, sojourn.papers as p; p.find_papers(); print([m for m in sys.modules if m in %r])"
+    code = "import sys, sojourn.experiments as p; p.find_experiments(); print([m for m in sys.modules if m in %r])"
     slow = ["control", "jinja2", "matplotlib", "pandas", "scipy"]
     done = subprocess.run([sys.executable, "-c", code % slow], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -225,7 +225,7 @@ def test_a_mistake_in_extra_is_one_line(folder: Path, old: str, new: str, says: 
     assert old in text
     (folder / "extra.py").write_text(text.replace(old, new))
     with pytest.raises(UserError, match=says) as error:
-        reproduce(load_paper(folder), seeds=1)
+        reproduce(load_experiment(folder), seeds=1)
     assert "\n" not in str(error.value)
 
 
@@ -237,28 +237,28 @@ def test_a_mistake_in_extra_is_one_line(folder: Path, old: str, new: str, says: 
     ],
 )
 def test_a_time_after_no_event_is_refused(folder: Path, old: str, new: str, says: str) -> None:
-    text = (folder / "paper.toml").read_text()
+    text = (folder / "experiment.toml").read_text()
     assert old in text
-    (folder / "paper.toml").write_text(text.replace(old, new))
+    (folder / "experiment.toml").write_text(text.replace(old, new))
     with pytest.raises(UserError, match=says):
-        load_paper(folder)
+        load_experiment(folder)
 
 
 def test_reading_a_paper_does_not_run_its_python_unless_a_field_needs_it(folder: Path) -> None:
-    text = (folder / "paper.toml").read_text()
-    (folder / "paper.toml").write_text(text[: text.index("[[figures]]")].replace("twice-the-mean", "mean"))
+    text = (folder / "experiment.toml").read_text()
+    (folder / "experiment.toml").write_text(text[: text.index("[[figures]]")].replace("twice-the-mean", "mean"))
     (folder / "extra.py").write_text("raise RuntimeError")
-    assert load_paper(folder).id == "mine-2026"
+    assert load_experiment(folder).id == "mine-2026"
 
 
 def test_general_code_knows_no_paper() -> None:
     """Papers, their authors, the algorithms that only they have, and names out of their scenarios."""
     words = {"lehto", "FLOWER", "LED", "CPC", "FuzzyRTT", "CHOKeR", "LEDBAT", "RED", "tcp_share", "bottleneck"}
     for folder in (ROOT / "papers").iterdir():
-        if (folder / "paper.toml").exists():
-            paper = load_paper(folder)
-            authors = {author.split()[-1] for author in paper.file.authors} - {"To"}
-            words |= {paper.id, *paper.file.aliases, *authors}
+        if (folder / "experiment.toml").exists():
+            experiment = load_experiment(folder)
+            authors = {author.split()[-1] for author in experiment.file.authors} - {"To"}
+            words |= {experiment.id, *experiment.file.aliases, *authors}
     words -= {"led"}  # a word, too
     pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words)))})\b")
     # Where a queue stands by default, and examples of paths and file names in sentences.
@@ -273,7 +273,7 @@ def test_general_code_knows_no_paper() -> None:
 
 
 def test_every_kind_of_figure_can_be_drawn_and_is_used_by_a_paper() -> None:
-    used = {figure.kind for paper in find_papers() for figure in paper.figures}
+    used = {figure.kind for experiment in find_experiments() for figure in experiment.figures}
     assert set(KINDS) == set(DRAW) == used
 
 
@@ -291,11 +291,11 @@ def test_the_schema_of_each_file_is_printed_with_a_sentence_for_every_field(
 
 def test_an_unknown_schema_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "papre"]) == 2
-    assert "expected one of scenario, paper, claims, deviations" in capsys.readouterr().err
+    assert "expected one of scenario, experiment, claims, deviations" in capsys.readouterr().err
 
 
 OPTIONAL = """
-[experiments.more]
+[grids.more]
 title = "A study of ours"
 scenarios = ["base"]
 queues = ["red"]
@@ -318,7 +318,7 @@ parts = [{ measure = "base.red.mean", holds = "> 0" }]
 def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "paper.toml").write_text((folder / "paper.toml").read_text() + OPTIONAL)
+    (folder / "experiment.toml").write_text((folder / "experiment.toml").read_text() + OPTIONAL)
     (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + STUDY)
     assert main(["reproduce", str(folder), "--seeds", "1", "--no-cache", "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
@@ -328,35 +328,37 @@ def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
     assert "O1: RED holds a queue" in page
     about = json.loads((tmp_path / "out" / "about.json").read_text())
     assert (about["caution"], about["skipped"]) == ("1 seed instead of 5.", 0)
-    paper = load_paper(folder)
-    full = reproduce(paper, seeds=1, options=RunOptions(full=True))
-    assert [each.id for each in full.experiments] == ["one", "more"]
+    experiment = load_experiment(folder)
+    full = reproduce(experiment, seeds=1, options=RunOptions(full=True))
+    assert [each.id for each in full.grids] == ["one", "more"]
     assert "O1" in {result.claim.id for result in full.results}
-    alone = reproduce(paper, "more", seeds=1)
-    assert alone.headline.startswith("A first look, not the whole rerun: 1 experiment of 2;")
+    alone = reproduce(experiment, "more", seeds=1)
+    assert alone.headline.startswith("A first look, not the whole rerun: 1 grid of 2;")
     assert left_out(alone) == []
 
 
-@pytest.mark.parametrize("paper", find_papers(), ids=lambda paper: paper.id)
-def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(paper: Paper) -> None:
-    run = {case for each in choose(paper, None) for case in each.cases()}
-    assert [claim.id for claim in paper.claims if claim.origin == "paper" and not cases_of(paper, claim) <= run] == []
+@pytest.mark.parametrize("experiment", find_experiments(), ids=lambda experiment: experiment.id)
+def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(experiment: Experiment) -> None:
+    run = {case for each in choose(experiment, None) for case in each.cases()}
+    assert [
+        claim.id for claim in experiment.claims if claim.origin == "paper" and not cases_of(experiment, claim) <= run
+    ] == []
 
 
 def test_a_claim_is_listed_under_the_experiments_that_add_runs() -> None:
-    paper = find_paper("fuzzyrtt")
-    experiments = choose(paper, None)
-    cases = {claim.id: cases_of(paper, claim) for claim in paper.claims}
-    names = {name: [each.id for each in covering(cases[name], experiments)] for name in ("R5", "R6", "R23")}
+    experiment = find_experiment("fuzzyrtt")
+    grids = choose(experiment, None)
+    cases = {claim.id: cases_of(experiment, claim) for claim in experiment.claims}
+    names = {name: [each.id for each in covering(cases[name], grids)] for name in ("R5", "R6", "R23")}
     assert names == {"R5": ["y1"], "R6": ["y1", "y1fits"], "R23": ["alone"]}
-    assert covering(frozenset(), experiments) == []
+    assert covering(frozenset(), grids) == []
 
 
 def test_a_claim_that_was_left_out_is_named_once() -> None:
-    paper = find_paper("fuzzyrtt")
-    run = choose(paper, None)
+    experiment = find_experiment("fuzzyrtt")
+    run = choose(experiment, None)
     cases = {case for each in run for case in each.cases()}
-    skipped = [claim for claim in paper.claims if not cases_of(paper, claim) <= cases]
-    outcome = Outcome(paper, run, [1], {case: [] for case in cases}, skipped=skipped)
+    skipped = [claim for claim in experiment.claims if not cases_of(experiment, claim) <= cases]
+    outcome = Outcome(experiment, run, [1], {case: [] for case in cases}, skipped=skipped)
     named = [claim.id for each in left_out(outcome) for claim in each.claims]
     assert sorted(named) == ["E1", "S1", "S2", "S3", "S4"]

@@ -7,9 +7,9 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.display import elapsed
-from sojourn.papers.index import entries, write_index
-from sojourn.papers.outcome import Effort
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments.index import entries, write_index
+from sojourn.experiments.outcome import Effort
+from sojourn.experiments.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,13 +29,13 @@ def about(results: Path, name: str, **changed: object) -> Path:
 
 def test_the_index_counts_the_papers_own_claims_and_leads_to_each_report(tmp_path: Path) -> None:
     about(tmp_path, "a-2001")
-    about(tmp_path, "b-2002", caution="1 experiment of 4 rerun.", skipped=7)
+    about(tmp_path, "b-2002", caution="1 grid of 4 rerun.", skipped=7)
     about(tmp_path, "c-2003", claims={"paper": {"reproduced": 2, "undecided": 5}})
     page = write_index(tmp_path).read_text()
     for name in ("a-2001", "b-2002", "c-2003"):
         assert f'<a href="{name}/report.html">' in page
     assert "7 not judged" in page
-    assert "1 experiment of 4 rerun." in page
+    assert "1 grid of 4 rerun." in page
     found = {entry.id: entry for entry in entries(tmp_path)}
     assert found["a-2001"].total == 4
     assert found["a-2001"].counts == {str(v): {"reproduced": 3, "not reproduced": 1}.get(str(v), 0) for v in Verdict}
@@ -80,7 +80,7 @@ def test_a_rerun_says_what_it_took_and_updates_the_index(
 
 def test_all_papers_are_not_one_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "all", "table2"]) == 2
-    assert 'paper: expected one paper beside the experiment "table2", got "all"' in capsys.readouterr().err
+    assert 'paper: expected one paper beside the grid "table2", got "all"' in capsys.readouterr().err
     assert main(["reproduce", "all", "--out", "there"]) == 2
     assert 'paper: expected one paper beside --out "there", got "all"' in capsys.readouterr().err
 

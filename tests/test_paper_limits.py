@@ -12,8 +12,8 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import Note, UserError
-from sojourn.papers import find_papers, load_paper
-from sojourn.papers.expression import LONGEST, evaluate
+from sojourn.experiments import find_experiments, load_experiment
+from sojourn.experiments.expression import LONGEST, evaluate
 from test_paper_folder import CLAIMS, EXTRA, PAPER, ROOT
 
 BAD_NAMES = [
@@ -28,24 +28,24 @@ def folder(here: Path) -> Path:
     root = here / "papers" / "mine-2026"
     (root / "scenarios").mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "dumbbell.toml", root / "scenarios" / "base.toml")
-    for name, text in (("paper.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
+    for name, text in (("experiment.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
         (root / name).write_text(text)
     return root
 
 
-def change(folder: Path, old: str, new: str, name: str = "paper.toml") -> None:
+def change(folder: Path, old: str, new: str, name: str = "experiment.toml") -> None:
     text = (folder / name).read_text()
     assert old in text
     (folder / name).write_text(text.replace(old, new))
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-@pytest.mark.parametrize("old", ['id = "mine-2026"', 'id = "own"', "[experiments.one]"])
+@pytest.mark.parametrize("old", ['id = "mine-2026"', 'id = "own"', "[grids.one]"])
 def test_a_name_that_is_no_plain_name_is_refused(folder, name, old):
-    new = f'[experiments."{name}"]' if old.startswith("[") else f'id = "{name}"'
+    new = f'[grids."{name}"]' if old.startswith("[") else f'id = "{name}"'
     change(folder, old, new)
     with pytest.raises(UserError, match=r"expected (a plain name|a TOML|one of)|not TOML") as error:
-        load_paper(folder)
+        load_experiment(folder)
     assert "\n" not in str(error.value)
 
 
@@ -53,14 +53,14 @@ def test_a_name_that_is_no_plain_name_is_refused(folder, name, old):
 def test_a_paper_that_would_take_the_place_of_something_else_in_the_results_is_refused(folder, name):
     change(folder, 'id = "mine-2026"', f'id = "{name}"')
     with pytest.raises(UserError, match="expected a name that nothing else in the folder of results has, got"):
-        load_paper(folder)
+        load_experiment(folder)
 
 
 @pytest.mark.parametrize("name", ["../base.toml", "/etc/passwd", "scenarios/../../x.toml", "a\\u0000b", ""])
 def test_a_file_outside_the_folder_is_refused(folder, name):
     change(folder, 'file = "scenarios/base.toml"', f'file = "{name}"')
-    with pytest.raises(UserError, match="expected a file in the folder of the paper"):
-        load_paper(folder)
+    with pytest.raises(UserError, match="expected a file in the folder of the experiment"):
+        load_experiment(folder)
 
 
 def outside(here: Path) -> list[Path]:
@@ -140,16 +140,16 @@ def test_combinations_are_bounded(folder):
     old = 'parts = [{ measure = "half(8)"'
     change(folder, old, old.replace("measure", f"for = {{ {lists} }}, measure"), "claims.toml")
     with pytest.raises(UserError, match="expected at most 100000 combinations, got 1000000000000000000"):
-        load_paper(folder)
+        load_experiment(folder)
 
 
 def test_a_broken_paper_blocks_no_other(folder, here, capsys):
     broken = folder.parent / "broken-2026"
     broken.mkdir()
-    (broken / "paper.toml").write_text("id = ")
+    (broken / "experiment.toml").write_text("id = ")
     assert main(["reproduce", "mine-2026", "--seeds", "1", "--no-cache"]) == 0
     assert "broken" not in capsys.readouterr().err
     assert main(["reproduce", "broken-2026"]) == 2
-    assert "broken-2026/paper.toml:1:6: not TOML" in capsys.readouterr().err
-    with pytest.warns(Note, match="broken-2026/paper.toml:1:6: not TOML"):
-        assert "mine-2026" in {paper.id for paper in find_papers()}
+    assert "broken-2026/experiment.toml:1:6: not TOML" in capsys.readouterr().err
+    with pytest.warns(Note, match="broken-2026/experiment.toml:1:6: not TOML"):
+        assert "mine-2026" in {experiment.id for experiment in find_experiments()}

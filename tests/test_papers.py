@@ -12,24 +12,25 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import find_paper, load_paper, reproduce
-from sojourn.papers.functions import law_functions
-from sojourn.papers.grids import grid_of, named_once
-from sojourn.papers.model import Case
-from sojourn.papers.outcome import Outcome
-from sojourn.papers.report import short_title, write_report
-from sojourn.papers.reproduce import _shortened, judge_claim
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments import find_experiment, load_experiment, reproduce
+from sojourn.experiments.functions import law_functions
+from sojourn.experiments.model import Case
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.report import short_title, write_report
+from sojourn.experiments.reproduce import _shortened, judge_claim
+from sojourn.experiments.tables import named_once, table_of
+from sojourn.experiments.verdict import Verdict
 from sojourn.record import Record
 from sojourn.running import run
 
 ROOT = Path(__file__).parent.parent
 LEHTO = ROOT / "papers" / "lehto-2005"
+MAIN = "experiment.toml"
 
 
 @pytest.fixture(scope="module")
 def lehto():
-    return load_paper(LEHTO)
+    return load_experiment(LEHTO)
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +39,20 @@ def table2(lehto):
     return reproduce(lehto, "table2", 2)
 
 
-def published_outcome(paper, seeds=(1, 2, 3)):
+def published_outcome(experiment, seeds=(1, 2, 3)):
     """An outcome in which every run gives exactly the published numbers."""
-    table2 = paper.experiments["table2"]
-    records = {case: [record_of(paper, case, 0.0)] * len(seeds) for case in table2.cases()}
-    return Outcome(paper, [table2], list(seeds), records)
+    table2 = experiment.grids["table2"]
+    records = {case: [record_of(experiment, case, 0.0)] * len(seeds) for case in table2.cases()}
+    return Outcome(experiment, [table2], list(seeds), records)
 
 
-def record_of(paper, case, off):
+def record_of(experiment, case, off):
     """A record that holds a case's published numbers, all off by a share."""
     link = {"name": "bottleneck", "queue": {}, "queue_bytes": {}, "rate_bps": 1e7, "departed": 48000}
     data = {"links": [link], "fingerprint": "f"}
     for name in ("drops", "throughput", "queue_mean", "queue_sd"):
-        measure = paper.measure(case.scenario, name)
-        value = paper.published[case.scenario, case.queue, name] / measure.scale * (1 + off)
+        measure = experiment.measure(case.scenario, name)
+        value = experiment.published[case.scenario, case.queue, name] / measure.scale * (1 + off)
         *steps, last = measure.path.split(".")[2:]
         (link[steps[0]] if steps else link)[last] = value
     return Record(data)
@@ -74,8 +75,8 @@ def test_every_claim_of_the_paper_is_there(lehto):
 
 
 def test_every_scenario_file_stands_alone_and_is_valid(lehto):
-    for experiment in lehto.experiments.values():
-        for case in experiment.cases():
+    for grid in lehto.grids.values():
+        for case in grid.cases():
             assert lehto.scenario(case).canonical()
 
 
@@ -92,7 +93,7 @@ def test_the_published_numbers_reproduce_themselves(lehto):
 
 
 def test_numbers_that_are_all_wrong_reproduce_no_cell(lehto):
-    table2 = lehto.experiments["table2"]
+    table2 = lehto.grids["table2"]
     records = {case: [record_of(lehto, case, 2.0)] * 3 for case in table2.cases()}
     outcome = Outcome(lehto, [table2], [1, 2, 3], records)
     for claim in lehto.claims:
@@ -106,13 +107,13 @@ def test_a_claim_whose_runs_are_missing_is_not_judged(lehto):
 
 
 def test_the_sevenths_queue_is_laid_over(lehto):
-    cases = {str(case): case for case in lehto.experiments["table2"].cases()}
+    cases = {str(case): case for case in lehto.grids["table2"].cases()}
     assert lehto.scenario(cases["s7.red"]).get_path("links.bottleneck.queue.limit") == "52200 B"
     assert lehto.scenario(cases["s1.red"]).get_path("links.bottleneck.queue.limit") == "100 packets"
 
 
 def test_a_setting_changes_the_scenario(lehto):
-    case = next(c for c in lehto.experiments["sensitivity"].cases() if c.setting == "rtt50")
+    case = next(c for c in lehto.grids["sensitivity"].cases() if c.setting == "rtt50")
     assert lehto.scenario(case).get_path("links.bottleneck.delay") == "15 ms"
 
 
@@ -154,21 +155,21 @@ def test_a_report_is_whole(here, table2):
 
 
 def test_a_report_has_no_empty_column_and_one_number_of_places_in_a_column(lehto, table2):
-    grid = grid_of(table2, lehto.experiments["table2"])
-    for column in zip(*(row.cells for row in grid.rows), strict=True):
+    table = table_of(table2, lehto.grids["table2"])
+    for column in zip(*(row.cells for row in table.rows), strict=True):
         assert any(cell.text not in ("", "–") for cell in column)
         places = {cell.text.split(" ±")[0].partition(".")[2] for cell in column if "kB" not in cell.text}
         assert len({len(each) for each in places}) == 1
 
 
 def test_many_measures_of_few_cases_stand_below_one_another():
-    flower = find_paper("flower")
-    cycle = flower.experiments["cycle"]
+    flower = find_experiment("flower")
+    cycle = flower.grids["cycle"]
     outcome = reproduce(flower, "cycle", 1)
-    grid = grid_of(outcome, cycle)
-    assert grid.names == ["measure"]
-    assert len(grid.heads) == len(cycle.cases()) == 2
-    assert len(grid.rows) == len(cycle.measures)
+    table = table_of(outcome, cycle)
+    assert table.names == ["measure"]
+    assert len(table.heads) == len(cycle.cases()) == 2
+    assert len(table.rows) == len(cycle.measures)
 
 
 def test_a_table_says_no_word_of_a_scenario_twice():
@@ -178,20 +179,20 @@ def test_a_table_says_no_word_of_a_scenario_twice():
 
 
 def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():
-    flower = find_paper("flower")
-    found = _shortened(flower, [flower.experiments["shares"]], 2, True)
+    flower = find_experiment("flower")
+    found = _shortened(flower, [flower.grids["shares"]], 2, True)
     assert found[0] == "2 seeds instead of 10"
     assert found[1].startswith("Fig. 8: shares over delays, buffers and numbers of flows: duration = 160 s instead of ")
-    assert _shortened(flower, [flower.experiments["shares"]], 10, False) == []
-    assert _shortened(flower, [flower.experiments["decoy"]], 1, False) == ["1 seed instead of 10"]
+    assert _shortened(flower, [flower.grids["shares"]], 10, False) == []
+    assert _shortened(flower, [flower.grids["decoy"]], 1, False) == ["1 seed instead of 10"]
 
 
 def test_links_to_experiments_tell_them_apart():
-    for paper in map(find_paper, ("cpc", "flower", "fuzzyrtt", "led", "lehto")):
-        experiments = list(paper.experiments.values())
-        links = [short_title(each, experiments) for each in experiments]
-        assert len(set(links)) == len(links), paper.id
-    assert short_title(experiments[0], experiments) == "Table 2"
+    for experiment in map(find_experiment, ("cpc", "flower", "fuzzyrtt", "led", "lehto")):
+        grids = list(experiment.grids.values())
+        links = [short_title(each, grids) for each in grids]
+        assert len(set(links)) == len(links), experiment.id
+    assert short_title(grids[0], grids) == "Table 2"
 
 
 ORIGINS = {
@@ -205,18 +206,18 @@ ORIGINS = {
 
 @pytest.mark.parametrize("name", ORIGINS)
 def test_every_claim_says_whose_it_is(name):
-    paper = find_paper(name)
+    experiment = find_experiment(name)
     found: dict[str, set[str]] = {}
-    for claim in paper.claims:
+    for claim in experiment.claims:
         if claim.origin != "paper":
             found.setdefault(claim.origin, set()).add(claim.table or claim.id)
     assert found == ORIGINS[name]
-    theirs = [claim for claim in paper.claims if "paper" in claim.where and claim.origin == "paper"]
+    theirs = [claim for claim in experiment.claims if "paper" in claim.where and claim.origin == "paper"]
     assert not theirs  # "beyond the paper", "not in the paper"
 
 
 def test_what_another_simulator_gave_is_not_called_published():
-    led = find_paper("led")
+    led = find_experiment("led")
     assert led.published == {}
     assert len(led.reference) == 184
     tables = [claim for claim in led.claims if claim.table]
@@ -254,16 +255,16 @@ def spoiled(tmp_path, file, old, new):
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("paper.toml", "quick        = 3", "quik = 3", "paper.toml: quik: expected one of id, aliases, title,"),
-        ("paper.toml", "year    = 2005", 'year = "2005"', 'paper.toml: year: expected a whole number, got "2005"'),
-        ("paper.toml", 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]',
-         'experiments.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"'),
-        ("paper.toml", 'decimals = 0 }', 'digits = 0 }', "measures.drops.digits: expected one of label, path,"),
-        ("paper.toml", 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series and share_of"),
-        ("paper.toml", "backlog    = [0, 100]", "backlog = [100, 0]",
+        (MAIN, "quick        = 3", "quik = 3", MAIN + ": quik: expected one of id, aliases, title,"),
+        (MAIN, "year    = 2005", 'year = "2005"', MAIN + ': year: expected a whole number, got "2005"'),
+        (MAIN, 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]',
+         'grids.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"'),
+        (MAIN, 'decimals = 0 }', 'digits = 0 }', "measures.drops.digits: expected one of label, path,"),
+        (MAIN, 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series and share_of"),
+        (MAIN, "backlog    = [0, 100]", "backlog = [100, 0]",
          "figures[fig1].backlog: expected two numbers, the smaller first, got [100.0, 0.0]"),
-        ("paper.toml", 'kind       = "surface"', 'kind = "sphere"', "figures[fig1].kind: expected one of surface, by-"),
-        ("paper.toml", "replications = 10", "replications = 0", "replications: expected a number of 1 or more, got 0"),
+        (MAIN, 'kind       = "surface"', 'kind = "sphere"', "figures[fig1].kind: expected one of surface, by-"),
+        (MAIN, "replications = 10", "replications = 0", "replications: expected a number of 1 or more, got 0"),
         ("claims.toml", 'holds   = "> 3"', 'holds = "about 3"', 'claims[L1].parts[1].holds: expected "> 3", ">= 3"'),
         ("claims.toml", 'holds   = "> 3"', "", "claims[L1].parts[1]: expected holds, or published with"),
         ("claims.toml", 'id     = "L2"', 'id = "L1"', 'claims[L1].id: expected a name used once, got "L1" again'),
@@ -271,7 +272,7 @@ def spoiled(tmp_path, file, old, new):
         ("claims.toml", "relative = 0.15", "relative = -0.15",
          "tables[T2].tolerances[1].relative: expected a number of 0 or more, got -0.15"),
         ("claims.toml", "[[claims.parts]]", "[[claims.pieces]]", "claims[L1].pieces: expected one of id, where, text,"),
-        ("paper.toml", "change     = [-12, 12]", "change = [-12]", "figures[fig1].change[2]: expected a value"),
+        (MAIN, "change     = [-12, 12]", "change = [-12]", "figures[fig1].change[2]: expected a value"),
         ("expected/table2.csv", "s1,red,drops,2068", "s1,red,drops,many", "table2.csv:2: row: expected scenario,"),
         ("deviations.toml", 'id    = "D1"', "", "deviations[1].id: expected a value, got none"),
         ("claims.toml", "[[tables]]", "[[tables", "claims.toml:4:9: not TOML: "),
@@ -279,7 +280,7 @@ def spoiled(tmp_path, file, old, new):
 )  # fmt: skip
 def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):
     with pytest.raises(UserError) as error:
-        load_paper(spoiled(tmp_path, file, old, new))
+        load_experiment(spoiled(tmp_path, file, old, new))
     assert says in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -294,25 +295,30 @@ def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):
     ],
 )
 def test_a_measure_that_means_nothing_is_refused(tmp_path, old, new, says):
-    paper = load_paper(spoiled(tmp_path, "claims.toml", old, new))
+    experiment = load_experiment(spoiled(tmp_path, "claims.toml", old, new))
     with pytest.raises(UserError) as error:
-        judge_claim(paper.claims[21], published_outcome(paper), law_functions(paper))
+        judge_claim(experiment.claims[21], published_outcome(experiment), law_functions(experiment))
     assert says in str(error.value)
 
 
 def test_a_paper_is_found_by_name_alias_and_folder():
-    assert find_paper("lehto").id == find_paper("lehto-2005").id == find_paper(str(LEHTO)).id == "lehto-2005"
+    assert (
+        find_experiment("lehto").id
+        == find_experiment("lehto-2005").id
+        == find_experiment(str(LEHTO)).id
+        == "lehto-2005"
+    )
 
 
 def test_deviations_say_what_why_and_what_else(lehto):
     assert [d.id for d in lehto.deviations] == [f"D{n}" for n in range(1, len(lehto.deviations) + 1)]
-    assert all(d.paper and d.here and d.why for d in lehto.deviations)
+    assert all(d.experiment and d.here and d.why for d in lehto.deviations)
     assert np.sum([len(d.tried) for d in lehto.deviations]) > 10
 
 
 def test_the_other_reading_of_fuzzyrtts_outputs_is_twice_the_unit():
     """So it is not run beside that (D3)."""
-    scenario = find_paper("fuzzyrtt").scenario(Case("y1_light_10", "fuzzy"), {"duration": "8 s", "warmup": "4 s"})
+    scenario = find_experiment("fuzzyrtt").scenario(Case("y1_light_10", "fuzzy"), {"duration": "8 s", "warmup": "4 s"})
     queue = scenario.get_path("links.bottleneck.queue")
     prints = {
         name: run(scenario.copy().set("links.bottleneck.queue", {**queue, **other}), seed=1)["fingerprint"]

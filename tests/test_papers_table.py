@@ -2,9 +2,9 @@
 
 import sys
 
-from sojourn.papers import find_papers
-from sojourn.papers.index import Entry
-from sojourn.papers.verdict import Verdict
+from sojourn.experiments import find_experiments
+from sojourn.experiments.index import Entry
+from sojourn.experiments.verdict import Verdict
 from source_tree import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -21,11 +21,15 @@ def rows():
 def test_each_paper_has_a_row_and_each_row_counts_all_its_claims():
     head, _, *found = rows()
     assert head == ["paper", "claims of the paper", *map(str, Verdict)]
-    papers = {paper.id: sum(claim.origin == "paper" for claim in paper.claims) for paper in find_papers()}
-    assert [row[0] for row in found] == sorted(papers)
-    for paper, total, *counts in found:
+    experiments = {
+        experiment.id: sum(claim.origin == "paper" for claim in experiment.claims) for experiment in find_experiments()
+    }
+    assert [row[0] for row in found] == sorted(experiments)
+    for experiment, total, *counts in found:
         if total != "–":  # not rerun as a whole since its claims changed
-            assert int(total) == papers[paper] == sum(map(int, counts)), f"{paper}: python scripts/papers_table.py"
+            assert int(total) == experiments[experiment] == sum(map(int, counts)), (
+                f"{experiment}: python scripts/papers_table.py"
+            )
 
 
 def test_a_table_is_written_between_its_marks():

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import UserError
-from sojourn.papers import load_paper, reproduce
-from sojourn.papers.model import Case
-from sojourn.papers.schema.toml import check_table
-from sojourn.papers.schema.variables import Variable
+from sojourn.experiments import load_experiment, reproduce
+from sojourn.experiments.model import Case
+from sojourn.experiments.schema.toml import check_table
+from sojourn.experiments.schema.variables import Variable
 
 FLOWER = Path(__file__).parent.parent / "papers" / "flower-2016"
 
 
 def variable(**table):
     """A variable as written in a file."""
-    return check_table({"label": "it", "set": {"a.b": "{x}"}} | table, Variable, "paper.toml")
+    return check_table({"label": "it", "set": {"a.b": "{x}"}} | table, Variable, "experiment.toml")
 
 
 @given(st.floats(0, 1, exclude_max=True), st.booleans(), st.booleans())
@@ -84,25 +84,25 @@ def drawing(tmp_path, text):
     """FLOWER's paper with a table more."""
     copy = tmp_path / "flower"
     shutil.copytree(FLOWER, copy)
-    with (copy / "paper.toml").open("a") as file:
+    with (copy / "experiment.toml").open("a") as file:
         file.write(text)
-    return load_paper(copy)
+    return load_experiment(copy)
 
 
 def test_what_is_drawn_depends_on_the_seed_alone(tmp_path):
-    paper = drawing(tmp_path, DRAWS)
-    one = paper.drawn(Case("x9", "droptail", "flower"), 1)
-    assert one == paper.drawn(Case("x9s", "droptail", "ledbat"), 1)
-    assert one != paper.drawn(Case("x9", "droptail", "flower"), 2)
+    experiment = drawing(tmp_path, DRAWS)
+    one = experiment.drawn(Case("x9", "droptail", "flower"), 1)
+    assert one == experiment.drawn(Case("x9s", "droptail", "ledbat"), 1)
+    assert one != experiment.drawn(Case("x9", "droptail", "flower"), 2)
     assert 20 <= float(one["flows.lbe.start"][1].removesuffix(" s")) <= 20.1
-    assert paper.drawn(Case("x7", "droptail", "flower"), 1) == {}
+    assert experiment.drawn(Case("x7", "droptail", "flower"), 1) == {}
 
 
 def test_a_run_without_draws_is_one_run_and_with_them_it_is_many(tmp_path):
     def case(outcome):
         return outcome.same([Case("x9", "droptail", "flower")])
 
-    plain, drawn = load_paper(FLOWER), drawing(tmp_path, DRAWS)
+    plain, drawn = load_experiment(FLOWER), drawing(tmp_path, DRAWS)
     if not plain.file.draws:
         assert case(reproduce(plain, "latecomer", 2))
     outcome = reproduce(drawn, "latecomer", 2)
@@ -116,8 +116,8 @@ def test_a_run_without_draws_is_one_run_and_with_them_it_is_many(tmp_path):
         ('["x9*"]', '["y9*"]', "draws[start of the second flow]: expected runs that it changes, got none"),
         (
             "[[draws]]",
-            '[[omitted]]\nid = "a"\nexperiments = ["none"]',
-            "experiments: expected one of law, decoy, latecomers",
+            '[[omitted]]\nid = "a"\ngrids = ["none"]',
+            "grids: expected one of law, decoy, latecomers",
         ),
     ],
 )

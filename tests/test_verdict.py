@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import UserError
-from sojourn.papers.verdict import (
+from sojourn.experiments.verdict import (
     Judged,
     Target,
     Tolerance,

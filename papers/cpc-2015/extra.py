@@ -15,7 +15,7 @@ from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
 from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.plant import Plant
 from sojourn.analysis.transfer import rational, response
-from sojourn.papers.control_designs import Design
+from sojourn.experiments.control_designs import Design
 
 MARGIN = 60.0
 """Phase margin that the designs aim at, in degrees."""

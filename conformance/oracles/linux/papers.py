@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sojourn.experiments.claims import Claim, Part
+from sojourn.experiments.expression import UnknownNameError, evaluate
+from sojourn.experiments.functions import all_functions
+from sojourn.experiments.model import Case, Grid, find_experiment
+from sojourn.experiments.outcome import Outcome, PartResult
+from sojourn.experiments.reproduce import RunOptions, judge_claim, run_cases
 from sojourn.hosts import Host
-from sojourn.papers.claims import Claim, Part
-from sojourn.papers.expression import UnknownNameError, evaluate
-from sojourn.papers.functions import all_functions
-from sojourn.papers.model import Case, Experiment, find_paper
-from sojourn.papers.outcome import Outcome, PartResult
-from sojourn.papers.reproduce import RunOptions, judge_claim, run_cases
 
 from .validate import kernel_to_run, provenance
 
@@ -35,9 +35,9 @@ COMMAND = "python -m conformance.oracles.linux.papers --store"
 class Sample:
     """What of a paper is run: some cells of an experiment."""
 
-    paper: str
-    title: str
     experiment: str
+    title: str
+    grid: str
     scenarios: tuple[str, ...]
     seeds: int
     queues: tuple[str, ...] = ()
@@ -46,9 +46,9 @@ class Sample:
     is_shortened: bool = False
     """Whether it is run as `--quick` does."""
 
-    def chosen(self) -> Experiment:
+    def chosen(self) -> Grid:
         """The experiment with the cells of the sample alone."""
-        whole = find_paper(self.paper).experiments[self.experiment]
+        whole = find_experiment(self.experiment).grids[self.grid]
         return replace(
             whole, scenarios=list(self.scenarios), queues=list(self.queues or whole.queues),
             settings=list(self.settings or whole.settings),
@@ -71,17 +71,17 @@ SAMPLES = (
 
 def outcome_of(sample: Sample, host: Host) -> Outcome:
     """The runs of a sample on a host."""
-    paper, chosen = find_paper(sample.paper), sample.chosen()
+    experiment, chosen = find_experiment(sample.experiment), sample.chosen()
     changes = chosen.quick_set if sample.is_shortened else {}
     seeds = list(range(1, sample.seeds + 1))
-    records = run_cases(paper, dict.fromkeys(chosen.cases(), changes), seeds, RunOptions(host=host))
-    return Outcome(paper, [chosen], seeds, records)
+    records = run_cases(experiment, dict.fromkeys(chosen.cases(), changes), seeds, RunOptions(host=host))
+    return Outcome(experiment, [chosen], seeds, records)
 
 
 def parts_of(sample: Sample) -> Iterator[tuple[Claim, Part]]:
     """The parts of the paper's claims, each about those of its cells that are run."""
-    paper, chosen = find_paper(sample.paper), sample.chosen()
-    empty = Outcome(paper, [chosen], [1], {})
+    experiment, chosen = find_experiment(sample.experiment), sample.chosen()
+    empty = Outcome(experiment, [chosen], [1], {})
     functions = all_functions(empty)
 
     def is_run(cell: str) -> bool:
@@ -96,7 +96,7 @@ def parts_of(sample: Sample) -> Iterator[tuple[Claim, Part]]:
             return False
         return True
 
-    for claim in paper.claims:
+    for claim in experiment.claims:
         for part in claim.parts:
             cells = tuple(cell for cell in part.cells if is_run(cell))
             yield claim, replace(part, cells=cells) if cells else part
@@ -131,7 +131,7 @@ def tables(stored: dict[str, Any]) -> list[str]:
     """The tables as Markdown."""
     found = []
     for sample in SAMPLES:
-        rows = stored["samples"][sample.paper]
+        rows = stored["samples"][sample.experiment]
         wanted = {name_of(claim, part): part.target_text for claim, part in parts_of(sample)}
         both = sum(row["simulator"]["verdict"] == row["linux"]["verdict"] for row in rows.values())
         found += [f"{sample.title}, {sample.seeds} seeds: {both} of {len(rows)} verdicts are the same.", ""]
@@ -152,8 +152,8 @@ def main(argv: list[str] | None = None) -> int:
         kernel, samples = kernel_to_run("live"), {}
         assert kernel
         for sample in SAMPLES:
-            samples[sample.paper] = run(sample)
-            print(sample.paper, file=sys.stderr, flush=True)
+            samples[sample.experiment] = run(sample)
+            print(sample.experiment, file=sys.stderr, flush=True)
         text = json.dumps({"command": COMMAND, "kernel": provenance(kernel), "samples": samples}, indent=1)
         STORED.write_text(text + "\n", encoding="utf-8")
     print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))

@@ -17,7 +17,7 @@ import typer
 from typer.exceptions import TyperException
 
 import sojourn.cli.design as design_command
-import sojourn.cli.papers as papers_command
+import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
 from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
 from sojourn.cli import bench as bench_command
@@ -57,7 +57,7 @@ listing.register(app)
 inspect.register(app)
 runs.register(app)
 analyze.register(app)
-papers_command.register(app)
+experiments_command.register(app)
 audit.register(app)
 infer.register(app)
 design_command.register(app)

@@ -17,8 +17,8 @@ from sojourn.extras import require
 from sojourn.files import write_atomic
 
 if TYPE_CHECKING:
-    from sojourn.papers.audit import Audit, Observed
-    from sojourn.papers.schema.mutants import MutantTable
+    from sojourn.experiments.audit import Audit, Observed
+    from sojourn.experiments.schema.mutants import MutantTable
 
 
 def register(app: typer.Typer) -> None:
@@ -27,9 +27,11 @@ def register(app: typer.Typer) -> None:
 
 
 def audit_claims(
-    paper: Annotated[
+    experiment: Annotated[
         str,
-        typer.Argument(help="A paper, or a folder with a paper.toml.", autocompletion=lambda: names("papers")),
+        typer.Argument(
+            help="A paper, a study, or a folder with an experiment.toml.", autocompletion=lambda: names("papers")
+        ),
     ],
     only: Annotated[
         list[str] | None, typer.Option("--only", help="A mutant; may be given again (default: all).")
@@ -44,15 +46,15 @@ def audit_claims(
 ) -> None:
     """Tests by mutation which claims fail for a wrong algorithm.
 
-    `mutants.toml` in the paper's folder declares them: changed parameters, or changed sources. The exit code is 1 where
-    a claim does not notice one that it should.
+    `mutants.toml` in its folder declares them: changed parameters, or changed sources. The exit code is 1 where a claim
+    does not notice one that it should.
     """
     require("pydantic", "scipy", "control")
-    from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
-    from sojourn.papers.audit import FILE, audit, chosen_mutants, observe, plan_of, with_parameters
-    from sojourn.papers.mutate import shared_workspace
+    from sojourn.experiments import RunOptions, find_experiment  # here: the papers take time to load
+    from sojourn.experiments.audit import FILE, audit, chosen_mutants, observe, plan_of, with_parameters
+    from sojourn.experiments.mutate import shared_workspace
 
-    chosen = find_paper(paper)
+    chosen = find_experiment(experiment)
     folder = out_dir or results_folder(chosen.id)
     check_folder(folder)
     plan = plan_of(chosen)
@@ -78,7 +80,7 @@ def audit_claims(
 def _print(found: Audit) -> None:
     """The table, and what nobody noticed."""
     table = Table(
-        title=f"{found.paper}: {counted(len(found.claims), 'claim')}, {counted(found.seeds, 'seed')}",
+        title=f"{found.experiment}: {counted(len(found.claims), 'claim')}, {counted(found.seeds, 'seed')}",
         title_justify="left",
     )
     for name in ("mutant", "what is wrong", "noticed by", "moved, but still held"):

@@ -19,7 +19,7 @@ from sojourn.extras import require
 from sojourn.files import write_atomic
 
 if TYPE_CHECKING:
-    from sojourn.papers.infer import Inference
+    from sojourn.experiments.infer import Inference
 
 SHARES = (0.05, 0.5, 0.95)
 """The posterior quantiles that are printed."""
@@ -31,11 +31,13 @@ def register(app: typer.Typer) -> None:
 
 
 def infer(
-    paper: Annotated[
+    experiment: Annotated[
         str,
-        typer.Argument(help="A paper, or a folder with a paper.toml.", autocompletion=lambda: names("papers")),
+        typer.Argument(
+            help="A paper, a study, or a folder with an experiment.toml.", autocompletion=lambda: names("papers")
+        ),
     ],
-    experiment: Annotated[str, typer.Argument(help="The experiment whose runs depend on what is omitted.")],
+    grid: Annotated[str, typer.Argument(help="The grid whose runs depend on what is omitted.")],
     claim: Annotated[
         list[str] | None,
         typer.Option("--claim", help="A claim to fit; may be given again (default: the paper's that it can change)."),
@@ -55,27 +57,26 @@ def infer(
 ) -> None:
     """Finds omitted parameters that fit a paper's figures.
 
-    The ranges are under `omitted` in the paper's paper.toml. Prints which values fit, how well, and which claims they
-    would change.
+    The ranges are under `omitted` in experiment.toml. Prints which values fit, how well, and which claims they change.
     """
     require("pydantic", "scipy", "control")
-    from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
-    from sojourn.papers.infer import infer as search_points
-    from sojourn.papers.infer import search_of
+    from sojourn.experiments import RunOptions, find_experiment  # here: the papers take time to load
+    from sojourn.experiments.infer import infer as search_points
+    from sojourn.experiments.infer import search_of
 
-    chosen = find_paper(paper)
+    chosen = find_experiment(experiment)
     folder = out_dir or results_folder(chosen.id)
     check_folder(folder)
-    search = search_of(chosen, experiment, claim or (), quick, seeds)
+    search = search_of(chosen, grid, claim or (), quick, seeds)
     runs = len(search.moved) * len(search.seeds)
-    out.print(f"{chosen.id} {experiment}: {counted(points, 'point')} of {counted(runs, 'run')} each")
+    out.print(f"{chosen.id} {grid}: {counted(points, 'point')} of {counted(runs, 'run')} each")
     with progress(chosen.id) as on_progress:
         options = RunOptions(quick, threads, store(cache, no_cache))
         found = search_points(search, points, options, on_progress)
     _print_values(found)
     _print_parts(found)
     _print_claims(found)
-    path = folder / f"infer-{experiment}.csv"
+    path = folder / f"infer-{grid}.csv"
     write_atomic(path, _csv(found))
     out.print(one_line(f"points: {path}"))
 

@@ -70,7 +70,7 @@ def schema(
         found = json.loads(_sojourn.schema())
     else:
         require("pydantic")
-        from sojourn.papers.schema import schema_of
+        from sojourn.experiments.schema import schema_of
 
         found = schema_of(file)
     typer.echo(json.dumps(found, indent=2))

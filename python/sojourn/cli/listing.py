@@ -16,7 +16,7 @@ from sojourn.errors import UserError
 from sojourn.extras import MissingExtraError, require
 
 if TYPE_CHECKING:
-    from sojourn.papers import Paper
+    from sojourn.experiments import Experiment
 
 KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
@@ -104,9 +104,9 @@ def _entries(kind: str) -> list[dict[str, Any]]:
     """The entries of a kind."""
     if kind == "papers":
         require("pydantic")
-        from sojourn.papers import find_papers
+        from sojourn.experiments import find_experiments
 
-        return [_paper_entry(paper) for paper in find_papers()]
+        return [_experiment_entry(experiment) for experiment in find_experiments()]
     if kind == "measures":
         return measures.entries()
     registry = json.loads(_sojourn.registry())
@@ -206,10 +206,15 @@ def _in_one_line(field: Mapping[str, Any]) -> str:
     return " ".join(str(field.get("description", "")).split())
 
 
-def _paper_entry(paper: Paper) -> dict[str, Any]:
+def _experiment_entry(experiment: Experiment) -> dict[str, Any]:
     """A paper as an entry, its experiments as parameters."""
-    parameters = [{"name": e.id, "summary": e.title} for e in paper.experiments.values()]
-    return {"name": paper.id, "aliases": paper.file.aliases, "summary": paper.citation, "parameters": parameters}
+    parameters = [{"name": e.id, "summary": e.title} for e in experiment.grids.values()]
+    return {
+        "name": experiment.id,
+        "aliases": experiment.file.aliases,
+        "summary": experiment.citation,
+        "parameters": parameters,
+    }
 
 
 def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:

@@ -210,7 +210,7 @@ STUDIES: dict[Name, Callable[[Asked], tuple[str, list[Path]]]] = {
 
 
 def _page(template: str, **shown: Any) -> str:
-    from sojourn.papers.pages import page  # here, because jinja2 is an extra
+    from sojourn.experiments.pages import page  # here, because jinja2 is an extra
 
     return page(template, **shown)
 

@@ -1,0 +1,245 @@
+"""The command that reruns a paper: `reproduce`."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from sojourn.cli.listing import names
+from sojourn.cli.output import (
+    CACHE,
+    RESULTS,
+    CacheDir,
+    NoCache,
+    Threads,
+    check_folder,
+    out,
+    progress,
+    results_folder,
+    store,
+)
+from sojourn.display import counted, elapsed, number
+from sojourn.errors import UserError, one_line
+from sojourn.extras import require
+from sojourn.hosts import Host
+from sojourn.stats import estimate_of
+from sojourn.workers import cpu_time
+
+if TYPE_CHECKING:
+    from sojourn.experiments import Outcome
+    from sojourn.experiments.model import Experiment, Grid
+    from sojourn.experiments.outcome import ClaimResult, PartResult
+    from sojourn.experiments.report import OriginText
+    from sojourn.experiments.schema.claims import Origin
+
+STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
+"""The color in the terminal of each class of verdicts in the page."""
+
+
+ALL = "all"
+"""What stands for every paper."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            help="A paper: see `sojourn list papers`, a folder with an experiment.toml, or `all` papers.",
+            autocompletion=lambda: names("papers"),
+        ),
+    ],
+    grid: Annotated[str | None, typer.Argument(help="One of its grids (default: all).")] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every seed at full length, optional grids too.")] = False,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for report, figures and tables (default: results/ID, that of the paper)."),
+    ] = None,
+    host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
+    threads: Threads = 0,
+    cache: CacheDir = CACHE,
+    no_cache: NoCache = False,
+) -> None:
+    """Reruns a paper and compares the values.
+
+    Shows published and measured values, a verdict on every claim, and writes a report.
+    With `all`, the report of a paper is written while the next one runs.
+    """
+    require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
+    from sojourn.experiments import (  # here: the report takes seconds to load
+        RunOptions,
+        find_experiment,
+        find_experiments,
+    )
+    from sojourn.experiments import reproduce as run_experiment
+    from sojourn.experiments.report import write_report
+
+    if quick and full:
+        raise UserError("--quick --full: expected one of them, got both")
+    if experiment == ALL and (grid is not None or out_dir is not None):
+        got = f'the grid "{grid}"' if grid is not None else f'--out "{out_dir}"'
+        raise UserError(f'paper: expected one paper beside {got}, got "{ALL}"')
+    chosen = find_experiments() if experiment == ALL else [find_experiment(experiment)]
+    folders = [out_dir or _results(each, quick, host) for each in chosen]
+    for folder in folders:
+        check_folder(folder)
+    wall, cpu = time.perf_counter(), cpu_time()
+    with ThreadPoolExecutor(1) as writer:
+        report: _Report | None = None
+        for each, folder in zip(chosen, folders, strict=True):
+            with progress(each.id) as on_progress:
+                options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
+                outcome = run_experiment(each, grid, seeds, options)
+            if report:
+                report.print()
+            _print_outcome(outcome, grid)
+            report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
+        if report:
+            report.print()
+    if out_dir is None:
+        from sojourn.experiments.index import write_index
+
+        out.print(f"papers:  {write_index(RESULTS)}")
+    if experiment == ALL:
+        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
+        out.print(f"{counted(len(chosen), 'paper')} in {spent}")
+
+
+@dataclass(frozen=True)
+class _Report:
+    """A report that another thread writes while the next paper runs."""
+
+    outcome: Outcome
+    folder: Path
+    written: Future[list[Path]]
+
+    def print(self) -> None:
+        """Waits for its files and prints where they are."""
+        written = self.written.result()
+        figures = sum(path.suffix == ".pdf" for path in written)
+        out.print(one_line(f"report:  {written[-1]}"))
+        if figures:
+            out.print(one_line(f"figures: {self.folder / 'figures'} ({figures}, each as PNG and PDF)"))
+        out.print(one_line(f"tables:  {self.folder / 'tables'} (CSV and Parquet)"))
+        if self.outcome.effort:
+            out.print(f"runs:    {self.outcome.effort}")
+
+
+def _print_outcome(outcome: Outcome, grid: str | None) -> None:
+    """Prints what the rerun of one paper gave."""
+    from sojourn.experiments.needs import left_out
+    from sojourn.experiments.report import ORIGINS, counts_text
+
+    experiment = outcome.experiment
+    out.print(experiment.citation)
+    if outcome.caution:
+        out.print(outcome.caution, style="bold")
+    tables = {each.grid for each in experiment.tables}
+    for each in outcome.grids:
+        if each.cases() and (each.id in tables or grid):
+            out.print(_cells(outcome, each))
+    for origin, said in ORIGINS.items():
+        if results := outcome.of_origin(origin):
+            out.print(_claims(outcome, origin, results, said))
+    out.print(f"claims of the paper: {counts_text(outcome.of_origin('paper'), every=True)}")
+    for origin in ORIGINS:
+        if origin != "paper" and (results := outcome.of_origin(origin)):
+            out.print(f"not the paper's ({origin}): {counts_text(results)}")
+    if missing := left_out(outcome):
+        claims = list(dict.fromkeys(claim.id for each in missing for claim in each.claims))
+        rest = f" (claims {', '.join(claims)})" if claims else ""
+        names = ", ".join(each.grid.id for each in missing)
+        out.print(f"left out: {names}{rest}; `sojourn reproduce {experiment.id} --full` runs all")
+
+
+def _results(experiment: Experiment, quick: bool, host: Host = Host.SIMULATOR) -> Path:
+    """Where the report is written without `--out`: in `results`, also where the experiment's folder has links in it."""
+    suffixes = ["quick"] * quick + [str(host)] * (host is Host.LINUX)
+    return results_folder("-".join([experiment.id, *suffixes]), Path.cwd().is_relative_to(experiment.root.resolve()))
+
+
+def _cells(outcome: Outcome, grid: Grid) -> Table:
+    """Published and measured values of a grid, a row for each case."""
+    cells = outcome.cells(grid)
+    measures = list(dict.fromkeys(cells["measure"]))
+    title = f"{grid.title}: published/measured, mean ± 95 % over {counted(outcome.replications(grid), 'seed')}"
+    table = Table(title=title, title_justify="left")
+    settings = any(grid.settings)
+    for name in ["scenario", "queue", *(["setting"] if settings else [])]:
+        table.add_column(name)
+    for name in measures:
+        table.add_column(outcome.experiment.measures[name].title, justify="right")
+    for case in grid.cases():
+        at = cells[(cells["scenario"] == case.scenario) & (cells["queue"] == case.queue)]
+        at = at[at["setting"] == case.setting].set_index("measure")
+        labels = [outcome.experiment.scenarios[case.scenario].label, outcome.experiment.queues[case.queue].label]
+        if settings:
+            labels.append(outcome.experiment.settings[case.setting].label if case.setting else "as chosen")
+        table.add_row(*labels, *[_cell(at.loc[name], outcome.experiment.measures[name].unit) for name in measures])
+    return table
+
+
+def _cell(row: Any, unit: str) -> Text:
+    """One cell: published / measured and the mark of its verdict."""
+    from sojourn.experiments.pages import CLASSES, MARKS
+
+    digits, verdict = int(row["decimals"]), str(row["verdict"])
+    given = row["reference"] if math.isnan(row["published"]) else row["published"]
+    published = "" if math.isnan(given) else f"{given:.{digits}f}/"
+    own_unit = f" {row['unit']}" if row["unit"] != unit else ""
+    text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
+    if verdict:
+        text.append(f" {MARKS[verdict]}", style=STYLES[CLASSES[verdict]])
+    return text
+
+
+def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
+    """One line for each claim of an origin; for a claim with several parts, how many of them hold."""
+    from sojourn.experiments.pages import CLASSES, MARKS
+    from sojourn.experiments.report import counts_text
+
+    table = Table(title="claims" if origin == "paper" else f"not the paper's ({origin})", title_justify="left")
+    judged = [result for result in results if not result.claim.table]
+    published = any(part.published is not None for result in judged for part in result.parts)
+    for name in ("", said.says, "target", *(["published"] if published else []), "measured", "verdict"):
+        table.add_column(name)
+    for each in outcome.experiment.tables:
+        rows = [result for result in results if result.claim.table == each.id]
+        if rows:
+            text = f"{each.title}: {counted(len(rows), 'row')} of {counted(len(each.measures), 'value')}"
+            table.add_row(each.id, text, *[""] * (len(table.columns) - 3), counts_text(rows))
+    for result in judged:
+        said_verdict = str(result.verdict)
+        verdict = Text(f"{MARKS[said_verdict]} {said_verdict}", style=STYLES[CLASSES[said_verdict]])
+        one = len(result.parts) == 1 and not result.readings
+        shown = _one_part(result.parts[0]) if one else _many_parts(result)
+        if not published:
+            del shown[1]
+        table.add_row(result.claim.id, result.claim.text, *shown, verdict)
+    return table
+
+
+def _one_part(part: PartResult) -> list[str]:
+    """Target, published and measured value of a claim with one part."""
+    published = "" if part.published is None else number(part.published)
+    return [part.part.target_text, published, part.measured_text]
+
+
+def _many_parts(result: ClaimResult) -> list[str]:
+    """The same of a claim with several parts: how many of them hold."""
+    said = [part.published_holds for part in result.parts if part.published_holds is not None]
+    return ["", f"{sum(said)} of {len(said)}" if said else "", result.held]

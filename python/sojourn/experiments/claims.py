@@ -1,0 +1,238 @@
+"""Claims with their templates spelled out: what is measured, and the values that it may take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sojourn.display import number
+from sojourn.errors import UserError
+from sojourn.experiments.expression import fields, fill, is_constant
+from sojourn.experiments.families import MOST_CASES
+from sojourn.experiments.schema.claims import (
+    ClaimsFile,
+    ClaimTable,
+    Origin,
+    PartTable,
+    PublishedTable,
+    ReadingTable,
+    ToleranceFields,
+    ToleranceTable,
+)  # fmt: skip
+from sojourn.experiments.verdict import PartKind, Target, Tolerance, parse_target
+
+PublishedValues = dict[tuple[str, str, str], float]
+"""Published values by scenario, queue and measure."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a claim says: a measure and the values that it may take."""
+
+    measure: str
+    target: Target
+    published: float | None = None
+    """The value printed in the paper."""
+    expected: float | None = None
+    """A value that the paper does not print."""
+    tolerance: Tolerance | None = None
+    label: str = ""
+    cells: tuple[str, ...] = ()
+    """The measures of a part about many cases; then `target` is the share of them that must meet `cell_target`."""
+    cell_target: Target = field(default_factory=Target)
+    kind: PartKind = "number"
+    direction: Target | None = None
+    """The direction that a number implies, if it states one."""
+    share_of_seeds: float = 0.0
+    """Above 0: the share of seeds in which the target must hold."""
+
+    @property
+    def judged(self) -> Target:
+        """Where the judged value must lie: the measure itself, or the share of seeds in which it meets the target."""
+        return Target(self.share_of_seeds, low_open=False) if self.share_of_seeds else self.target
+
+    @property
+    def target_text(self) -> str:
+        """The target in words."""
+        if self.cells:
+            least = math.ceil(self.target.low * len(self.cells) - 1e-9)
+            return f"{self.cell_target} in {least} of {len(self.cells)} cells or more"
+        value = self.expected if self.published is None else self.published
+        if self.tolerance is not None and value is not None:
+            text = f"{number(value)} {self.tolerance}"
+        else:
+            text = str(self.target)
+        if self.direction is not None:
+            text += f", else {self.direction}"
+        return f"{text} in {number(self.share_of_seeds)} of the seeds or more" if self.share_of_seeds else text
+
+
+@dataclass(frozen=True)
+class ClaimReading:
+    """Another reading of what the paper omits, with the parts as measured under it."""
+
+    label: str
+    fit: bool
+    """Whether it was searched for against the published numbers."""
+    parts: tuple[Part, ...]
+    scenarios: str = "*"
+    """The scenarios in which it is measured, as a pattern."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, where it says so, and the parts that can be checked one by one."""
+
+    id: str
+    where: str
+    text: str
+    reason: str
+    parts: tuple[Part, ...]
+    table: str = ""
+    """The table whose row it is, if any."""
+    origin: Origin = "paper"
+    """Who says it."""
+    omitted: str = ""
+    """What the paper omits and the claim depends on."""
+    readings: tuple[ClaimReading, ...] = ()
+    """Other readings of that."""
+
+
+def expand_claims(
+    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues
+) -> tuple[list[Claim], list[PublishedTable]]:
+    """The claims of a file, those of its tables first. `label` begins the message of an error."""
+    claims = [
+        row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
+    ]
+    claims += [_claim(label, table) for table in file.claims]
+    seen: set[str] = set()
+    for kind, name in [*(("claims", each.id) for each in claims), *(("notes", each.id) for each in file.notes)]:
+        if name in seen:
+            raise UserError(f'{label}: {kind}[{name}].id: expected a name used once, got "{name}" again')
+        seen.add(name)
+    return claims, list(file.tables)
+
+
+def _claim(label: str, table: ClaimTable) -> Claim:
+    """One claim."""
+    parts = [
+        part
+        for number, each in enumerate(table.parts, start=1)
+        for part in _parts(f"{label}: claims[{table.id}].parts[{number}]", each)
+    ]
+    readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
+    return Claim(
+        table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin, omitted=table.omitted,
+        readings=readings,
+    )  # fmt: skip
+
+
+def _reading(label: str, table: ReadingTable, parts: list[Part]) -> ClaimReading:
+    """The parts under another reading."""
+    for word in table.replace:
+        if not any(re.search(_word(word), text) for part in parts for text in (part.measure, *part.cells)):
+            raise UserError(f'{label}.replace: expected a word of the measures, got "{word}"')
+    words = re.compile("|".join(_word(word) for word in table.replace))
+
+    def other(text: str) -> str:
+        return words.sub(lambda match: table.replace[match.group(0)], text)
+
+    changed = [replace(p, measure=other(p.measure), cells=tuple(map(other, p.cells))) for p in parts]
+    return ClaimReading(table.label, table.fit, tuple(changed), table.scenarios)
+
+
+def _word(word: str) -> str:
+    """A pattern for a whole word of a measure; `a.b` is a word too."""
+    return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def _parts(label: str, table: PartTable) -> Iterable[Part]:
+    """The parts that one entry stands for: one, or one for every combination of its `for` lists.
+
+    With `share` the combinations are cells of one part: the target must hold in at least that share of them.
+    """
+    template, lists = table.measure, table.for_
+    for name in fields(template + ("" if table.share else table.label)):
+        if name not in lists:
+            raise UserError(f'{label}.measure: expected "{name}" among the lists of "for", got "{template}"')
+    if is_constant(template):
+        raise UserError(
+            f'{label}.measure: expected something that is measured or computed, got "{template}", a constant: what '
+            "nothing can test is one of [[notes]]"
+        )
+    target, tolerance = _target(label, table)
+    direction = None if table.direction is None else _parsed(label, "direction", table.direction)
+    kind = table.kind or _usual_kind(table, target)
+    if (count := math.prod(map(len, lists.values()))) > MOST_CASES:
+        raise UserError(f"{label}.for: expected at most {MOST_CASES} combinations, got {count}")
+    combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    if table.share > 0.0:
+        cells = tuple(fill(template, values) for values in combinations)
+        share = Target(low=table.share, low_open=False)
+        yield Part(template, share, label=table.label, cells=cells, cell_target=target, kind=kind)
+        return
+    for values in combinations:
+        yield Part(
+            fill(template, values), target, table.published, table.expected, tolerance, fill(table.label, values),
+            kind=kind, direction=direction, share_of_seeds=table.share_of_seeds,
+        )  # fmt: skip
+
+
+def _usual_kind(table: PartTable, target: Target) -> PartKind:
+    """What a part states where its file does not say: an inequality with one side is a direction."""
+    one_side = math.isinf(target.low) or math.isinf(target.high)
+    return "direction" if table.holds is not None and one_side else "number"
+
+
+def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
+    """The target of a part; its tolerance where it has a value."""
+    value = table.expected if table.published is None else table.published
+    if value is not None:
+        tolerance = _tolerance(table)
+        return tolerance.around(value), tolerance
+    return _parsed(label, "holds", table.holds or ""), None
+
+
+def _parsed(label: str, field: str, text: str) -> Target:
+    """An inequality of a part."""
+    try:
+        return parse_target(text)
+    except UserError as error:
+        raise UserError(f"{label}.{field}: {error}") from None
+
+
+def _tolerance(table: ToleranceFields) -> Tolerance:
+    return Tolerance(table.relative, table.absolute, table.reason)
+
+
+def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, str], float]) -> list[Claim]:
+    """A claim for each row of a published table."""
+    rows: dict[tuple[str, str], list[Part]] = {}
+    for (scenario, queue, measure), value in published.items():
+        if measure not in table.measures or (table.scenarios and scenario not in table.scenarios):
+            continue
+        tolerance = _rule(f"{label}: tables[{table.id}]", table.tolerances, scenario, measure)
+        printed, expected = (value, None) if table.origin == "paper" else (None, value)
+        target = tolerance.around(value)
+        part = Part(f"{scenario}.{queue}.{measure}", target, printed, expected, tolerance, measure)
+        rows.setdefault((scenario, queue), []).append(part)
+    return [
+        Claim(
+            f"{table.id}-{scenario}-{queue}", table.where, f"{table.title}: row {scenario}, {queue}",
+            "; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
+            tuple(parts), table.id, table.origin,
+        )
+        for (scenario, queue), parts in rows.items()
+    ]  # fmt: skip
+
+
+def _rule(label: str, rules: list[ToleranceTable], scenario: str, measure: str) -> Tolerance:
+    """The tolerance of a column in a scenario: of several that fit, the last."""
+    fitting = [rule for rule in rules if rule.measure == measure and (not rule.scenarios or scenario in rule.scenarios)]
+    if not fitting:
+        raise UserError(f"{label}.tolerances: expected one for {measure} in {scenario}, got none")
+    return _tolerance(fitting[-1])

@@ -1,0 +1,108 @@
+"""What stands for many in `experiment.toml`, spelled out: families of scenarios, curves of queues."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn.congestion import flows_for, packets_of
+from sojourn.errors import UserError
+from sojourn.experiments.expression import UnknownNameError, evaluate, fill
+from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family, Measure, ScenarioTable
+
+MOST_CASES = 100_000
+"""The most combinations that one entry of a paper's file may stand for."""
+
+
+@dataclass(frozen=True)
+class ExperimentScenario:
+    """A scenario of the experiment: a file, what is changed in it, and the measures that it takes differently."""
+
+    id: str
+    label: str
+    title: str
+    file: Path
+    queue: dict[str, Any]
+    measures: dict[str, Measure]
+    set: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+    """The values of its family by name."""
+    queue_at: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A queue or a setting of the paper under a short name."""
+
+    id: str
+    label: str
+    title: str
+    table: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Queues that differ in some parameters: the points of a trade-off."""
+
+    id: str
+    label: str
+    queues: list[str]
+
+
+def plain_scenario(root: Path, table: ScenarioTable) -> ExperimentScenario:
+    """A scenario that is written on its own."""
+    return ExperimentScenario(
+        table.id, table.label, table.title, root / table.file, table.queue, table.measures, table.set,
+        queue_at=table.queue_at,
+    )  # fmt: skip
+
+
+def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScenario]:
+    """The scenarios of a family. `label` begins the message of an error."""
+    found = []
+    if (count := math.prod(map(len, family.over.values()))) > MOST_CASES:
+        raise UserError(f"{label}.over: expected at most {MOST_CASES} combinations, got {count}")
+    for combination in itertools.product(*family.over.values()):
+        values = dict(zip(family.over, combination, strict=True))
+        changes = {path: fill(item, values) if isinstance(item, str) else item for path, item in family.set.items()}
+        queue = family.queue
+        if family.congestion:
+            held = _congest(family.congestion, values, changes, f"{label}.congestion")
+            queue = {"limit": f"{held} packets"} | queue
+        texts = (fill(family.id, values), fill(family.label, values), fill(family.title, values))
+        found.append(ExperimentScenario(*texts, root / family.file, queue, family.measures, changes, values))
+    return found
+
+
+def _congest(table: Congestion, values: Mapping[str, str], changes: dict[str, Any], label: str) -> int:
+    """Sets the numbers of flows in `changes`; returns the number of packets that the path holds."""
+    try:
+        rate, rtt, packet = (float(fill(text, values)) for text in (table.rate, table.rtt, table.packet))
+    except ValueError as error:
+        raise UserError(f"{label}: expected numbers for rate, rtt and packet, got {error}") from None
+
+    def flows_at(level: tuple[str, ...]) -> float:
+        return float(flows_for(".".join(level), rate, rtt, packet))
+
+    for group, expression in table.counts.items():
+        try:
+            flows = float(evaluate(fill(expression, values), flows_at))
+        except (UserError, UnknownNameError) as error:
+            raise UserError(f"{label}.counts.{group}: {error}") from None
+        changes[f"flows.{group}.count"] = max(1, round(flows))
+    return packets_of(rate, rtt, packet)
+
+
+def expand_curve(table: CurveTable) -> tuple[Curve, dict[str, Choice]]:
+    """A curve, and the queues that are its points; the first parameter that varies names them."""
+    points = {}
+    for values in zip(*table.vary.values(), strict=True):
+        name = f"{table.id}_{values[0]:g}".replace(".", "p")
+        shown = "/".join(f"{value:g}" for value in values)
+        queue = table.queue | dict(zip(table.vary, values, strict=True))
+        points[name] = Choice(name, f"{table.label} {shown}", table.title, queue)
+    return Curve(table.id, table.label, list(points)), points

@@ -1,0 +1,78 @@
+"""Draws a paper's figures.
+
+A kind of figure is a class in `schema/figures.py`, a function in this package, and a line in `DRAW`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from sojourn.experiments.figures import comparison, diagrams, over_scenarios, over_time, rule_tables, theory
+from sojourn.experiments.outcome import Outcome
+from sojourn.plots.style import drawn_or_noted, settled
+
+DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
+    "surface": theory.surface,
+    "expressions": theory.expressions,
+    "step": theory.step,
+    "bode": theory.bode,
+    "fluid": theory.fluid_over_packets,
+    "by-scenario": over_scenarios.by_scenario,
+    "parity": over_scenarios.parity,
+    "lines": over_scenarios.lines,
+    "averages": over_scenarios.averages,
+    "spread": over_scenarios.spread,
+    "timeline": over_time.timeline,
+    "series": over_time.series,
+    "traces": over_time.traces,
+    "rates": over_time.rates,
+    "windows": over_time.windows,
+    "trade-off": comparison.trade_off,
+    "shares": comparison.shares,
+    "parallel": comparison.parallel,
+    "boxes": comparison.boxes,
+    "map": comparison.grid_map,
+    "sets": rule_tables.sets,
+    "rules": rule_tables.rules,
+    "control-surface": rule_tables.control_surface,
+    "inference": rule_tables.inference,
+    "blocks": diagrams.blocks,
+    "network": diagrams.network,
+}
+"""The function that draws each kind of `sojourn.experiments.schema.figures.KINDS`."""
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A finished figure with its caption."""
+
+    id: str
+    grid: str
+    caption: str
+    figure: Figure
+    as_pixels: bool
+    """Whether it is better kept as pixels than as lines."""
+
+
+def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
+    """The figures of the grids that were run. One that can't be drawn is noted."""
+    ran = {grid.id for grid in outcome.grids}
+    drawn: list[DrawnFigure] = []
+    for spec in outcome.experiment.figures:
+        if spec.grid in ran:
+            drawn += drawn_or_noted(f"figure {spec.id}", partial(_draw, outcome, spec))
+    return drawn
+
+
+def _draw(outcome: Outcome, spec: Any) -> list[DrawnFigure]:
+    """A figure as the paper specifies it."""
+    draw = DRAW.get(spec.kind) or outcome.experiment.extra.figures[spec.kind]
+    return [DrawnFigure(spec.id, spec.grid, spec.caption, settled(draw(outcome, spec)), spec.as_pixels)]
+
+
+__all__ = ["DRAW", "DrawnFigure", "draw_figures"]

@@ -1,0 +1,122 @@
+"""Traces against time: queues, windows, rates, RTTs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from sojourn.errors import UserError
+from sojourn.experiments.figures.parts import case_named, first_record, queue_label
+from sojourn.experiments.model import Case
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.readings import Reading, column_of
+from sojourn.experiments.schema import figures as spec
+from sojourn.plots.style import COLORS, PAGE, figure, legend_above, style_of
+from sojourn.record import Record
+
+Array = npt.NDArray[np.float64]
+MOST_POINTS = 3000
+"""About so many samples of an RTT trace are drawn."""
+
+
+def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
+    """A series in bins of one second, the mean over the seeds: a line for each queue."""
+    grid = outcome.grid(chosen.grid)
+    with figure(PAGE, 2.9) as made:
+        axes: Any = made.add_subplot()
+        for i, queue in enumerate(grid.queues):
+            records = outcome.records[Case(chosen.scenario, queue)]
+            end = float(records[0]["duration_s"])
+            reading = Reading(*chosen.series, "mean", (0.0, end), bin=1.0)
+            found = [reading.pooled(record) for record in records]
+            seconds = [each[1] * chosen.scale for each in found if each]
+            axes.plot(
+                np.arange(len(seconds[0])) + 0.5, np.mean(seconds, axis=0), color=style_of(i).color, linewidth=0.8,
+                label=queue_label(outcome, queue),
+            )  # fmt: skip
+        axes.set(xlabel="time (s)", ylabel=chosen.ylabel)
+        axes.set_ylim(bottom=0)
+        legend_above(made)
+        return made
+
+
+def series(outcome: Outcome, chosen: spec.Series) -> Figure:
+    """A series of several cases, a panel for each case."""
+    cases = [case_named(name) for name in chosen.cases]
+    with figure(PAGE, 1.3 * len(cases) + 0.3) as made:
+        rows = made.subplots(len(cases), 1, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, case in zip(rows, cases, strict=True):
+            record = first_record(outcome, chosen, case)
+            y = column_of(record, chosen.series, chosen.column) * chosen.scale + chosen.offset
+            axes.plot(record.series[chosen.series]["t"], y, color=style_of(0).color, linewidth=0.7)
+            label = f"{outcome.experiment.scenarios[case.scenario].label}: {queue_label(outcome, case.queue)}"
+            axes.set_title(label, fontsize=7.5, loc="left")
+            axes.set_ylabel(chosen.ylabel or chosen.column, fontsize=7)
+        rows[-1].set_xlabel("time (s)")
+        rows[-1].set_xlim(left=0)
+        return made
+
+
+def traces(outcome: Outcome, chosen: spec.Traces) -> Figure:
+    """Queue and RTT, a line for each queue discipline."""
+    with figure(PAGE, 3.6) as made:
+        above, below = made.subplots(2, 1, sharex=True)
+        for i, queue in enumerate(chosen.queues):
+            record = first_record(outcome, chosen, Case(chosen.scenario, queue, chosen.setting))
+            look, label = style_of(i), queue_label(outcome, queue)
+            for name, columns in record.series.items():
+                if name.startswith("queue/"):
+                    above.plot(columns["t"], columns["packets"], color=look.color, label=label, linewidth=0.7)
+                elif name.startswith("rtt/"):
+                    values = next(columns[key] for key in columns if key != "t")
+                    every = max(1, len(values) // MOST_POINTS)
+                    below.plot(columns["t"][::every], values[::every], color=look.color, linewidth=0.4, rasterized=True)
+        above.set(ylabel="queue (packets)")
+        below.set(ylabel="RTT (s)", xlabel="time (s)")
+        legend_above(made)
+        return made
+
+
+def _rate(record: Record, name: str) -> tuple[Array, Array]:
+    """Times and throughput in Mbit/s of a flow, or of all flows of a group."""
+    whole, part = f"throughput/{name}", f"throughput/{name}/"
+    tables = [table for key, table in record.series.items() if key == whole or key.startswith(part)]
+    if not tables:
+        raise UserError(f"{record['scenario']}: trace.throughput: expected a trace of {name}, got none")
+    return tables[0]["t"], np.sum([table["bps"] for table in tables], axis=0) * 1e-6
+
+
+def rates(outcome: Outcome, chosen: spec.Rates) -> Figure:
+    """The rates of flows or groups."""
+    record = first_record(outcome, chosen, case_named(chosen.case))
+    with figure(PAGE * 0.75, 2.5) as made:
+        axes: Any = made.add_subplot()
+        for i, (name, label) in enumerate(chosen.groups):
+            times, mbps = _rate(record, name)
+            axes.plot(times, mbps, color=COLORS[i], label=label, linewidth=0.9)
+        axes.set(xlabel="time (s)", ylabel="rate (Mbit/s)")
+        axes.set_ylim(bottom=0)
+        made.legend(loc="outside upper center", ncols=len(chosen.groups))
+        return made
+
+
+def windows(outcome: Outcome, chosen: spec.Windows) -> Figure:
+    """Windows of flows above, the queue of a link below."""
+    record = first_record(outcome, chosen, case_named(chosen.case))
+    with figure(PAGE * 0.75, 3.4) as made:
+        upper, lower = made.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+        tables = [record.series[f"cwnd/{name}"] for name, _ in chosen.flows]
+        for i, (table, (_, label)) in enumerate(zip(tables, chosen.flows, strict=True)):
+            upper.plot(table["t"], table["packets"], color=COLORS[i], label=label, linewidth=0.9)
+        queue = record.series[f"queue/{chosen.link}"]
+        lower.plot(queue["t"], queue["packets"], color="#555555", linewidth=0.7)
+        lower.axhline(chosen.line, color=COLORS[1], linewidth=0.8, linestyle="--", label=chosen.line_label)
+        upper.set(ylabel="window (packets)")
+        upper.set_ylim(0, np.percentile(np.concatenate([table["packets"] for table in tables]), 99.5) * 1.1)
+        lower.set(xlabel="time (s)", ylabel="queue (packets)")
+        lower.set_ylim(bottom=0)
+        made.legend(loc="outside upper center", ncols=len(chosen.flows) + 1)
+        return made

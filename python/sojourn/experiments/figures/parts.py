@@ -1,0 +1,55 @@
+"""What several kinds of figures share: axes of scenarios, marks with intervals, cases by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sojourn.errors import UserError
+from sojourn.experiments.model import Case
+from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.schema import figures as spec
+from sojourn.plots.style import Look
+from sojourn.record import Record
+from sojourn.stats import Estimate
+
+
+def panels(made: Figure, count: int, **options: Any) -> list[Any]:
+    """Axes side by side."""
+    return list(made.subplots(1, count, squeeze=False, **options)[0])
+
+
+def scenario_ticks(axes: Any, outcome: Outcome, scenarios: Sequence[str]) -> None:
+    """Labels of scenarios below a panel."""
+    axes.set_xticks(range(len(scenarios)), [outcome.experiment.scenarios[name].label for name in scenarios])
+    axes.set_xlabel("scenario")
+
+
+def interval_marks(axes: Any, x: Iterable[float], found: Sequence[Estimate], look: Look, **options: Any) -> None:
+    """Means with their confidence intervals."""
+    errors = np.array([each.errors for each in found]).T
+    axes.errorbar(x, [each.mean for each in found], yerr=errors, color=look.color, marker=look.marker, **options)
+
+
+def queue_label(outcome: Outcome, queue: str) -> str:
+    """The label of a queue."""
+    return outcome.experiment.queues[queue].label
+
+
+def first_record(outcome: Outcome, figure: spec.Figure, case: Case) -> Record:
+    """The first seed's record of a case."""
+    if case not in outcome.records:
+        raise UserError(
+            f"{outcome.experiment.root / 'experiment.toml'}: figures[{figure.id}]: expected a case that is run, got {case}"
+        )
+    return outcome.records[case][0]
+
+
+def case_named(name: str) -> Case:
+    """The case that a figure names: `scenario.queue` or `scenario.queue.setting`."""
+    scenario, _, rest = name.partition(".")
+    queue, _, setting = rest.partition(".")
+    return Case(scenario, queue, setting)

@@ -1,0 +1,167 @@
+"""The functions that the expressions of claims and figures can call, besides those of `expression.py`.
+
+| function | value |
+|---|---|
+| `surface(queue, backlog, change)` | probability of a queue's law, in percent |
+| `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
+| `slope_change(queue, backlog, change, steps)` | its slope over the change |
+| `mean`, `least`, `greatest` of `(pattern, queue, measure, setting)` | over all scenarios that fit the pattern |
+| `advantage(scenario, ours, theirs)` | the most, in percent, by which a curve lies above another at equal x |
+| `reach(scenario, curve, x)` | the y of a curve at an x |
+| `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
+| `fluid(name, quantity)` | a number of a fluid run at its end |
+
+A slope is the mean of the central differences over 1 to `steps` packets (default 1). The paper's own functions
+are in its `extra.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import _sojourn
+from sojourn.errors import UserError
+from sojourn.experiments.expression import Functions, Value
+from sojourn.experiments.fluid_runs import at_end
+from sojourn.experiments.model import Case, Experiment
+from sojourn.experiments.outcome import Outcome, OutsideError
+
+Array = npt.NDArray[np.float64]
+MOST_STEPS = 1000
+
+
+def all_functions(outcome: Outcome) -> Functions:
+    """Every function that an expression of this paper can call."""
+    experiment = outcome.experiment
+    return {
+        **law_functions(experiment), **theory_functions(experiment), **family_functions(outcome),
+        **curve_functions(outcome), **experiment.extra.functions,
+    }  # fmt: skip
+
+
+def law_surface(experiment: Experiment, queue: str, backlog: Array, change: Array) -> Array:
+    """Probability of a queue's law over a grid of packets, computed by the code that manages the queue."""
+    if queue not in experiment.queues:
+        raise UserError(f'{experiment.id}: queue: expected one of {", ".join(experiment.queues)}, got "{queue}"')
+    table = json.dumps(experiment.queue_table(queue))
+    found = _sojourn.surface(table, np.asarray(backlog, float), np.asarray(change, float))
+    return np.asarray(found, dtype=np.float64)
+
+
+def law_functions(experiment: Experiment) -> Functions:
+    """Probabilities and slopes of the laws of queues."""
+
+    def surface(queue: str, backlog: Value, change: Value) -> Value:
+        return 100 * float(law_surface(experiment, queue, np.atleast_1d(backlog), np.atleast_1d(change))[0, 0])
+
+    def mean_slope(rise: Callable[[int], Value], steps: Value) -> Value:
+        count = float(np.ravel(steps)[0])
+        if not 1 <= count <= MOST_STEPS:
+            raise UserError(f"slope: expected 1 to {MOST_STEPS} steps, got {count:g}")
+        distances = np.arange(1, int(count) + 1)
+        return float(np.mean(np.array([rise(int(h)) for h in distances]) / (2 * distances)))
+
+    def slope_backlog(queue: str, backlog: Value, change: Value, steps: Value = 1.0) -> Value:
+        return mean_slope(lambda h: surface(queue, backlog + h, change) - surface(queue, backlog - h, change), steps)
+
+    def slope_change(queue: str, backlog: Value, change: Value, steps: Value = 1.0) -> Value:
+        return mean_slope(lambda h: surface(queue, backlog, change + h) - surface(queue, backlog, change - h), steps)
+
+    return {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+
+
+def theory_functions(experiment: Experiment) -> Functions:
+    """Numbers of designs and fluid runs."""
+
+    def design(name: str, what: str, delay: str = "") -> Value:
+        return experiment.control_designs.quantity(name, what, delay == "delay")
+
+    def fluid(name: str, what: str) -> Value:
+        if name not in experiment.fluids:
+            raise UserError(f'fluid: expected one of {", ".join(experiment.fluids) or "none"}, got "{name}"')
+        numbers = at_end(experiment.fluids[name])
+        if what not in numbers:
+            raise UserError(f'fluid("{name}", ...): expected one of {", ".join(numbers)}, got "{what}"')
+        return numbers[what]
+
+    return {"design": design, "fluid": fluid}
+
+
+def family_functions(outcome: Outcome) -> Functions:
+    """Numbers over all scenarios that fit a pattern such as "y1_light_*", seed by seed."""
+
+    def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
+        def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
+            names = [name for name in outcome.experiment.scenarios if fnmatchcase(name, pattern)]
+            cases = [Case(name, queue, setting) for name in names if fnmatchcase(name, outcome.within)]
+            if names and not cases:
+                raise OutsideError(pattern)
+            if not cases or queue not in outcome.experiment.queues:
+                got = f'"{pattern}" and "{queue}"'
+                raise UserError(
+                    f"{outcome.experiment.id}: claims: expected scenarios and a queue of the paper, got {got}"
+                )
+            return np.asarray(reduce([outcome.values(case, measure) for case in cases], axis=0), dtype=np.float64)
+
+        return function
+
+    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max)}
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """A curve of one seed: the two measures of the paper's `trade_off`, in any order."""
+
+    x: Array
+    y: Array
+
+    def at(self, x: float) -> float:
+        """The y at an x by straight lines between points; outside the curve that of its nearest end."""
+        order = np.argsort(self.x)
+        return float(np.interp(x, self.x[order], self.y[order]))
+
+    def most_above(self, other: CurvePoints) -> float:
+        """The most, in percent, by which points lie above another curve.
+
+        Points beyond the other curve's largest x do not count. Those before its smallest x are compared with its y
+        there.
+        """
+        inside = self.x <= other.x.max()
+        if not inside.any():
+            return float("nan")
+        theirs = np.array([other.at(float(x)) for x in self.x[inside]])
+        return float(100 * np.max(self.y[inside] / theirs - 1))
+
+
+def curve_functions(outcome: Outcome) -> Functions:
+    """Comparisons of the curves of a scenario, seed by seed."""
+    experiment = outcome.experiment
+
+    def points(scenario: str, curve: str) -> list[CurvePoints]:
+        if curve not in experiment.curves or scenario not in experiment.scenarios:
+            known = ", ".join(experiment.curves) or "none"
+            raise UserError(
+                f'{experiment.id}: claims: expected a curve ({known}) of a scenario, got "{curve}", "{scenario}"'
+            )
+        cases = [Case(scenario, queue) for queue in experiment.curves[curve].queues]
+        x, y = (
+            np.array([outcome.values(case, measure) for case in cases])
+            for measure in (experiment.file.trade_off.x, experiment.file.trade_off.y)
+        )
+        return [CurvePoints(*seed) for seed in zip(x.T, y.T, strict=True)]
+
+    def advantage(scenario: str, ours: str, theirs: str) -> Value:
+        pairs = zip(points(scenario, ours), points(scenario, theirs), strict=True)
+        return np.array([own.most_above(other) for own, other in pairs])
+
+    def reach(scenario: str, curve: str, x: Value) -> Value:
+        return np.array([seed.at(float(np.ravel(x)[0])) for seed in points(scenario, curve)])
+
+    return {"advantage": advantage, "reach": reach}

@@ -1,0 +1,101 @@
+"""Which runs a claim needs, found without running any, and which claims rest on what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.errors import UserError
+from sojourn.experiments.claims import Claim, Part
+from sojourn.experiments.expression import Value
+from sojourn.experiments.functions import all_functions, curve_functions, family_functions
+from sojourn.experiments.model import Case, Experiment, Grid
+from sojourn.experiments.outcome import Array, Outcome, OutsideError
+from sojourn.experiments.reproduce import part_value
+
+
+class _Names(Outcome):
+    """An outcome in which every measure of every case is 1: it only notes which cases are asked for."""
+
+    def values(self, case: Case, measure: str) -> Array:
+        self.check_within(case)
+        self.experiment.measure(case.scenario, measure)
+        self._taken.add(case)
+        return np.ones(1)
+
+
+def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:
+    """The cases that a claim is measured in, under every reading; none for a claim about formulas alone.
+
+    Raises `UserError` for a measure that means nothing.
+    """
+    names = _Names(experiment, [], [1], {})
+    found = _cases(claim.parts, names)
+    for each in claim.readings:
+        parts = _cases(each.parts, names.only(each.scenarios))
+        if not parts:
+            label = f"{experiment.root / 'claims.toml'}: claims[{claim.id}].readings.scenarios"
+            raise UserError.expected(label, "a pattern that fits all scenarios of some part", each.scenarios)
+        found += parts
+    return frozenset().union(*found)
+
+
+def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
+    """The cases of each part, without the parts about scenarios whose values can't be taken."""
+    functions = {**dict.fromkeys(all_functions(names), _one), **family_functions(names), **curve_functions(names)}
+    found = []
+    for part in parts:
+        with suppress(OutsideError):
+            part_value(part, names, functions)
+            found.append(names.taken())
+        names.taken()
+    return found
+
+
+def _one(*_: Value) -> Value:
+    """What stands for a formula, which needs no run."""
+    return 1.0
+
+
+def covering(cases: frozenset[Case], grids: Sequence[Grid]) -> list[Grid]:
+    """The grids with some cases: the first one that has all of them, else each that adds some to those before."""
+    whole = [each for each in grids if cases and cases <= set(each.cases())]
+    rest, found = set(cases), []
+    for each in whole[:1] or grids:
+        if not rest.isdisjoint(each.cases()):
+            found.append(each)
+            rest -= set(each.cases())
+    return found
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An optional grid that a whole rerun did not run."""
+
+    grid: Grid
+    command: str
+    """What runs it."""
+    claims: list[Claim]
+    """Those that were not judged for want of it."""
+
+
+def left_out(outcome: Outcome) -> list[LeftOut]:
+    """The optional grids that a whole rerun left out; none for a rerun of a part."""
+    if outcome.part:
+        return []
+    left = [each for each in outcome.experiment.grids.values() if each.optional and each not in outcome.grids]
+    homes = [
+        (claim, covering(cases_of(outcome.experiment, claim) - outcome.records.keys(), left))
+        for claim in outcome.skipped
+    ]
+    return [
+        LeftOut(
+            each,
+            f"sojourn reproduce {outcome.experiment.id} {each.id}",
+            [claim for claim, grids in homes if each in grids],
+        )
+        for each in left
+    ]

@@ -1,0 +1,329 @@
+"""What a run of an experiment gives: records, measures seed by seed, verdicts, and tables of them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.display import counted, elapsed
+from sojourn.experiments.bounds import range_of
+from sojourn.experiments.claims import Claim, Part
+from sojourn.experiments.expression import UnknownNameError
+from sojourn.experiments.model import Case, Experiment, Grid
+from sojourn.experiments.schema.claims import Origin
+from sojourn.experiments.verdict import Judged, Verdict, combine, over_readings
+from sojourn.record import Record
+from sojourn.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+
+
+class OutsideError(UnknownNameError):
+    """A scenario in which a reading is not measured."""
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part of a claim as measured."""
+
+    part: Part
+    measured: Estimate
+    published: float | None
+    judged: Judged
+    same: bool = False
+    """Whether every seed gave the same runs, so that they count as one."""
+    sure: bool = False
+    """Whether it holds whatever is measured: the target has every value that the measure can have."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the part."""
+        return self.judged.verdict
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mean alone, whatever its interval, meets the target."""
+        return self.measured.mean in self.part.judged
+
+    @property
+    def measured_text(self) -> str:
+        """The measured value with its interval; a value that no seed changes says so."""
+        return f"{self.measured} (deterministic: one run)" if self.same else str(self.measured)
+
+    @property
+    def published_holds(self) -> bool | None:
+        """Whether the published values meet the target; `None` where there are none."""
+        return None if self.published is None else self.published in self.part.target
+
+
+def held(parts: Sequence[PartResult]) -> str:
+    """What became of parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
+    count = [part.verdict for part in parts].count
+    rest = [
+        (count(Verdict.IN_DIRECTION), "held in direction"),
+        (count(Verdict.UNDECIDED), "undecided"),
+        (count(Verdict.NOT_REPRODUCED), "failed"),
+    ]
+    first = f"{count(Verdict.REPRODUCED)} of {counted(len(parts), 'part')} held"
+    return ", ".join([first, *(f"{number} {what}" for number, what in rest if number)])
+
+
+@dataclass(frozen=True)
+class ReadingResult:
+    """A claim under one reading of what the paper omits."""
+
+    label: str
+    fit: bool
+    parts: list[PartResult]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict under this reading."""
+        return combine(part.judged for part in self.parts)
+
+    @property
+    def held(self) -> str:
+        """What became of its parts."""
+        return held(self.parts)
+
+
+CHOSEN = "as chosen here"
+"""The label of the reading that all other results are from."""
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its computed verdict."""
+
+    claim: Claim
+    parts: list[PartResult]
+    cases: frozenset[Case] = frozenset()
+    """The cases that its measures were taken from."""
+    others: tuple[ReadingResult, ...] = ()
+    """What other readings of the paper give."""
+
+    @property
+    def readings(self) -> tuple[ReadingResult, ...]:
+        """Every reading, that chosen here first; empty for a claim that has one reading alone."""
+        return (ReadingResult(CHOSEN, False, self.parts), *self.others) if self.others else ()
+
+    @property
+    def chosen(self) -> Verdict:
+        """The verdict under the reading that is chosen here, alone."""
+        return combine(part.judged for part in self.parts)
+
+    @functools.cached_property
+    def verdict(self) -> Verdict:
+        """The verdict, over all readings."""
+        return over_readings([self.chosen, *(each.verdict for each in self.others)])
+
+    @property
+    def held(self) -> str:
+        """What became of its parts, or of its readings: `reproduced under 2 of 5 readings`."""
+        if not self.others:
+            return held(self.parts)
+        verdicts = [each.verdict for each in self.readings]
+        counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict if verdict in verdicts]
+        if Verdict.REPRODUCED not in verdicts:
+            counts.insert(0, (Verdict.REPRODUCED, 0))
+        first, *rest = [f"{verdict} under {count}" for verdict, count in counts]
+        return ", ".join([f"{first} of {counted(len(verdicts), 'reading')}", *rest])
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the runs of a rerun cost."""
+
+    seconds: float
+    """By the clock on the wall."""
+    cpu_seconds: float
+    """Of all cores, and of all that the process does meanwhile, such as writing the report of another paper."""
+    runs: int
+    """Runs that are not the same as another one."""
+    cached: int
+    """Those that the cache had."""
+
+    def __str__(self) -> str:
+        known = f", {self.cached:,} of them from the cache" if self.cached else ""
+        return f"{elapsed(self.seconds)} ({elapsed(self.cpu_seconds)} of CPU time), {counted(self.runs, 'run')}{known}"
+
+
+@dataclass
+class Outcome:
+    """The records of the grids that were run, and the verdicts."""
+
+    experiment: Experiment
+    grids: list[Grid]
+    seeds: list[int]
+    records: dict[Case, list[Record]]
+    results: list[ClaimResult] = field(default_factory=list)
+    skipped: list[Claim] = field(default_factory=list)
+    """Claims whose cases were not run."""
+    shortened: list[str] = field(default_factory=list)
+    """What was made smaller than the paper's rerun asks for, a line for each; empty for a whole rerun."""
+    quick: bool = False
+    """Whether `--quick` made it smaller."""
+    effort: Effort | None = None
+    """What the runs cost; `None` where there were none."""
+
+    within: str = "*"
+    """The scenarios whose values may be taken, as a pattern."""
+    _taken: set[Case] = field(default_factory=set)
+    _values: dict[tuple[Case, str], Array] = field(default_factory=dict)
+    """The values that were measured before."""
+
+    @property
+    def part(self) -> str:
+        """How many of the paper's grids were run; empty for all that are not optional."""
+        every = self.experiment.grids.values()
+        if all(each in self.grids for each in every if not each.optional):
+            return ""
+        return f"{counted(len(self.grids), 'grid')} of {len(every)}"
+
+    @property
+    def caution(self) -> str:
+        """One sentence on what made the runs smaller, for figures and the terminal; empty where nothing did."""
+        return self._less(self.shortened)
+
+    @property
+    def headline(self) -> str:
+        """The same for the head of the page, with how many grids were run; empty for a whole rerun."""
+        return self._less([*([self.part] if self.part else []), *self.shortened])
+
+    def _less(self, said: list[str]) -> str:
+        how = "A quick look (--quick)" if self.quick else "A first look" if self.shortened else "A part of the paper"
+        return f"{how}, not the whole rerun: {'; '.join(said)}." if said else ""
+
+    def values(self, case: Case, measure: str) -> Array:
+        """A measure of one case, one value for each seed."""
+        self.check_within(case)
+        if case not in self.records:
+            raise UnknownNameError(str(case))
+        self._taken.add(case)
+        if (case, measure) not in self._values:
+            found = [self.experiment.value(case.scenario, measure, record) for record in self.records[case]]
+            self._values[case, measure] = np.array(found)
+        return self._values[case, measure].copy()
+
+    def only(self, scenarios: str) -> Self:
+        """The same outcome where the values of other scenarios can't be taken."""
+        return replace(self, within=scenarios)
+
+    def check_within(self, case: Case) -> None:
+        """Raises `OutsideError` for a scenario whose values can't be taken."""
+        if not fnmatchcase(case.scenario, self.within):
+            raise OutsideError(case.scenario)
+
+    def taken(self) -> frozenset[Case]:
+        """The cases of which a measure was taken since the last call."""
+        found = frozenset(self._taken)
+        self._taken.clear()
+        return found
+
+    def same(self, cases: Iterable[Case]) -> bool:
+        """Whether all seeds gave the same runs of these cases: there is nothing random in them."""
+        prints = [[record.get("fingerprint") for record in self.records[case]] for case in cases]
+        return all(len(each) > 1 and len(set(each)) == 1 for each in prints)
+
+    def estimate(self, case: Case, measure: str) -> Estimate:
+        """A measure of one case with its interval; without one where all seeds gave the same run."""
+        values = self.values(case, measure)
+        within = range_of(self.experiment.measure(case.scenario, measure))
+        return estimate(values[:1] if self.same([case]) else values, within=within)
+
+    def mean(self, case: Case, measure: str) -> float:
+        """The mean of a measure over the seeds."""
+        return float(np.mean(self.values(case, measure)))
+
+    def replications(self, grid: Grid) -> int:
+        """The seeds of a grid: those of its case that has fewest."""
+        return min((len(self.records[case]) for case in grid.cases()), default=0)
+
+    def grid(self, name: str) -> Grid:
+        """A grid that was run."""
+        return next(each for each in self.grids if each.id == name)
+
+    def of_origin(self, origin: Origin) -> list[ClaimResult]:
+        """The claims that come from the paper, or from somebody else."""
+        return [result for result in self.results if result.claim.origin == origin]
+
+    def counts(self, origin: Origin = "paper") -> dict[Verdict, int]:
+        """The number of claims with each verdict: the paper's own, or those of another origin."""
+        return {verdict: sum(result.verdict is verdict for result in self.of_origin(origin)) for verdict in Verdict}
+
+    def fingerprint(self) -> str:
+        """One digest over the fingerprints of all runs, sorted by case and seed."""
+        prints = [
+            (str(case), [r.get("fingerprint") for r in records]) for case, records in sorted(self.records.items())
+        ]
+        return hashlib.sha256(json.dumps(prints).encode()).hexdigest()[:16]
+
+    def runs(self) -> pd.DataFrame:
+        """One row for each run, with every measure that the grids ask of it."""
+        import pandas as pd  # here: pandas takes half a second to load
+
+        rows = []
+        for case, records in self.records.items():
+            columns = {name: self.values(case, name) for name in self.measures_of(case)}
+            for i, (seed, record) in enumerate(zip(self.seeds, records, strict=False)):
+                row: dict[str, Any] = {"scenario": case.scenario, "queue": case.queue, "setting": case.setting}
+                row |= {"seed": seed, "fingerprint": str(record.get("fingerprint"))}
+                rows.append(row | {name: float(column[i]) for name, column in columns.items()})
+        return pd.DataFrame(rows)
+
+    def measures_of(self, case: Case) -> list[str]:
+        """The measures that the grids ask of a case."""
+        asking = [each for each in self.grids if case in each.cases()]
+        names = [name for each in asking for name in each.measures or list(self.experiment.measures)]
+        return list(dict.fromkeys(names))
+
+    def cells(self, grid: Grid) -> pd.DataFrame:
+        """One row for each case and measure: published and measured, and the verdict where the cell is a claim's."""
+        import pandas as pd
+
+        judged = {part.part.measure: part for result in self.results if result.claim.table for part in result.parts}
+        rows = []
+        for case in grid.cases():
+            for name in grid.measures or list(self.experiment.measures):
+                chosen, found = self.experiment.measure(case.scenario, name), self.estimate(case, name)
+                cell = judged.get(f"{case}.{name}")
+                rows.append({
+                    "scenario": case.scenario, "queue": case.queue, "setting": case.setting, "measure": name,
+                    "unit": chosen.unit, "decimals": chosen.decimals,
+                    "published": self.experiment.published.get((case.scenario, case.queue, name), np.nan),
+                    "reference": self.experiment.reference.get((case.scenario, case.queue, name), np.nan),
+                    "tolerance": str(cell.part.tolerance) if cell else "",
+                    "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
+                    "verdict": str(cell.verdict) if cell else "",
+                })  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def claims_table(self) -> pd.DataFrame:
+        """One row for each part of a claim."""
+        import pandas as pd
+
+        rows = []
+        for result in self.results:
+            for part in result.parts:
+                found = part.measured
+                rows.append({
+                    "claim": result.claim.id, "origin": result.claim.origin, "where": result.claim.where,
+                    "text": result.claim.text,
+                    "verdict": str(result.verdict), "measure": part.part.measure, "label": part.part.label,
+                    "target": part.part.target_text,
+                    "published": np.nan if part.published is None else part.published,
+                    "mean": found.mean, "low": found.low, "high": found.high, "n": found.n,
+                    "part_verdict": str(part.verdict), "kind": part.part.kind,
+                })  # fmt: skip
+        return pd.DataFrame(rows)

@@ -1,0 +1,49 @@
+"""HTML pages from the templates of this package, and how they show a verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from sojourn.display import counted, number
+from sojourn.experiments.verdict import Verdict
+from sojourn.foreign import file_name
+
+CLASSES = {
+    str(Verdict.REPRODUCED): "good",
+    str(Verdict.IN_DIRECTION): "fair",
+    str(Verdict.NOT_REPRODUCED): "bad",
+    str(Verdict.UNDECIDED): "open",
+    str(Verdict.NOT_DECIDABLE): "soft",
+    "": "",
+    "holds": "good",
+    "holds in part": "fair",
+    "fails": "bad",
+}
+"""How a verdict is colored in a page: of a paper's claim, and of a study."""
+MARKS = {
+    str(Verdict.REPRODUCED): "✓",
+    str(Verdict.IN_DIRECTION): "~",
+    str(Verdict.NOT_REPRODUCED): "✗",
+    str(Verdict.UNDECIDED): "?",
+    str(Verdict.NOT_DECIDABLE): "◇",
+    "": "",
+}
+"""The sign of a verdict."""
+
+
+def anchor(claim: str) -> str:
+    """Where a claim stands in a page."""
+    return f"claim-{file_name(claim)}"
+
+
+def page(template: str, **shown: Any) -> str:
+    """A page from a file in `templates`, with what it shows by name."""
+    templates = Environment(
+        loader=PackageLoader("sojourn.experiments"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined, keep_trailing_newline=True,
+    )  # fmt: skip
+    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES}
+    templates.filters |= {"number": number, "counted": counted, "anchor": anchor}
+    return templates.get_template(template).render(**shown)

@@ -1,0 +1,247 @@
+"""The report on a paper: one page that needs nothing else, its figures, and its tables as files.
+
+This module prepares what the page shows; `templates/report.html` says how.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn.display import counted
+from sojourn.experiments.audit import Audit, read_audit
+from sojourn.experiments.environment import environment
+from sojourn.experiments.figures import DrawnFigure, draw_figures
+from sojourn.experiments.index import ABOUT
+from sojourn.experiments.model import Grid
+from sojourn.experiments.needs import covering, left_out
+from sojourn.experiments.outcome import ClaimResult, Outcome
+from sojourn.experiments.pages import page
+from sojourn.experiments.schema.claims import Origin
+from sojourn.experiments.tables import CaseTable, table_of
+from sojourn.experiments.verdict import RULE, Verdict
+from sojourn.files import together, write_atomic
+from sojourn.foreign import file_name
+from sojourn.plots.style import PAGE, render, save_figure
+from sojourn.record import frame_to_parquet
+
+
+@dataclass(frozen=True)
+class OriginText:
+    """How claims of one origin are headed."""
+
+    title: str
+    says: str
+    """What stands above the claims."""
+
+
+ORIGINS: dict[Origin, OriginText] = {
+    "paper": OriginText("The paper's", "what the paper says"),
+    "theory": OriginText("Formulas of ours: what is computed is what they give", "what the formula says"),
+    "judge": OriginText("Other simulators: points that they gave with the same settings", "what the other one gave"),
+    "ours": OriginText("Ours: what the paper does not say", "what we say"),
+}
+"""Who says a claim, in the order of the page."""
+PAGE_REM = 58
+"""Width in the page of a figure that is as wide as a printed page, in rem: letters have one size in all figures."""
+MIME = {"png": "image/png", "svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure inside the page."""
+
+    source: str
+    """A `data:` address."""
+    width: str
+    """CSS."""
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A grid: its table and figures, and the claims that rest on it."""
+
+    anchor: str
+    short: str
+    """The beginning of its title, such as `Fig. 7`; all of it where another begins alike."""
+    title: str
+    notes: list[str]
+    table: CaseTable | None
+    pictures: list[Picture]
+    claims: list[ClaimResult]
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """A table of values as one row of the list of claims."""
+
+    id: str
+    title: str
+    where: str
+    origin: Origin
+    rows: list[ClaimResult]
+    counts: str
+
+
+def write_report(outcome: Outcome, folder: Path) -> list[Path]:
+    """Writes figures, tables and, last, the page; returns their paths."""
+    figures = draw_figures(outcome)
+    with together(folder):
+        return _write_files(outcome, figures, folder)
+
+
+def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> list[Path]:
+    """Writes the files of the report, the page last."""
+    written: list[Path] = []
+    for drawn in figures:
+        written += save_figure(drawn.figure, folder / "figures", drawn.id, outcome.caution)
+    if outcome.records:
+        runs = outcome.runs()
+        written.append(frame_to_parquet(runs, folder / "tables" / "runs.parquet"))
+        written.append(write_atomic(folder / "tables" / "runs.csv", runs.to_csv(index=False)))
+    for grid in outcome.grids:
+        if grid.cases():
+            cells = outcome.cells(grid).drop(columns="decimals")
+            written.append(write_atomic(folder / "tables" / f"{grid.id}.csv", cells.to_csv(index=False)))
+    claims = outcome.claims_table()
+    written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
+    written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
+    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, read_audit(folder))))
+    return written
+
+
+def page_name(outcome: Outcome) -> str:
+    """The name of the page: `report.html`, and `report-quick.html` for a quick look."""
+    return "report-quick.html" if outcome.quick else "report.html"
+
+
+def _about(outcome: Outcome) -> dict[str, Any]:
+    """What the files of a report were made from, for programs."""
+    facts = {
+        "paper": outcome.experiment.id,
+        "quick": outcome.quick,
+        "shortened": outcome.shortened,
+        "seeds": outcome.seeds,
+    }
+    facts |= {
+        "citation": outcome.experiment.citation, "page": page_name(outcome), "made": _made(outcome),
+        "caution": _less_than_whole(outcome),
+        "skipped": sum(claim.origin == "paper" for claim in outcome.skipped),
+    }  # fmt: skip
+    counts = {origin: outcome.counts(origin) for origin in ORIGINS}
+    facts["claims"] = {
+        origin: {str(verdict): count for verdict, count in each.items()}
+        for origin, each in counts.items()
+        if sum(each.values())
+    }
+    return facts | {"fingerprint": outcome.fingerprint(), **environment()}
+
+
+def _less_than_whole(outcome: Outcome) -> str:
+    """What makes it less than the whole rerun, in a few words; empty where it is whole."""
+    said = ["A quick look."] if outcome.quick else []
+    seeds, every = len(outcome.seeds), outcome.experiment.replications(outcome.grids)
+    if outcome.records and seeds < every:
+        said.append(f"{counted(seeds, 'seed')} instead of {every}.")
+    if outcome.part:
+        said.append(f"{outcome.part} rerun.")
+    return " ".join(said)
+
+
+def _made(outcome: Outcome) -> str:
+    """One sentence: seeds, how long the runs took, and the engine."""
+    seeds = counted(len(outcome.seeds), "seed")
+    how = f"Rerun with {seeds} in {outcome.effort}" if outcome.effort else "Computed without runs"
+    facts = environment()
+    commit = f", commit {facts['commit']}" if "commit" in facts else ""
+    return f"{how}, by Sojourn {facts['sojourn']}{commit} (engine {facts['engine']})."
+
+
+def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None = None) -> str:
+    """The whole page; `audit` is what `sojourn audit-claims` found."""
+    homes = {result.claim.id: [each.id for each in covering(result.cases, outcome.grids)] for result in outcome.results}
+    sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.grids}
+    table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
+    others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
+    missing = left_out(outcome)
+    waiting = {claim.id for each in missing for claim in each.claims}
+    return page(
+        "report.html",
+        RULE=RULE,
+        ORIGINS=ORIGINS,
+        made=_made(outcome),
+        outcome=outcome,
+        experiment=outcome.experiment,
+        counts={str(verdict): total for verdict, total in outcome.counts().items()},
+        table_cells=len(table_cells),
+        good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
+        tables=list(_table_summaries(outcome)),
+        sections=list(sections.values()),
+        others=others,
+        audit=audit,
+        linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
+        missing=missing,
+        skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),
+        origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},
+        homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
+        facts=environment()
+        | {
+            "seeds": ", ".join(map(str, outcome.seeds)),
+            "runs": str(sum(map(len, outcome.records.values()))),
+            "fingerprint of all runs": outcome.fingerprint(),
+        },
+        fingerprints={
+            str(case): " ".join(str(record.get("fingerprint")) for record in records)
+            for case, records in sorted(outcome.records.items())
+        },
+    )
+
+
+def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
+    """How many claims have each verdict, such as `3 reproduced, 1 undecided`; `every` one also where none has it."""
+    counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count or every)
+
+
+def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
+    """Each table of which rows were judged."""
+    for table in outcome.experiment.tables:
+        rows = [result for result in outcome.results if result.claim.table == table.id]
+        if rows:
+            yield TableSummary(table.id, table.title, table.where, table.origin, rows, counts_text(rows))
+
+
+def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:
+    """A grid's table and figures, and the claims that rest on it."""
+    return Section(
+        f"run-{file_name(grid.id)}", short_title(grid, outcome.grids), grid.title,
+        _notes(outcome, grid),
+        table_of(outcome, grid), [_picture(drawn) for drawn in figures if drawn.grid == grid.id],
+        [result for result in outcome.results if grid.id in homes[result.claim.id]],
+    )  # fmt: skip
+
+
+def short_title(grid: Grid, among: Sequence[Grid]) -> str:
+    """What a link to a grid says: the title up to its colon, if no other begins alike."""
+    short = grid.title.partition(":")[0]
+    alike = [each for each in among if each.title.partition(":")[0] == short]
+    return short if len(alike) == 1 else grid.title
+
+
+def _notes(outcome: Outcome, grid: Grid) -> list[str]:
+    """What is said above a grid's table."""
+    found = [each.note for each in outcome.experiment.tables if each.grid == grid.id and each.note]
+    seeds = outcome.replications(grid)
+    return [*found, f"{counted(seeds, 'seed')}."] if grid.cases() and seeds < len(outcome.seeds) else found
+
+
+def _picture(drawn: DrawnFigure) -> Picture:
+    kind = "png" if drawn.as_pixels else "svg"
+    data = base64.b64encode(render(drawn.figure, kind)).decode()
+    share = drawn.figure.get_figwidth() / PAGE
+    return Picture(f"data:{MIME[kind]};base64,{data}", f"{PAGE_REM * share:.1f}rem", drawn.caption)

@@ -1,0 +1,279 @@
+"""Reruns a paper: runs its grids, takes its measures, judges its claims."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sojourn.display import counted
+from sojourn.errors import UserError
+from sojourn.experiments.bounds import cannot_fail, range_of_part
+from sojourn.experiments.claims import Claim, ClaimReading, Part
+from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate
+from sojourn.experiments.functions import all_functions
+from sojourn.experiments.model import Case, Experiment, Grid
+from sojourn.experiments.outcome import ClaimResult, Effort, Outcome, OutsideError, PartResult, ReadingResult
+from sojourn.experiments.schema.experiment import Measure
+from sojourn.experiments.verdict import judge_part
+from sojourn.hosts import Host, on_host
+from sojourn.record import Record
+from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
+from sojourn.stats import Estimate, estimate, share_of
+from sojourn.store import Store
+from sojourn.workers import cpu_time
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How the grids are run."""
+
+    quick: bool = False
+    """The paper's few seeds, and each grid changed as its `quick_set` says: a first look."""
+    threads: int = 0
+    """Threads; 0 for all cores."""
+    cache: Store | None = None
+    """Where finished runs are kept."""
+    progress: Progress | None = None
+    """Called after every finished run."""
+    host: Host = Host.SIMULATOR
+    """Whose TCP the flows have."""
+    full: bool = False
+    """Optional grids too."""
+
+
+def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list[Grid]:
+    """One grid, or all: those that are optional with `full` alone."""
+    if grid is None:
+        return [each for each in experiment.grids.values() if full or not each.optional]
+    if grid not in experiment.grids:
+        raise UserError(f'{experiment.id}: grid: expected one of {", ".join(experiment.grids)}, got "{grid}"')
+    return [experiment.grids[grid]]
+
+
+def reproduce(
+    experiment: Experiment, grid: str | None = None, seeds: Seeds | None = None, options: RunOptions | None = None
+) -> Outcome:
+    """Runs a grid (default: all that are not optional) and judges the claims about it.
+
+    `seeds` are the paper's by default. A claim that needs other grids is listed in `Outcome.skipped`. Raises
+    `UserError` for a mistake in the paper's files, `ScenarioError` for a scenario that cannot be run; both before the
+    first run where possible.
+    """
+    options = options or RunOptions()
+    chosen = choose(experiment, grid, options.full)
+    whole = experiment.replications(chosen)
+    all_seeds = seeds_of((min(experiment.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
+    over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
+    seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
+    asked = [Asked(case, changes, seeds_of_case[case]) for case, changes in over.items()]
+    records, effort = _timed(lambda timed: run_each(experiment, asked, timed), options)
+    by_case = dict(zip(over, records, strict=True))
+    shortened = _shortened(experiment, chosen, len(all_seeds), options.quick)
+    if options.host is Host.LINUX:
+        shortened.append("the TCP of a Linux kernel instead of the paper's")
+    quick = options.quick and bool(shortened)
+    outcome = Outcome(experiment, chosen, all_seeds, by_case, shortened=shortened, quick=quick, effort=effort)
+    judge_claims(outcome, experiment.claims)
+    return outcome
+
+
+def _seeds_of_cases(chosen: list[Grid], seeds: list[int], given: bool) -> dict[Case, list[int]]:
+    """The seeds of each case: all that are `given`, else as many as the grid that asks for most."""
+    found: dict[Case, list[int]] = {}
+    for each in chosen:
+        own = seeds if given else seeds[: each.replications]
+        for case in each.cases():
+            found[case] = max(found.get(case, []), own, key=len)
+    return found
+
+
+def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
+    """Judges claims from the runs that there are; a claim that needs others is skipped."""
+    functions = all_functions(outcome)
+    for claim in claims:
+        result = judge_claim(claim, outcome, functions)
+        if result is None:
+            outcome.skipped.append(claim)
+        else:
+            outcome.results.append(result)
+
+
+def _timed(
+    run: Callable[[RunOptions], list[list[Record]]], options: RunOptions
+) -> tuple[list[list[Record]], Effort | None]:
+    """What `run` gives, and what it cost; no cost where it had nothing to run."""
+    seen: list[tuple[int, int]] = []
+
+    def watch(done: int, total: int) -> None:
+        seen.append((done, total))
+        if options.progress:
+            options.progress(done, total)
+
+    wall, cpu = time.perf_counter(), cpu_time()
+    records = run(replace(options, progress=watch))
+    seconds, cpu_seconds = time.perf_counter() - wall, cpu_time() - cpu
+    if not records:
+        return records, None
+    return records, Effort(seconds, cpu_seconds, runs=seen[0][1], cached=seen[0][0])
+
+
+def run_cases(
+    experiment: Experiment, over: Mapping[Case, Mapping[str, Any]], seeds: list[int], options: RunOptions
+) -> dict[Case, list[Record]]:
+    """Runs cases, each with some fields changed, with every seed."""
+    asked = [Asked(case, changes, seeds) for case, changes in over.items()]
+    return dict(zip(over, run_each(experiment, asked, options), strict=True))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A case that is to be run."""
+
+    case: Case
+    changes: Mapping[str, Any]
+    """Fields that are changed."""
+    seeds: list[int]
+
+
+def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
+    """Runs cases; gives the records of each, seed by seed. A case may be asked for with several changes."""
+    jobs = []
+    for each in asked:
+        plain = on_host(experiment.scenario(each.case, each.changes), options.host)
+        for seed in each.seeds:
+            drawn = experiment.drawn(each.case, seed)
+            changes = drawn | dict(each.changes)
+            jobs.append(Job(on_host(experiment.scenario(each.case, changes), options.host) if drawn else plain, seed))
+    done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
+    return [[next(done) for _ in each.seeds] for each in asked]
+
+
+def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bool) -> list[str]:
+    """What is smaller than in a whole rerun: fewer seeds, and what `quick_set` changes in each grid."""
+    found = []
+    if any(each.cases() for each in chosen) and seeds < (whole := experiment.replications(chosen)):
+        found.append(f"{counted(seeds, 'seed')} instead of {whole}")
+    for each in [each for each in chosen if quick and each.quick_set]:
+        changes = [
+            f"{path} = {_shown(value)} {_usual(experiment, each, path)}" for path, value in each.quick_set.items()
+        ]
+        found.append(f"{each.title}: {', '.join(changes)}")
+    return found
+
+
+def _usual(experiment: Experiment, grid: Grid, path: str) -> str:
+    """What a field of a grid is in a whole rerun."""
+    try:
+        usual = {_shown(experiment.scenario(case).get_path(path)) for case in grid.cases()}
+    except UserError:
+        usual = set()
+    return f"instead of {usual.pop()}" if len(usual) == 1 else "instead of what each scenario has"
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
+    """The verdict on a claim; `None` where it needs cases that were not run."""
+    used: set[Case] = set()
+    try:
+        parts = [_judge(part, outcome, functions, used) for part in claim.parts]
+        others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
+    except UnknownNameError:
+        return None
+    return ClaimResult(claim, parts, frozenset(used), tuple(others))
+
+
+def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
+    """The verdicts under a reading: on the parts that its scenarios have, where it is measured in some alone."""
+    results = []
+    view = outcome.only(reading.scenarios)
+    own = functions if reading.scenarios == outcome.within else all_functions(view)
+    for part in reading.parts:
+        with suppress(OutsideError):
+            results.append(_judge(part, view, own, used))
+    return ReadingResult(reading.label, reading.fit, results)
+
+
+def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) -> PartResult:
+    """The verdict on a part; the cases that it was measured in are added to `used`."""
+    outcome.taken()
+    values = np.atleast_1d(np.asarray(part_value(part, outcome, functions), dtype=np.float64))
+    cases = outcome.taken()
+    used |= cases
+    published = part.published
+    if published is None and not part.cells:
+        published = _published(part, outcome.experiment, functions)
+    same = bool(cases) and outcome.same(cases)
+    known = (lambda name: _measure(outcome.experiment, name)), set(functions)
+    if part.share_of_seeds:
+        holds = [float(value) in part.target for value in values]
+        measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
+    else:
+        measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
+    judged = judge_part(measured, part.judged, part.kind, part.direction)
+    sure = cannot_fail(part, *known)
+    return PartResult(part, measured, published, judged, same, sure)
+
+
+def _measure(experiment: Experiment, name: tuple[str, ...]) -> Measure:
+    """The measure that a dotted name stands for."""
+    case, measure = _case(experiment, name)
+    return experiment.measure(case.scenario, measure)
+
+
+def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
+    """A part's measure, one value for each seed; with cells the share of those whose mean meets the target."""
+    if not part.cells:
+        return evaluate(part.measure, lambda name: _measured(outcome, name), functions)
+    means = [float(np.mean(evaluate(cell, lambda name: _measured(outcome, name), functions))) for cell in part.cells]
+    return sum(mean in part.cell_target for mean in means) / len(means)
+
+
+def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:
+    """What a dotted name means: scenario, queue, perhaps a setting, and a measure."""
+    label = experiment.root / "claims.toml"
+    if len(name) not in (3, 4) or name[0] not in experiment.scenarios or name[1] not in experiment.queues:
+        expected = "scenario.queue.measure or scenario.queue.setting.measure"
+        raise UserError(f'{label}: measure: expected {expected}, got "{".".join(name)}"')
+    setting = name[2] if len(name) == 4 else ""
+    if setting and setting not in experiment.settings:
+        raise UserError(
+            f'{label}: measure: expected one of the settings {", ".join(experiment.settings)}, got "{setting}"'
+        )
+    return Case(name[0], name[1], setting), name[-1]
+
+
+def _measured(outcome: Outcome, name: tuple[str, ...]) -> Value:
+    """The measured values that a name stands for."""
+    case, measure = _case(outcome.experiment, name)
+    return outcome.values(case, measure)
+
+
+def _published(part: Part, experiment: Experiment, functions: Functions) -> float | None:
+    """What the published values give for a part's measure; `None` where it needs more than those."""
+    asked = False
+
+    def lookup(name: tuple[str, ...]) -> Value:
+        nonlocal asked
+        asked = True
+        case, measure = _case(experiment, name)
+        if case.setting or (case.scenario, case.queue, measure) not in experiment.published:
+            raise UnknownNameError(".".join(name))
+        return experiment.published[case.scenario, case.queue, measure]
+
+    def unknown(*_: Value) -> Value:
+        raise UnknownNameError(part.measure)
+
+    try:
+        value = evaluate(part.measure, lookup, dict.fromkeys(functions, unknown))
+    except UnknownNameError:
+        return None
+    return float(value) if asked else None

@@ -1,0 +1,290 @@
+"""`experiment.toml`: the citation, and what is run, measured and drawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from sojourn.experiments.schema.figures import FigureSpec
+from sojourn.experiments.schema.toml import (
+    FileModel,
+    FileName,
+    FolderName,
+    Keyed,
+    NamedTable,
+    PlainName,
+    Span,
+    Texts,
+    expected,
+)
+from sojourn.experiments.schema.variables import Parameters, Variable
+from sojourn.labels import with_unit
+
+
+class Measure(NamedTable):
+    """A number of a record under the paper's name for it: from `path`, `series` or `share_of`."""
+
+    path: str = ""
+    """A path into the record, such as `links.bottleneck.queue.mean`; several joined by ` + ` are added."""
+    share_of: Texts = ()
+    """Paths into the record: the first one's share of their sum."""
+    series: str = ""
+    """Traces by name or pattern, such as `throughput/client/*`; their values are pooled."""
+    column: str = ""
+    """`series`: the column of the trace."""
+    take: str = ""
+    """`series`: what is computed from the values, such as `mean` or `median`."""
+    between: Span | None = None
+    """`series`: begin and end of the time that counts, in seconds (default: all after the warm-up)."""
+    after: str = ""
+    """`series`: a measure that gives a time in seconds; `between` counts from that time on."""
+    bin: float = 0.0
+    """`series`: above 0, samples are first averaged over bins of so many seconds."""
+    than: float = 0.0
+    """`series`: the level or share that `take` compares with."""
+    nth: int = 1
+    """`series`: which event `take` means, from 1."""
+    span: float = 1.0
+    """`series`: over how many seconds `take` looks."""
+    share: float = 0.0
+    """`take = "settle"`: a value is near the end if it is within this share of it, or within `than`."""
+    last: int = 1
+    """`take = "settle"`: the end is the mean of so many last values."""
+    unit: str = ""
+    """The unit that is printed."""
+    scale: float = 1.0
+    """The number in the record times this is in `unit`."""
+    decimals: int = 1
+    """Decimal places that are printed."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [key for key in ("path", "series", "share_of") if getattr(self, key)]
+        if len(given) != 1:
+            raise expected("one of path, series and share_of", " and ".join(given) or "none")
+        if self.series and not (self.column and self.take):
+            raise expected("column and take beside series", "one of them or none")
+        if self.after and self.between is None:
+            raise expected("between beside after", "none")
+        return self
+
+    @property
+    def title(self) -> str:
+        """What it is called on an axis or above a column: its label with its unit."""
+        return with_unit(self.label, self.unit)
+
+
+class ScenarioTable(NamedTable):
+    """A scenario of the experiment: a file, and what differs from it."""
+
+    title: str
+    """The scenario in one phrase."""
+    file: FileName
+    """The scenario file, relative to the folder."""
+    queue: Parameters = {}
+    """Parameters that replace those of every queue in this scenario."""
+    queue_at: Texts = ()
+    """Where in the scenario the queue is put (default: the paper's `queue_at`)."""
+    measures: Annotated[dict[str, Measure], Keyed] = {}
+    """Measures that are taken differently in this scenario."""
+    set: Parameters = {}
+    """Fields of the scenario file that are changed."""
+
+
+class Congestion(FileModel):
+    """A level of congestion: the buffer and the numbers of flows follow from the path (rfc7928#8.2)."""
+
+    rate: str
+    """The rate of the path in bit/s; `{x}` stands for a value of the family."""
+    rtt: str
+    """The round-trip time in seconds."""
+    packet: str
+    """The packet size in bytes."""
+    counts: dict[str, str]
+    """The number of flows of each group: an expression over `light`, `medium` and `heavy`."""
+
+
+class Family(FileModel):
+    """Scenarios that one file gives over every combination of values; the last value varies fastest."""
+
+    id: str
+    """Names of the scenarios; here and below `{x}` stands for a value of `over.x`."""
+    label: str
+    """Their labels."""
+    title: str
+    """Their titles."""
+    file: FileName
+    """The scenario file, relative to the folder."""
+    over: dict[str, list[str]]
+    """The values."""
+    queue: Parameters = {}
+    """Parameters that replace those of every queue."""
+    measures: Annotated[dict[str, Measure], Keyed] = {}
+    """Measures that are taken differently."""
+    set: Parameters = {}
+    """Fields of the scenario file that are changed."""
+    congestion: Congestion | None = None
+    """Sets the numbers of flows and the buffer by a level of congestion."""
+
+
+class Queue(NamedTable):
+    """A queue that the paper compares."""
+
+    title: str = ""
+    """The queue in one phrase."""
+    queue: Parameters
+    """Its `aqm` and parameters, as in a scenario file."""
+
+
+class Setting(NamedTable):
+    """A change of the scenarios, made for some grids."""
+
+    title: str = ""
+    """The setting in one phrase."""
+    set: Parameters
+    """Fields of the scenario file that are changed."""
+
+
+class CurveTable(NamedTable):
+    """Queues that differ in some parameters: the points of a trade-off."""
+
+    title: str = ""
+    """The curve in one phrase."""
+    queue: Parameters
+    """What all points have in common."""
+    vary: dict[str, list[float | int]]
+    """Parameters with one value for each point; lists of equal length."""
+
+    @model_validator(mode="after")
+    def _equal_lengths(self) -> Self:
+        if len({len(values) for values in self.vary.values()}) != 1:
+            raise expected("lists of equal length, one for each parameter", self.vary, field="vary")
+        return self
+
+
+class TradeOff(FileModel):
+    """The two measures of curves."""
+
+    x: str = "delay"
+    """What is paid: the measure on the x axis."""
+    y: str = "utilization"
+    """What is gained: the measure on the y axis."""
+
+
+class StepResponse(FileModel):
+    """The step of the set point to which designs respond."""
+
+    size: float = 1.0
+    """Height of the step, in packets."""
+    duration: float = 60.0
+    """Time that is computed, in seconds."""
+
+
+class DesignTable(NamedTable):
+    """A controller at an operating point. All other fields are arguments of the method."""
+
+    model_config = ConfigDict(extra="allow")
+
+    method: str
+    """A function of `DESIGNS` in the experiment's `extra.py`."""
+
+
+class Fluid(NamedTable):
+    """A run of the fluid model with the code of a queue as its controller."""
+
+    queue: Parameters
+    """The queue, as in a scenario file."""
+    plant: Parameters
+    """`classes` of flows, `capacity` in packets/s, `limit` in packets, `packet` in bytes, `drops`."""
+    run: Parameters
+    """`duration` in seconds and `every`, the number of steps between two samples."""
+
+
+class GridTable(NamedTable):
+    """A grid of runs: scenarios by queues by settings."""
+
+    title: str
+    """What it reruns."""
+    scenarios: list[str] = []
+    """Scenarios and families."""
+    queues: list[str] = []
+    """Queues."""
+    curves: list[str] = []
+    """Curves: each stands for all its queues."""
+    settings: list[str] = []
+    """Settings; `""` is the scenario unchanged (default: that alone)."""
+    measures: list[str] = []
+    """Measures in its table (default: all)."""
+    replications: int | None = Field(default=None, ge=1)
+    """Seeds of its runs, where fewer than the paper's will do (default: the paper's). `--seeds` counts for all."""
+    optional: bool = False
+    """Whether a whole rerun leaves it out: it runs when it is asked for by name, or with `--full`."""
+    quick_set: Parameters = {}
+    """Fields of the scenario file that `--quick` changes."""
+
+
+class Omitted(Variable):
+    """A value that the paper omits and `sojourn infer` searches."""
+
+    id: PlainName
+    """Its name in tables."""
+    grids: list[str] = []
+    """The grids whose runs depend on it (default: all)."""
+
+
+class ExperimentFile(FileModel):
+    """`experiment.toml`."""
+
+    id: FolderName
+    """The paper's name, that of its folder."""
+    aliases: list[str] = []
+    """Other names that `sojourn reproduce` takes."""
+    title: str
+    """Its title."""
+    authors: list[str]
+    """Its authors."""
+    venue: str
+    """Where it appeared."""
+    year: int
+    """When it appeared."""
+    summary: str = ""
+    """What it does and says, for the head of the report."""
+    replications: int = Field(default=5, ge=1)
+    """Seeds of a run."""
+    quick: int = Field(default=2, ge=1)
+    """Seeds with `--quick`."""
+    queue_at: str = "links.bottleneck.queue"
+    """Where in a scenario the queue is put."""
+    published: list[FileName] = []
+    """CSV files with values printed in the paper: scenario, queue, measure, value, unit."""
+    reference: list[FileName] = []
+    """CSV files of the same form with values of another simulator."""
+    measures: Annotated[dict[str, Measure], Keyed] = {}
+    """What is measured."""
+    scenarios: Annotated[dict[str, ScenarioTable], Keyed] = {}
+    """The scenarios."""
+    families: dict[str, Family] = {}
+    """Families of scenarios."""
+    queues: Annotated[dict[str, Queue], Keyed] = {}
+    """The queues."""
+    curves: Annotated[dict[str, CurveTable], Keyed] = {}
+    """Curves of queues."""
+    trade_off: TradeOff = TradeOff()
+    """The measures of curves, for `advantage`, `reach` and figures of kind `trade-off`."""
+    settings: Annotated[dict[str, Setting], Keyed] = {}
+    """The settings."""
+    designs: Annotated[dict[str, DesignTable], Keyed] = {}
+    """Controllers whose loops are analyzed."""
+    step: StepResponse = StepResponse()
+    """The step to which designs respond."""
+    fluids: Annotated[dict[str, Fluid], Keyed] = {}
+    """Runs of the fluid model."""
+    draws: list[Variable] = []
+    """What the paper did not record, such as exact start times: drawn anew for each seed."""
+    omitted: list[Omitted] = []
+    """Values that the paper does not give, with the ranges that `sojourn infer` searches."""
+    grids: Annotated[dict[PlainName, GridTable], Keyed] = {}
+    """What is run."""
+    figures: list[FigureSpec] = []
+    """What is drawn."""

@@ -1,0 +1,186 @@
+"""Reads a TOML file into a pydantic model, and turns pydantic's errors into one line for the user."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, Strict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from sojourn import toml
+from sojourn.errors import UserError
+from sojourn.scenario import read_text
+
+Model = TypeVar("Model", bound="FileModel")
+
+EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "greater_than_equal": "a number of {ge:g} or more",
+    "less_than_equal": "a number of {le:g} or less",
+    "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
+}
+"""What pydantic's types of errors mean in the words of a TOML file; in braces what comes with the error."""
+
+
+class FileModel(BaseModel):
+    """A table of a file. Kinds are checked strictly and unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, table: Any) -> Any:
+        if isinstance(table, Mapping) and cls.model_config.get("extra") == "forbid":
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in table:
+                if key not in known:
+                    raise expected(f"one of {', '.join(known)}", "an unknown key", field=str(key))
+        return table
+
+
+class NamedTable(FileModel):
+    """A table that is known by its key in the table above it."""
+
+    label: str = ""
+    """What it is called in tables and figures (default: its key)."""
+    _id: str = PrivateAttr("")
+
+    @property
+    def id(self) -> str:
+        """The key that the table stands under."""
+        return self._id
+
+    def named(self, key: str) -> None:
+        """Gives the table its key; its label, too, where it has none."""
+        self._id = key
+        if not self.label:
+            object.__setattr__(self, "label", key)
+
+
+def _name_all(tables: dict[str, NamedTable]) -> dict[str, NamedTable]:
+    for key, table in tables.items():
+        table.named(key)
+    return tables
+
+
+Keyed = AfterValidator(_name_all)
+"""For a field of type `dict[str, NamedTable]`: every table learns its key."""
+
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_+.-]{0,98}[A-Za-z0-9_+-])?")
+RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+
+
+def _plain_name(name: str) -> str:
+    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        raise expected("a plain name: up to 100 letters, digits, _, +, - and dots inside", name)
+    return name
+
+
+PlainName = Annotated[str, AfterValidator(_plain_name)]
+
+
+def _folder_of_results(name: str) -> str:
+    if name.casefold() in ("cache", "index.html"):
+        raise expected("a name that nothing else in the folder of results has", name)
+    return name
+
+
+FolderName = Annotated[PlainName, AfterValidator(_folder_of_results)]
+"""A plain name that is free in `results/`, beside the cache and the page of all reports."""
+"""A name that can be that of a file on every system: without separators, not `..`, no device of Windows."""
+
+
+def _inside(name: str) -> str:
+    path = PurePath(name)
+    if not name or "\0" in name or path.is_absolute() or ".." in path.parts or "\\" in name or path.drive:
+        raise expected("a file in the folder of the experiment, such as scenarios/base.toml", name)
+    return name
+
+
+FileName = Annotated[str, AfterValidator(_inside)]
+"""The path of a file from the folder of the experiment on, and inside it."""
+
+Span = Annotated[tuple[float, float], Strict(False), AfterValidator(lambda span: _rising(span))]
+"""Two numbers, the smaller first. (Not strict: TOML has lists, not tuples.)"""
+Texts = Annotated[tuple[str, ...], Strict(False)]
+"""Any number of texts."""
+TwoTexts = Annotated[tuple[str, str], Strict(False)]
+"""Two texts."""
+
+
+def _rising(span: tuple[float, float]) -> tuple[float, float]:
+    if span[0] >= span[1]:
+        raise expected("two numbers, the smaller first", list(span))
+    return span
+
+
+def expected(what: str, got: Any, field: str = "") -> PydanticCustomError:
+    """The error for a validator to raise: what a field may hold, and what it holds."""
+    return PydanticCustomError("expected", "expected {what}, got {got}", {"what": what, "got": got, "field": field})
+
+
+def read_toml(path: Path, model: type[Model]) -> Model:
+    """A file of the folder, checked.
+
+    Raises `UserError`, one line `FILE: FIELD: expected WHAT, got VALUE`, for the first field that is wrong.
+    """
+    return check_table(toml.parse(read_text(path), str(path)), model, str(path))
+
+
+def check_table(table: Mapping[str, Any], model: type[Model], label: str) -> Model:
+    """A table as a model; `label` begins the message of an error."""
+    try:
+        return model.model_validate_json(json.dumps(table, default=str))
+    except ValidationError as error:
+        raise UserError(f"{label}: {message(error.errors()[0], table)}") from None
+
+
+def message(error: ErrorDetails, table: Any) -> str:
+    """`FIELD: expected WHAT, got VALUE` for one of pydantic's errors."""
+    context, kind = error.get("ctx", {}), error["type"]
+    own = str(context.get("field", "")) if kind == "expected" else ""
+    parts = [*_field(error["loc"], table), *([own] if own else [])]
+    field = "".join(part if part.startswith("[") else f".{part}" for part in parts).removeprefix(".") or "the file"
+    if kind == "expected":
+        what, got = context["what"], context["got"]
+        return f"{field}: expected {what}, got {got if own or isinstance(got, Mapping) else _shown(got)}"
+    if kind == "missing":
+        return f"{field}: expected a value, got none"
+    known = EXPECTED.get(kind)
+    what = known.format(**context) if known else error["msg"].removeprefix("Input should be ")
+    return f"{field}: expected {what[:1].lower()}{what[1:]}, got {_shown(error['input'])}"
+
+
+def _shown(value: Any) -> str:
+    """A value as a file has it, cut to what fits in a line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _field(place: tuple[str | int, ...], table: Any) -> Iterator[str]:
+    """The names that lead to a place: an element of a list by its id or title, else by its number from 1."""
+    for i, key in enumerate(place):
+        if isinstance(key, int):
+            table = table[key] if isinstance(table, list) and key < len(table) else None
+            name = table.get("id") if isinstance(table, dict) else None
+            yield f"[{name or key + 1}]"
+        elif isinstance(table, dict) and (key in table or i == len(place) - 1):
+            table = table.get(key)
+            yield key
+        # else: the tag of a union, which is no part of the file

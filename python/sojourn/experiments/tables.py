@@ -1,0 +1,152 @@
+"""The table of a grid in a report: a row for each case, or a row for each measure where that is narrower."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from sojourn.experiments.model import Case, Experiment, Grid
+from sojourn.experiments.outcome import Outcome
+from sojourn.stats import Estimate, decimals, estimate_of
+
+GIVEN = ("published", "reference")
+"""The columns of a grid's cells with values that are not measured here."""
+MOST_COLUMNS = 10
+"""Columns of a table up to which its letters have their usual size."""
+MANY = 6
+"""Measures from which on a table has a row for each, if there are fewer cases."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table, colored by its verdict."""
+
+    text: str
+    verdict: str = ""
+    tolerance: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its names, and its cells."""
+
+    names: list[str]
+    cells: list[Cell]
+    note: str = ""
+    """What stands after its first name, in a lighter color."""
+    span: int = 1
+    """Rows that share its first name; 0 where an earlier row has it."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands above one column, or above the two of a given and a measured value."""
+
+    text: str
+    given: str = ""
+    """Where the given value comes from: `published` for the paper, `reference` for another simulator."""
+
+
+@dataclass(frozen=True)
+class CaseTable:
+    """A table. Columns without any value are left out."""
+
+    names: list[str]
+    heads: list[Head]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has so many columns that smaller letters keep it from being cut."""
+        return len(self.names) + sum(2 if head.given else 1 for head in self.heads) > MOST_COLUMNS
+
+    @property
+    def has_given(self) -> bool:
+        """Whether any column has given values, so that a second line of headings says which is which."""
+        return any(head.given for head in self.heads)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A measure of all cases: with one number of decimal places, so that its values can be compared at a glance."""
+
+    head: Head
+    cells: dict[Case, list[Cell]]
+
+
+def table_of(outcome: Outcome, grid: Grid) -> CaseTable | None:
+    """The table of a grid; None where it has no runs."""
+    cells = outcome.cells(grid)
+    if cells.empty:
+        return None
+    experiment, cases = outcome.experiment, grid.cases()
+    rows: dict[str, dict[Case, pd.Series[Any]]] = {}
+    for _, row in cells.iterrows():
+        rows.setdefault(row["measure"], {})[Case(row["scenario"], row["queue"], row["setting"])] = row
+    columns = [_column(experiment, measure, found) for measure, found in rows.items() if _any_value(found)]
+    if len(columns) > max(MANY, len(cases)) and not any(column.head.given for column in columns):
+        heads = [Head(" · ".join(_names(experiment, grid, case))) for case in cases]
+        return CaseTable(
+            ["measure"], heads, [Row([c.head.text], [c.cells[case][0] for case in cases]) for c in columns]
+        )
+    names = ["scenario", "queue", *(["setting"] if any(grid.settings) else [])]
+    return CaseTable(names, [column.head for column in columns], list(_rows(experiment, grid, columns)))
+
+
+def _any_value(rows: dict[Case, pd.Series[Any]]) -> bool:
+    """Whether a measure has a value in any case."""
+    return any(pd.notna(row[key]) for row in rows.values() for key in ("mean", *GIVEN))
+
+
+def _names(experiment: Experiment, grid: Grid, case: Case) -> list[str]:
+    """Scenario and queue of a case, and its setting where the grid has some."""
+    names = [experiment.scenarios[case.scenario].label, experiment.queues[case.queue].label]
+    if any(grid.settings):
+        names.append(experiment.settings[case.setting].label if case.setting else "as chosen")
+    return names
+
+
+def _rows(experiment: Experiment, grid: Grid, columns: list[_Column]) -> Iterator[Row]:
+    """A row for each case; the scenario is named once for all its rows."""
+    cases = grid.cases()
+    for i, case in enumerate(cases):
+        first = i == 0 or cases[i - 1].scenario != case.scenario
+        span = sum(other.scenario == case.scenario for other in cases) if first else 0
+        cells = [cell for column in columns for cell in column.cells[case]]
+        label, *rest = _names(experiment, grid, case)
+        name, note = named_once(label, experiment.scenarios[case.scenario].title)
+        yield Row([name, *rest], cells, note, span)
+
+
+def named_once(label: str, title: str) -> tuple[str, str]:
+    """A scenario's label and title, no word said twice: a title that has all words of the label stands alone."""
+    words = [set(re.findall(r"[\w.]+", text.lower())) for text in (label, title)]
+    return (title, "") if words[0] <= words[1] else (label, title)
+
+
+def _column(experiment: Experiment, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
+    """The cells of a measure: measured, after what is given where anything is."""
+    chosen = experiment.measures[measure]
+    given = next((key for key in GIVEN if any(pd.notna(row[key]) for row in rows.values())), "")
+    found = {case: estimate_of(row) for case, row in rows.items()}
+    places = min(chosen.decimals + 1, _places(list(found.values())))
+    cells: dict[Case, list[Cell]] = {}
+    for case, row in rows.items():
+        unit = f" {row['unit']}" if row["unit"] != chosen.unit else ""
+        measured = Cell(f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]))
+        cells[case] = [measured]
+        if given:
+            said = f"{row[given]:,.{row['decimals']}f}{unit}" if pd.notna(row[given]) else ""
+            cells[case].insert(0, Cell(said))
+    return _Column(Head(chosen.title, given), cells)
+
+
+def _places(found: list[Estimate]) -> int:
+    """Decimal places that show two digits of a typical interval of a column."""
+    known = [decimals(each.half, each.mean) for each in found if each.mean == each.mean]
+    return round(statistics.median(known)) if known else 0
