@@ -20,6 +20,7 @@ from sojourn.cli.output import (
     CacheDir,
     NoCache,
     Threads,
+    check_file,
     check_folder,
     out,
     progress,
@@ -27,7 +28,7 @@ from sojourn.cli.output import (
     store,
 )
 from sojourn.display import counted, elapsed, number
-from sojourn.errors import UserError, one_line
+from sojourn.errors import RunError, UserError, one_line
 from sojourn.extras import require
 from sojourn.hosts import Host
 from sojourn.stats import estimate_of
@@ -57,7 +58,7 @@ def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="A paper: see `sojourn list papers`, a folder with an experiment.toml, or `all` papers.",
+            help="A paper of `sojourn list papers`, a folder with an experiment.toml, or `all` papers.",
             autocompletion=lambda: names("papers"),
         ),
     ],
@@ -68,6 +69,10 @@ def reproduce(
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for report, figures and tables (default: results/ID, that of the paper)."),
+    ] = None,
+    demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds.")] = False,
+    archive: Annotated[
+        Path | None, typer.Option("--zip", help="Write folder, report, figures, tables and a manifest to this file.")
     ] = None,
     host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
     threads: Threads = 0,
@@ -87,9 +92,13 @@ def reproduce(
     )
     from sojourn.experiments import reproduce as run_experiment
     from sojourn.experiments.report import write_report
+    from sojourn.experiments.verdict import Verdict
 
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
+    check_file(archive, "--zip")
+    if experiment == ALL and archive is not None:
+        raise UserError(f'experiment: expected one beside --zip, got "{ALL}"')
     if experiment == ALL and (grid is not None or out_dir is not None):
         got = f'the grid "{grid}"' if grid is not None else f'--out "{out_dir}"'
         raise UserError(f'paper: expected one paper beside {got}, got "{ALL}"')
@@ -98,6 +107,7 @@ def reproduce(
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
+    missed: list[str] = []
     with ThreadPoolExecutor(1) as writer:
         report: _Report | None = None
         for each, folder in zip(chosen, folders, strict=True):
@@ -107,6 +117,7 @@ def reproduce(
             if report:
                 report.print()
             _print_outcome(outcome, grid)
+            missed += [result.claim.id for result in outcome.results if result.verdict is not Verdict.REPRODUCED]
             report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
         if report:
             report.print()
@@ -117,6 +128,13 @@ def reproduce(
     if experiment == ALL:
         spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
         out.print(f"{counted(len(chosen), 'paper')} in {spent}")
+    if archive is not None:
+        from sojourn.experiments.artifact import write_zip
+
+        write_zip(archive, chosen[0], folders[0])
+        out.print(one_line(f"zip:     {archive}"))
+    if demand and missed:
+        raise RunError(f"claims that do not hold: {', '.join(missed)}")
 
 
 @dataclass(frozen=True)
@@ -155,9 +173,10 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
     for origin, said in ORIGINS.items():
         if results := outcome.of_origin(origin):
             out.print(_claims(outcome, origin, results, said))
-    out.print(f"claims of the paper: {counts_text(outcome.of_origin('paper'), every=True)}")
+    whose = "claims of the paper" if experiment.origin == "paper" else "claims"
+    out.print(f"{whose}: {counts_text(outcome.of_origin(experiment.origin), every=True)}")
     for origin in ORIGINS:
-        if origin != "paper" and (results := outcome.of_origin(origin)):
+        if origin != experiment.origin and (results := outcome.of_origin(origin)):
             out.print(f"not the paper's ({origin}): {counts_text(results)}")
     if missing := left_out(outcome):
         claims = list(dict.fromkeys(claim.id for each in missing for claim in each.claims))
@@ -212,7 +231,9 @@ def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: 
     from sojourn.experiments.pages import CLASSES, MARKS
     from sojourn.experiments.report import counts_text
 
-    table = Table(title="claims" if origin == "paper" else f"not the paper's ({origin})", title_justify="left")
+    table = Table(
+        title="claims" if origin == outcome.experiment.origin else f"not the paper's ({origin})", title_justify="left"
+    )
     judged = [result for result in results if not result.claim.table]
     published = any(part.published is not None for result in judged for part in result.parts)
     for name in ("", said.says, "target", *(["published"] if published else []), "measured", "verdict"):

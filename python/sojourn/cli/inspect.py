@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.laws import Controller, Law, read_laws
-from sojourn.cli.output import out
+from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, with_laws
 from sojourn.display import counted
 from sojourn.errors import UserError, one_line
@@ -24,19 +25,23 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(check)
     app.command()(schema)
+    app.command()(new)
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
+    file: Annotated[Path, typer.Argument(help="A scenario, a sweep, or the folder of an experiment.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
     change: Set = None,
     law: Law = None,
     controller: Controller = None,
 ) -> None:
-    """Checks a scenario or a sweep without running it.
+    """Checks a scenario, a sweep or an experiment without running it.
 
     Of a sweep it checks every point. What `run` refuses without an option `--law` is refused here without it.
     """
+    if file.is_dir():
+        _check_folder(file)
+        return
     laws, scenario = read_laws(law, controller), load(file)
     if _sojourn.is_sweep(scenario.to_toml()):
         if resolved:
@@ -57,9 +62,38 @@ def check(
         out.print(one_line(f"{scenario.label}: can be run"))
 
 
+def _check_folder(folder: Path) -> None:
+    """Checks every file of an experiment, and each scenario that it runs."""
+    require("pydantic", "scipy", "control")
+    from sojourn.experiments.new import check_experiment
+
+    experiment, cases = check_experiment(folder)
+    said = f"{counted(cases, 'case')}, {counted(len(experiment.claims), 'claim')}, all can be run"
+    out.print(one_line(f"{folder}: {said}"))
+
+
+class Kind(StrEnum):
+    """What `new` writes."""
+
+    experiment = "experiment"
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="What to write: experiment.")],
+    folder: Annotated[Path, typer.Argument(help="A new or an empty folder.")],
+) -> None:
+    """Writes a small complete experiment with comments."""
+    require("pydantic", "scipy", "control")
+    from sojourn.experiments.new import new_experiment
+
+    assert kind is Kind.experiment
+    say_written(new_experiment(folder))
+    out.print(one_line(f"next: sojourn check {folder}; sojourn reproduce {folder} --quick"))
+
+
 def schema(
     file: Annotated[
-        str, typer.Argument(help="scenario, or a paper's file: paper, claims, deviations or mutants.")
+        str, typer.Argument(help="scenario, or a file of an experiment: experiment, claims, deviations or mutants.")
     ] = "scenario",
 ) -> None:
     """Prints the JSON Schema of a kind of file.

@@ -48,6 +48,8 @@ class Part:
     """The direction that a number implies, if it states one."""
     share_of_seeds: float = 0.0
     """Above 0: the share of seeds in which the target must hold."""
+    of_seeds: str = "mean"
+    """What of the seeds' values is the value of a cell: `mean` or `median`."""
 
     @property
     def judged(self) -> Target:
@@ -58,8 +60,9 @@ class Part:
     def target_text(self) -> str:
         """The target in words."""
         if self.cells:
-            least = math.ceil(self.target.low * len(self.cells) - 1e-9)
-            return f"{self.cell_target} in {least} of {len(self.cells)} cells or more"
+            least = [math.ceil(each.low * len(self.cells) - 1e-9) for each in (self.target, self.direction) if each]
+            part = f", in part in {least[1]}" if len(least) > 1 else ""
+            return f"{self.cell_target} in {least[0]} of {len(self.cells)} cells or more{part}"
         value = self.expected if self.published is None else self.published
         if self.tolerance is not None and value is not None:
             text = f"{number(value)} {self.tolerance}"
@@ -102,13 +105,16 @@ class Claim:
 
 
 def expand_claims(
-    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues
+    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues, usual: Origin
 ) -> tuple[list[Claim], list[PublishedTable]]:
-    """The claims of a file, those of its tables first. `label` begins the message of an error."""
+    """The claims of a file, those of its tables first. `label` begins the message of an error.
+
+    `usual` is who says a claim that names nobody.
+    """
     claims = [
         row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
     ]
-    claims += [_claim(label, table) for table in file.claims]
+    claims += [_claim(label, table, usual) for table in file.claims]
     seen: set[str] = set()
     for kind, name in [*(("claims", each.id) for each in claims), *(("notes", each.id) for each in file.notes)]:
         if name in seen:
@@ -117,7 +123,7 @@ def expand_claims(
     return claims, list(file.tables)
 
 
-def _claim(label: str, table: ClaimTable) -> Claim:
+def _claim(label: str, table: ClaimTable, usual: Origin) -> Claim:
     """One claim."""
     parts = [
         part
@@ -126,8 +132,8 @@ def _claim(label: str, table: ClaimTable) -> Claim:
     ]
     readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
     return Claim(
-        table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin, omitted=table.omitted,
-        readings=readings,
+        table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin or usual,
+        omitted=table.omitted, readings=readings,
     )  # fmt: skip
 
 
@@ -173,7 +179,11 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
     if table.share > 0.0:
         cells = tuple(fill(template, values) for values in combinations)
         share = Target(low=table.share, low_open=False)
-        yield Part(template, share, label=table.label, cells=cells, cell_target=target, kind=kind)
+        in_part = Target(low=table.in_part, low_open=False) if table.in_part else None
+        yield Part(
+            template, share, label=table.label, cells=cells, cell_target=target, direction=in_part,
+            kind="number" if in_part else kind, of_seeds=table.of_seeds,
+        )  # fmt: skip
         return
     for values in combinations:
         yield Part(

@@ -1,8 +1,8 @@
 """Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
 
 Dotted names stand for arrays with one value for each seed, so that differences and ratios are computed seed by seed.
-There are numbers, + - * / **, `min`, `max`, `abs`, `exp`, `met` (how many of its arguments are 0 or more), and the
-functions that the caller adds: `functions.py` has a table of them.
+There are numbers, + - * / **, `min`, `max`, `abs`, `exp`, `round`, `met` (how many of its arguments are 0 or more),
+and the functions that the caller adds: `functions.py` has a table of them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "min": _least, "max": _greatest, "abs": np.abs, "exp": np.exp, "met": _met,
+    "min": _least, "max": _greatest, "abs": np.abs, "exp": np.exp, "round": np.round, "met": _met,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
+from sojourn.experiments.braces import filled
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family, Measure, ScenarioTable
 
@@ -68,8 +69,7 @@ def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScen
         raise UserError(f"{label}.over: expected at most {MOST_CASES} combinations, got {count}")
     for combination in itertools.product(*family.over.values()):
         values = dict(zip(family.over, combination, strict=True))
-        changes = {path: fill(item, values) if isinstance(item, str) else item for path, item in family.set.items()}
-        queue = family.queue
+        changes, queue = filled(family.set, values), filled(family.queue, values)
         if family.congestion:
             held = _congest(family.congestion, values, changes, f"{label}.congestion")
             queue = {"limit": f"{held} packets"} | queue

@@ -53,7 +53,7 @@ def _entry(file: Path) -> Entry | None:
     """What a report's `about.json` says; `None` for a file that is none, or that another version wrote."""
     try:
         about: dict[str, Any] = json.loads(files.disk.read(file))
-        counts = about["claims"].get("paper", {})
+        counts = about["claims"].get(about.get("origin", "paper"), {})
         return Entry(
             str(about["paper"]), str(about["citation"]), f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
             {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict}, int(about["skipped"]),

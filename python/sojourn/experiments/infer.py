@@ -2,8 +2,8 @@
 
 The ranges are under `omitted` in `experiment.toml`. Points of Sobol's sequence fill them evenly, every point is run
 with the same seeds (common random numbers), and more points continue the sequence: runs in the cache are not run
-again. A point fits where every part of the claims holds. What is found is a fit: it shows that the published numbers are
-possible, not that the paper used these values.
+again. A point fits where every part of the claims holds. What is found is a fit: it shows that the published numbers
+are possible, not that the paper used these values.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def search_of(
         if (not each.grids or grid in each.grids) and any(experiment.concerns(each, c) for c in cases)
     ]
     if not variables:
-        raise UserError(f"{experiment.root / 'experiment.toml'}: omitted: expected values that {grid} depends on, got none")
+        raise UserError(f"{experiment.main}: omitted: expected values that {grid} depends on, got none")
     known = {claim.id: claim for claim in experiment.claims}
     for name in claims:
         if name not in known:

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import UserError, meant, note
+from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, PublishedValues, expand_claims
+from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.extra import Extra, load_extra
 from sojourn.experiments.families import (
     MOST_CASES,
@@ -27,7 +29,7 @@ from sojourn.experiments.families import (
 )
 from sojourn.experiments.readings import TAKES, Reading
 from sojourn.experiments.schema import ClaimsFile, DeviationsFile, ExperimentFile
-from sojourn.experiments.schema.claims import NoteTable, PublishedTable
+from sojourn.experiments.schema.claims import NoteTable, Origin, PublishedTable
 from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, GridTable, Measure
 from sojourn.experiments.schema.figures import KINDS, Figure
@@ -115,9 +117,27 @@ class Experiment:
         return list(self.file.figures)
 
     @property
+    def main(self) -> Path:
+        """The file `experiment.toml`."""
+        return self.root / "experiment.toml"
+
+    @property
+    def byline(self) -> str:
+        """Authors, venue and year, as far as there are any."""
+        where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
+        return ". ".join(filter(None, (", ".join(self.file.authors), where)))
+
+    @property
     def citation(self) -> str:
-        """Authors, title, venue and year in one line."""
-        return f"{', '.join(self.file.authors)}: {self.file.title}. {self.file.venue}, {self.file.year}"
+        """Authors, title, venue and year in one line, as far as there are any."""
+        authors = f"{', '.join(self.file.authors)}: " if self.file.authors else ""
+        where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
+        return f"{authors}{self.file.title}" + (f". {where}" if where else "")
+
+    @property
+    def origin(self) -> Origin:
+        """Who says what the headline counts: the paper, or, without a venue, the experiment itself."""
+        return "paper" if self.file.venue else "ours"
 
     @functools.cached_property
     def _read(self) -> dict[Path, Scenario]:
@@ -160,7 +180,9 @@ class Experiment:
             try:
                 return reading.of(record, measure.scale, self.extra.readings)
             except UserError as error:
-                raise UserError(f"{self.root / 'experiment.toml'}: measures.{name}.{error}") from None
+                raise UserError(f"{self.main}: measures.{name}.{error}") from None
+        if measure.formula:
+            return float(evaluate(measure.formula, lambda path: self.value(scenario, ".".join(path), record)))
         if measure.share_of:
             parts = [float(record.value(path) or 0.0) for path in measure.share_of]
             return parts[0] / sum(parts) * measure.scale if sum(parts) else float("nan")
@@ -168,8 +190,15 @@ class Experiment:
         return float("nan") if None in values else sum(float(value) for value in values) * measure.scale
 
     def queue_table(self, queue: str, scenario: str | None = None) -> dict[str, Any]:
-        """A queue's parameters, with those that a scenario replaces."""
-        return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
+        """A queue's parameters, with those that a scenario replaces; `{x}` is the value of the scenario's family."""
+        if scenario is None:
+            return self.queues[queue].table
+        chosen = self.scenarios[scenario]
+        return self._filled(self.queues[queue].table, chosen) | chosen.queue
+
+    def _filled(self, table: dict[str, Any], scenario: ExperimentScenario) -> dict[str, Any]:
+        """A table with the values of a scenario's family in it; as it is for a scenario of no family."""
+        return dict(filled(table, scenario.values)) if scenario.values else table
 
     def concerns(self, chosen: Choosing, case: Case) -> bool:
         """Whether a case is among those that a table of a file names."""
@@ -204,7 +233,7 @@ class Experiment:
         for path in chosen.queue_at or (self.file.queue_at,):
             scenario.set(path, self.queue_table(case.queue, case.scenario))
         if case.setting:
-            scenario.set_all(self.settings[case.setting].table)
+            scenario.set_all(self._filled(self.settings[case.setting].table, chosen))
         scenario.set_all(dict(over or {}))
         scenario.set("name", self.id)  # not the case's: cases with the same network and traffic are run once
         scenario.label = f"{self.scenarios[case.scenario].file.name} as {case}"
@@ -308,7 +337,8 @@ def load_experiment(root: Path) -> Experiment:
     reference, their_units = _merged(root, file.reference)
     units |= their_units
     claims_file = read_toml(root / "claims.toml", ClaimsFile)
-    claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference)
+    usual: Origin = "paper" if file.venue else "ours"
+    claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference, usual)
     ledger = root / "deviations.toml"
     deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
     experiment = Experiment(
@@ -329,6 +359,7 @@ def load_experiment(root: Path) -> Experiment:
         deviations,
     )
     _check_kinds(experiment, label)
+    _check_formulas(experiment, label)
     _check_variables(experiment, label)
     return experiment
 
@@ -344,6 +375,24 @@ def _check_variables(experiment: Experiment, label: str) -> None:
                     raise _unknown(f"{label}: {kind}[{variable.label}].grids", name, list(experiment.grids))
             if not any(experiment.concerns(variable, case) for name, case in cases if not asked or name in asked):
                 raise UserError(f"{label}: {kind}[{variable.label}]: expected runs that it changes, got none")
+
+
+def _check_formulas(experiment: Experiment, label: str) -> None:
+    """Refuses a formula that is no expression of measures that come straight from a run."""
+    plain = [each.id for each in experiment.measures.values() if not each.formula]
+
+    def one(path: tuple[str, ...]) -> float:
+        if ".".join(path) not in plain:
+            raise UnknownNameError(".".join(path))
+        return 1.0
+
+    for measure in experiment.measures.values():
+        try:
+            evaluate(measure.formula or "1", one)
+        except UnknownNameError as error:
+            raise _unknown(f"{label}: measures.{measure.id}.formula", str(error), plain) from None
+        except UserError as error:
+            raise UserError(f"{label}: measures.{measure.id}.formula: {error}") from None
 
 
 def _check_kinds(experiment: Experiment, label: str) -> None:
@@ -363,9 +412,9 @@ def _check_kinds(experiment: Experiment, label: str) -> None:
 
 
 def folders() -> list[Path]:
-    """Where papers are looked for, each once: $SOJOURN_PAPERS, `papers/` here, above, above the package, and in it."""
+    """Folders that are searched, each once: $SOJOURN_PAPERS, `papers/` and `studies/` here and above, the package's."""
     named, here, package = os.environ.get("SOJOURN_PAPERS"), Path.cwd(), Path(__file__).resolve().parent
-    above = [base / "papers" for base in (here, *here.parents, package, *package.parents)]
+    above = [base / kind for kind in ("papers", "studies") for base in (here, *here.parents, package, *package.parents)]
     every = [*([Path(named)] if named else []), *above, package / "published"]
     return list(dict.fromkeys(folder.resolve() for folder in every))
 

@@ -108,6 +108,9 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
         if grid.cases():
             cells = outcome.cells(grid).drop(columns="decimals")
             written.append(write_atomic(folder / "tables" / f"{grid.id}.csv", cells.to_csv(index=False)))
+            shown = cells[["scenario", "queue", "setting", "measure", "unit", "mean", "low", "high", "n"]]
+            text = shown.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
+            written.append(write_atomic(folder / "tables" / f"{grid.id}.tex", text))
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
@@ -124,6 +127,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     """What the files of a report were made from, for programs."""
     facts = {
         "paper": outcome.experiment.id,
+        "origin": outcome.experiment.origin,
         "quick": outcome.quick,
         "shortened": outcome.shortened,
         "seeds": outcome.seeds,
@@ -131,7 +135,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     facts |= {
         "citation": outcome.experiment.citation, "page": page_name(outcome), "made": _made(outcome),
         "caution": _less_than_whole(outcome),
-        "skipped": sum(claim.origin == "paper" for claim in outcome.skipped),
+        "skipped": sum(claim.origin == outcome.experiment.origin for claim in outcome.skipped),
     }  # fmt: skip
     counts = {origin: outcome.counts(origin) for origin in ORIGINS}
     facts["claims"] = {
@@ -166,8 +170,10 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
     """The whole page; `audit` is what `sojourn audit-claims` found."""
     homes = {result.claim.id: [each.id for each in covering(result.cases, outcome.grids)] for result in outcome.results}
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.grids}
-    table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
-    others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
+    table_cells = [
+        part for result in outcome.of_origin(outcome.experiment.origin) if result.claim.table for part in result.parts
+    ]
+    others = [origin for origin in ORIGINS if origin != outcome.experiment.origin and outcome.of_origin(origin)]
     missing = left_out(outcome)
     waiting = {claim.id for each in missing for claim in each.claims}
     return page(
@@ -177,7 +183,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         made=_made(outcome),
         outcome=outcome,
         experiment=outcome.experiment,
-        counts={str(verdict): total for verdict, total in outcome.counts().items()},
+        counts={str(verdict): total for verdict, total in outcome.counts(outcome.experiment.origin).items()},
         table_cells=len(table_cells),
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
         tables=list(_table_summaries(outcome)),

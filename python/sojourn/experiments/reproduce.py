@@ -230,11 +230,12 @@ def _measure(experiment: Experiment, name: tuple[str, ...]) -> Measure:
 
 
 def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
-    """A part's measure, one value for each seed; with cells the share of those whose mean meets the target."""
+    """A part's measure, one value for each seed; with cells the share of those that meet the target."""
     if not part.cells:
         return evaluate(part.measure, lambda name: _measured(outcome, name), functions)
-    means = [float(np.mean(evaluate(cell, lambda name: _measured(outcome, name), functions))) for cell in part.cells]
-    return sum(mean in part.cell_target for mean in means) / len(means)
+    of_seeds = np.median if part.of_seeds == "median" else np.mean
+    found = [float(of_seeds(evaluate(cell, lambda name: _measured(outcome, name), functions))) for cell in part.cells]
+    return sum(value in part.cell_target for value in found) / len(found)
 
 
 def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:

@@ -103,7 +103,7 @@ def boxes(outcome: Outcome, chosen: spec.Boxes) -> Figure:
     """Boxes of a measure's values, pooled over seeds: groups of queues."""
     measure = outcome.experiment.measures[chosen.measure]
     if not measure.series:
-        field = f"{outcome.experiment.root / 'experiment.toml'}: figures[{chosen.id}].measure"
+        field = f"{outcome.experiment.main}: figures[{chosen.id}].measure"
         raise UserError(f'{field}: expected a measure of a series, got "{measure.id}"')
     reading, count = reading_of(measure), max(len(queues) for queues in chosen.groups.values())
     with figure(PAGE, 2.5) as made:
@@ -142,7 +142,7 @@ def grid_map(outcome: Outcome, chosen: spec.Map) -> Figure:
     """A measure for each panel over a grid of queues; with `fluid` a second row of panels about that fluid."""
     queues = outcome.grid(chosen.grid).queues
     if len(queues) != len(chosen.rows) * len(chosen.columns):
-        field = f"{outcome.experiment.root / 'experiment.toml'}: figures[{chosen.id}].rows"
+        field = f"{outcome.experiment.main}: figures[{chosen.id}].rows"
         got = f"{len(chosen.rows)} rows and {len(chosen.columns)} columns"
         raise UserError(f"{field}: expected rows times columns to be the grid's {len(queues)} queues, got {got}")
     shown = [_measured(outcome, chosen.scenario, queues, name) for name in chosen.measures]

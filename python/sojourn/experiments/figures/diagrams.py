@@ -25,7 +25,7 @@ LEAST = 1.4
 
 def blocks(outcome: Outcome, chosen: spec.Blocks) -> Figure:
     """Boxes with texts, and arrows from one to another."""
-    place = f"{outcome.experiment.root / 'experiment.toml'}: figures[{chosen.id}]"
+    place = f"{outcome.experiment.main}: figures[{chosen.id}]"
     with figure(PAGE, INCHES * (_span(chosen, 1) + 1.2)) as made:
         axes = _canvas(made)
         for box in chosen.boxes.values():
@@ -100,7 +100,7 @@ def network(outcome: Outcome, chosen: spec.Network) -> Figure:
     """The network of a scenario: routers in a line, the links between them, and the flows at their ends."""
     experiment = outcome.experiment
     if chosen.scenario not in experiment.scenarios:
-        field = f"{experiment.root / 'experiment.toml'}: figures[{chosen.id}].scenario"
+        field = f"{experiment.main}: figures[{chosen.id}].scenario"
         raise UserError(f'{field}: expected one of {", ".join(experiment.scenarios)}, got "{chosen.scenario}"')
     case = next(case for each in outcome.grids for case in each.cases() if case.scenario == chosen.scenario)
     table = experiment.scenario(case).to_dict()

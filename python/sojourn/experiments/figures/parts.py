@@ -42,9 +42,7 @@ def queue_label(outcome: Outcome, queue: str) -> str:
 def first_record(outcome: Outcome, figure: spec.Figure, case: Case) -> Record:
     """The first seed's record of a case."""
     if case not in outcome.records:
-        raise UserError(
-            f"{outcome.experiment.root / 'experiment.toml'}: figures[{figure.id}]: expected a case that is run, got {case}"
-        )
+        raise UserError(f"{outcome.experiment.main}: figures[{figure.id}]: expected a case that is run, got {case}")
     return outcome.records[case][0]
 
 

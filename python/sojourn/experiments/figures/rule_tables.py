@@ -30,7 +30,7 @@ OUTPUT = 2
 
 def law_of(experiment: Experiment, chosen: spec.LawFigure) -> _sojourn.FuzzyLaw:
     """The law that a figure shows. Raises `UserError` for an unknown queue, and where there are no fuzzy rules."""
-    place = f"{experiment.root / 'experiment.toml'}: figures[{chosen.id}]"
+    place = f"{experiment.main}: figures[{chosen.id}]"
     try:
         if chosen.cc:
             return _sojourn.FuzzyLaw.of_controller(chosen.cc)
@@ -49,7 +49,7 @@ def sets(outcome: Outcome, chosen: spec.Sets) -> Figure:
             x = np.linspace(*panel.range, POINTS)
             names, grades = _terms(outcome.experiment, law, chosen, panel, x)
             if hidden := [name for name, grade in zip(names, grades, strict=True) if grade.max() < 0.5]:
-                place = f"{outcome.experiment.root / 'experiment.toml'}: figures[{chosen.id}].panels.range"
+                place = f"{outcome.experiment.main}: figures[{chosen.id}].panels.range"
                 wide = f"{panel.range[0]:g} to {panel.range[1]:g}"
                 raise UserError(
                     f"{place}: expected a range that shows every set, got {wide} without {', '.join(hidden)}"
@@ -86,7 +86,7 @@ def _terms(
         return list(centers), _partition(x, np.array(list(centers.values())))
     known = dict(law.variables())
     if panel.variable not in known:
-        place = f"{experiment.root / 'experiment.toml'}: figures[{chosen.id}].panels.variable"
+        place = f"{experiment.main}: figures[{chosen.id}].panels.variable"
         raise UserError(f'{place}: expected one of {", ".join(known)}, got "{panel.variable}"')
     grades = law.grades(panel.variable, x)
     return known[panel.variable][: len(grades)], grades
@@ -100,7 +100,7 @@ def _centers(experiment: Experiment, chosen: spec.Sets, panel: spec.SetPanel) ->
     known = next(each["parameters"] for each in json.loads(_sojourn.registry())["aqm"] if each["name"] == table["aqm"])
     times = table.get(panel.parameter, known.get(panel.parameter))
     if not isinstance(times, list) or not all(isinstance(time, str) for time in times):
-        place = f"{experiment.root / 'experiment.toml'}: figures[{chosen.id}].panels.parameter"
+        place = f"{experiment.main}: figures[{chosen.id}].panels.parameter"
         raise UserError(f'{place}: expected a list of times among {", ".join(known)}, got "{panel.parameter}"')
     return {time: 1e3 * _sojourn.quantity("time", time) for time in times}
 

@@ -41,6 +41,10 @@ class PartTable(ToleranceFields):
     """A value that the paper does not print, such as that of a formula; it takes a tolerance too."""
     share: float = Field(default=0.0, ge=0.0, le=1.0)
     """Above 0: the combinations are one part, and the target must hold in at least this share of them."""
+    in_part: float = Field(default=0.0, ge=0.0, le=1.0)
+    """`share`: from this smaller share of the combinations on, the part holds in part (in direction)."""
+    of_seeds: Literal["mean", "median"] = "mean"
+    """`share`: what of the seeds' values is the value of a combination."""
     share_of_seeds: float = Field(default=0.0, ge=0.0, le=1.0)
     """Above 0: the target must hold in at least this share of the seeds, with Wilson's interval."""
     kind: PartKind | None = None
@@ -56,6 +60,8 @@ class PartTable(ToleranceFields):
             raise expected("holds, or published with relative or absolute, or expected with them", got)
         if self.share and self.share_of_seeds:
             raise expected("share or share_of_seeds", "both")
+        if self.in_part and self.in_part >= self.share:
+            raise expected("less than share", self.in_part, field="in_part")
         if self.direction is not None and (self.kind == "direction" or self.share or self.share_of_seeds):
             raise expected("a part that is a number, and no share", "another", field="direction")
         return self
@@ -85,8 +91,9 @@ class ClaimTable(FileModel):
     """What the paper says, in one sentence."""
     reason: str
     """Why it is measured so, and why the tolerance is what it is."""
-    origin: Origin = "paper"
-    """Who says it: `paper`, `theory` (a formula of ours), `judge` (another simulator) or `ours`."""
+    origin: Origin | None = None
+    """Who says it: `paper`, `theory` (a formula of ours), `judge` (another simulator) or `ours` (default: `paper` where
+    the experiment has a venue, else `ours`)."""
     parts: list[PartTable] = Field(min_length=1)
     """What the claim consists of: one part or more."""
     omitted: str = ""

@@ -23,12 +23,14 @@ from sojourn.labels import with_unit
 
 
 class Measure(NamedTable):
-    """A number of a record under the paper's name for it: from `path`, `series` or `share_of`."""
+    """A number of a run under a short name: from `path`, `share_of`, `series` or `formula`."""
 
     path: str = ""
     """A path into the record, such as `links.bottleneck.queue.mean`; several joined by ` + ` are added."""
     share_of: Texts = ()
     """Paths into the record: the first one's share of their sum."""
+    formula: str = ""
+    """An expression over other measures of the same run, such as `goodput_one / goodput_two`."""
     series: str = ""
     """Traces by name or pattern, such as `throughput/client/*`; their values are pooled."""
     column: str = ""
@@ -60,9 +62,9 @@ class Measure(NamedTable):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in ("path", "series", "share_of") if getattr(self, key)]
+        given = [key for key in ("path", "series", "share_of", "formula") if getattr(self, key)]
         if len(given) != 1:
-            raise expected("one of path, series and share_of", " and ".join(given) or "none")
+            raise expected("one of path, series, share_of and formula", " and ".join(given) or "none")
         if self.series and not (self.column and self.take):
             raise expected("column and take beside series", "one of them or none")
         if self.after and self.between is None:
@@ -237,19 +239,21 @@ class ExperimentFile(FileModel):
     """`experiment.toml`."""
 
     id: FolderName
-    """The paper's name, that of its folder."""
+    """Its name, that of its folder."""
     aliases: list[str] = []
     """Other names that `sojourn reproduce` takes."""
     title: str
     """Its title."""
-    authors: list[str]
+    authors: list[str] = []
     """Its authors."""
-    venue: str
-    """Where it appeared."""
-    year: int
+    venue: str = ""
+    """Where it appeared. With a venue it is a paper: a claim is the paper's unless its `origin` names somebody else."""
+    year: int | None = None
     """When it appeared."""
     summary: str = ""
     """What it does and says, for the head of the report."""
+    style: FileName | None = None
+    """A style sheet of matplotlib in the folder, such as `mine.mplstyle`: what it sets counts in all figures."""
     replications: int = Field(default=5, ge=1)
     """Seeds of a run."""
     quick: int = Field(default=2, ge=1)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from sojourn.errors import UserError
-from sojourn.experiments.expression import UnknownNameError, evaluate
+from sojourn.experiments.braces import filled, has_braces
 from sojourn.experiments.schema.toml import FileModel, Span, expected
 
 Parameters = dict[str, Any]
 """Fields of a scenario file, or parameters of an algorithm: checked where they are used."""
-
-_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 class Choosing(FileModel):
@@ -52,7 +46,7 @@ class Variable(Choosing):
             raise expected("one of between and among", "none" if self.between is None else "both", field="between")
         if self.log and (self.between is None or self.between[0] <= 0):
             raise expected("false without a range above 0", "true", field="log")
-        if not any(_BRACES.search(text) for text in _texts(self.set)):
+        if not has_braces(self.set):
             raise expected("{x} in one of its texts", "none", field="set")
         return self
 
@@ -70,47 +64,4 @@ class Variable(Choosing):
 
     def changes(self, value: Any) -> Parameters:
         """The fields that it sets, with their values."""
-        return {path: _filled(text, value) for path, text in self.set.items()}
-
-
-def _texts(template: Any) -> Iterator[str]:
-    """The texts of a template."""
-    if isinstance(template, str):
-        yield template
-    elif isinstance(template, (Mapping, list)):
-        for each in template.values() if isinstance(template, Mapping) else template:
-            yield from _texts(each)
-
-
-def _filled(template: Any, value: Any) -> Any:
-    """A template with the value in it: `{x}` alone is the value itself, with its kind."""
-    if isinstance(template, Mapping):
-        return {key: _filled(each, value) for key, each in template.items()}
-    if isinstance(template, list):
-        return [_filled(each, value) for each in template]
-    if not isinstance(template, str):
-        return template
-    whole = _BRACES.fullmatch(template)
-    return _braces(whole[1], value) if whole else _BRACES.sub(lambda m: _written(_braces(m[1], value)), template)
-
-
-def _braces(text: str, value: Any) -> Any:
-    """What stands in a pair of braces: the value, or an expression of it."""
-    if text.strip() == "x":
-        return value
-
-    def lookup(name: tuple[str, ...]) -> float:
-        if name != ("x",) or isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise UnknownNameError(".".join(name))
-        return float(value)
-
-    try:
-        found = float(evaluate(text, lookup))
-    except UnknownNameError:
-        raise UserError(f'set: expected {{x}}, or an expression of it where it is a number, got "{{{text}}}"') from None
-    return int(found) if isinstance(value, int) and found.is_integer() else found
-
-
-def _written(value: Any) -> str:
-    """A value inside a text."""
-    return f"{value:.9g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+        return {path: filled(text, {"x": value}) for path, text in self.set.items()}

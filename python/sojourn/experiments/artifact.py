@@ -1,0 +1,52 @@
+"""What an artifact committee gets: one zip with an experiment's folder, its results, and a manifest with hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+from sojourn.errors import UserError
+from sojourn.experiments.environment import environment
+from sojourn.experiments.index import ABOUT
+from sojourn.experiments.model import Experiment
+from sojourn.files import write_atomic
+
+FIRST = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in the archive: equal contents give equal archives."""
+
+
+def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
+    """Writes the archive: `experiment/` is the folder, `results/` the report, and `manifest.json` has all hashes.
+
+    Raises `UserError` where there are no results.
+    """
+    if not (results / ABOUT).is_file():
+        raise UserError.expected("--zip", f"results with {ABOUT}", results)
+    found = {f"experiment/{name}": data for name, data in _files(experiment.root).items()}
+    found |= {f"results/{name}": data for name, data in _files(results).items()}
+    about = json.loads(found[f"results/{ABOUT}"])
+    manifest = {
+        "experiment": experiment.id, "seeds": about["seeds"], "fingerprint": about["fingerprint"],
+        "versions": environment(), "command": f"sojourn reproduce experiment --seeds {len(about['seeds'])}" + " --quick" * about["quick"],
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items())},
+    }  # fmt: skip
+    found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(found.items()):
+            archive.writestr(zipfile.ZipInfo(f"{experiment.id}/{name}", FIRST), data, zipfile.ZIP_DEFLATED)
+    return write_atomic(path, packed.getvalue())
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """The files of a folder by their names from it on, without results and caches that lie in it."""
+    return {
+        name.as_posix(): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+        and not {"results", "__pycache__"} & set((name := file.relative_to(folder)).parts)
+        and file.suffix != ".zip"
+    }
