@@ -28,9 +28,11 @@ def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
     found = {f"experiment/{name}": data for name, data in _files(experiment.root).items()}
     found |= {f"results/{name}": data for name, data in _files(results).items()}
     about = json.loads(found[f"results/{ABOUT}"])
+    quick = " --quick" if about["quick"] else ""
+    command = f"sojourn reproduce experiment --seeds {len(about['seeds'])}{quick}"
     manifest = {
         "experiment": experiment.id, "seeds": about["seeds"], "fingerprint": about["fingerprint"],
-        "versions": environment(), "command": f"sojourn reproduce experiment --seeds {len(about['seeds'])}" + " --quick" * about["quick"],
+        "versions": environment(), "command": command,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items())},
     }  # fmt: skip
     found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
