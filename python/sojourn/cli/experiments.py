@@ -97,11 +97,8 @@ def reproduce(
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
     check_file(archive, "--zip")
-    if experiment == ALL and archive is not None:
-        raise UserError(f'experiment: expected one beside --zip, got "{ALL}"')
-    if experiment == ALL and (grid is not None or out_dir is not None):
-        got = f'the grid "{grid}"' if grid is not None else f'--out "{out_dir}"'
-        raise UserError(f'paper: expected one paper beside {got}, got "{ALL}"')
+    if experiment == ALL:
+        _check_alone(grid, out_dir, archive)
     chosen = find_experiments() if experiment == ALL else [find_experiment(experiment)]
     folders = [out_dir or _results(each, quick, host) for each in chosen]
     for folder in folders:
@@ -131,10 +128,18 @@ def reproduce(
     if archive is not None:
         from sojourn.experiments.artifact import write_zip
 
-        write_zip(archive, chosen[0], folders[0])
-        out.print(one_line(f"zip:     {archive}"))
+        out.print(one_line(f"zip:     {write_zip(archive, chosen[0], folders[0])}"))
     if demand and missed:
         raise RunError(f"claims that do not hold: {', '.join(missed)}")
+
+
+def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
+    """Refuses what belongs to one paper beside `all`."""
+    asked = {"--out": out_dir, "--zip": archive}
+    given = [f'the grid "{grid}"'] if grid is not None else []
+    given += [f'{option} "{value}"' for option, value in asked.items() if value is not None]
+    if given:
+        raise UserError(f'paper: expected one paper beside {given[0]}, got "{ALL}"')
 
 
 @dataclass(frozen=True)
