@@ -35,7 +35,7 @@ def check(
     law: Law = None,
     controller: Controller = None,
 ) -> None:
-    """Checks a scenario, a sweep or an experiment without running it.
+    """Checks a scenario, sweep or experiment without a run.
 
     Of a sweep it checks every point. What `run` refuses without an option `--law` is refused here without it.
     """
