@@ -85,11 +85,7 @@ def reproduce(
     With `all`, the report of a paper is written while the next one runs.
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
-    from sojourn.experiments import (  # here: the report takes seconds to load
-        RunOptions,
-        find_experiment,
-        find_experiments,
-    )
+    from sojourn.experiments import RunOptions, find_experiment, find_experiments  # here: it takes seconds to load
     from sojourn.experiments import reproduce as run_experiment
     from sojourn.experiments.report import write_report
     from sojourn.experiments.verdict import Verdict
