@@ -150,7 +150,7 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
          'patch = [{ file = "experiment.toml", old = "nowhere", new = "" }]',
          "mutants[same].patch[1].old: expected a text that experiment.toml has once, got it 0 times"),
         ('set = { "links.bottleneck.queue.max_p" = 0.1 }', 'patch = [{ file = "none.py", old = "a", new = "" }]',
-         'mutants[same].patch[1].file: expected a file of the paper or the repository, got "none.py"'),
+         'mutants[same].patch[1].file: expected a file of the experiment or the repository, got "none.py"'),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("here")
@@ -195,7 +195,7 @@ def test_one_audit_at_a_time_changes_sources(folder, monkeypatch, tmp_path):
         assert workspace.folder.is_relative_to(tmp_path / "target")
         code = f"""
 from pathlib import Path
-from sojourn.experiments import load_paper, mutate
+from sojourn.experiments import load_experiment, mutate
 mutate.repository = lambda: Path({str(tmp_path)!r})
 with mutate.shared_workspace(None):
     pass

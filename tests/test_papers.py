@@ -260,7 +260,7 @@ def spoiled(tmp_path, file, old, new):
         (MAIN, 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]',
          'grids.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"'),
         (MAIN, 'decimals = 0 }', 'digits = 0 }', "measures.drops.digits: expected one of label, path,"),
-        (MAIN, 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series and share_of"),
+        (MAIN, 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series, share_of"),
         (MAIN, "backlog    = [0, 100]", "backlog = [100, 0]",
          "figures[fig1].backlog: expected two numbers, the smaller first, got [100.0, 0.0]"),
         (MAIN, 'kind       = "surface"', 'kind = "sphere"', "figures[fig1].kind: expected one of surface, by-"),
@@ -312,7 +312,7 @@ def test_a_paper_is_found_by_name_alias_and_folder():
 
 def test_deviations_say_what_why_and_what_else(lehto):
     assert [d.id for d in lehto.deviations] == [f"D{n}" for n in range(1, len(lehto.deviations) + 1)]
-    assert all(d.experiment and d.here and d.why for d in lehto.deviations)
+    assert all(d.paper and d.here and d.why for d in lehto.deviations)
     assert np.sum([len(d.tried) for d in lehto.deviations]) > 10
 
 
