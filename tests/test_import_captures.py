@@ -3,6 +3,7 @@
 import json
 import struct
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +90,40 @@ def notes(file: Path, **options: Any) -> tuple[sj.Scenario, list[str]]:
     return made, [str(each.message) for each in said]
 
 
+def between_hosts(packets: list[Packet]) -> list[Packet]:
+    """Frames of the stations of the two hosts."""
+    return [(at, ethernet(data[14:], data[26:30] == bytes(LOCAL)), n) for at, data, n in packets]
+
+
+def mirrored(packets: list[Packet]) -> list[Packet]:
+    """As at a port to which a switch copies both directions: all frames go from one station to another."""
+    return [(at, ethernet(data[14:], True), n) for at, data, n in packets]
+
+
+def cooked(packets: list[Packet]) -> list[Packet]:
+    """As `tcpdump -i any -Q in` has them (LINKTYPE_LINUX_SLL): every packet came to the host."""
+    return [(at, bytes([0, 0, 0, 1, 0, 6, *NEAR, 0, 0]) + data[12:], n + 2) for at, data, n in packets]
+
+
+@pytest.mark.parametrize(("layer", "link"), [(between_hosts, 1), (mirrored, 1), (cooked, 113)])
+@pytest.mark.parametrize("opener", ["the sender", "one host"])
 @pytest.mark.parametrize(("up", "down"), [(10e6, 10e6), (0.8e6, 10.8e6)])
-def test_each_direction_of_one_interface_has_its_own_rate(tmp_path: Path, up: float, down: float) -> None:
+def test_each_direction_of_one_interface_has_its_own_rate(
+    tmp_path: Path,
+    up: float,
+    down: float,
+    opener: str,
+    layer: Callable[[list[Packet]], list[Packet]],
+    link: int,
+) -> None:
+    ends = {"up": False} if opener == "one host" else {"local": REMOTE, "remote": LOCAL}
     both = transfer(0, 0.02, 1514 * 8 / up, int(3 * up / 12112), ports=(40_000, 80))
-    both += transfer(0, 0.02, 1514 * 8 / down, int(3 * down / 12112), up=False, ports=(40_001, 80))
-    made = sj.import_file(write(tmp_path / "x.pcap", both))
-    # Each direction also has an ACK of 54 B for each segment of 1,514 B of the other.
-    truth = [up + down * 54 / 1514, down + up * 54 / 1514]
+    both += transfer(0, 0.02, 1514 * 8 / down, int(3 * down / 12112), ports=(40_001, 80), **ends)
+    made = sj.import_file(write(tmp_path / "x.pcap", layer(both), link=link))
+    # Each direction also has an ACK for each segment of the other. A cooked header takes no time on the link.
+    header = 14 if link == 1 else 0
+    whole, ack = (1500 + header) / 1514, (40 + header) / 1514
+    truth = [up * whole + down * ack, down * whole + up * ack]
     assert rates(made) == pytest.approx(truth, rel=0.03)
     assert {flow["from"] for flow in made["flows"]} == {"left", "right"}
 

@@ -33,7 +33,7 @@ pub struct Datagrams {
     pub ways: [DatagramDirection; 2],
     /// Whether the first sender is on the left side of the link.
     pub left: bool,
-    /// The stations of the link that its ends are behind.
+    /// See [`Flow::stations`](super::flows::Flow::stations).
     pub(super) stations: Option<[u64; 2]>,
     /// Whether they are a QUIC connection.
     pub quic: bool,
@@ -50,6 +50,7 @@ impl Datagrams {
     /// Adds a datagram that was captured at `at` at an interface.
     pub(super) fn add(&mut self, packet: &Packet, at: u64, interface: usize) {
         let back = usize::from(packet.source != self.ends[0]);
+        self.stations = packet.stations_of(back == 1).filter(|stations| self.stations == Some(*stations));
         let [there, answers] = &self.ways;
         if self.quic && back == 0 && self.handshake.is_none() && answers.packets > 0 && there.last < answers.first {
             // An opening that was sent again leaves open which of the two was answered.

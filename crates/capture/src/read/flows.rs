@@ -179,7 +179,7 @@ pub struct Flow {
     pub ways: [Direction; 2],
     /// Whether the opener is on the left side of the link.
     pub left: bool,
-    /// The stations of the link that its ends are behind.
+    /// The stations of the link that its ends are behind, as long as replies have them the other way round.
     pub(super) stations: Option<[u64; 2]>,
     /// Whether the capture has its SYN.
     pub opened: bool,
@@ -202,10 +202,9 @@ impl Flow {
     pub(super) fn new(packet: &Packet, segment: &Segment, at: u64) -> Self {
         let answers = segment.has(flag::SYN | flag::ACK);
         let opens = segment.has(flag::SYN) && !answers;
-        let (mut ends, mut stations) = ([packet.source, packet.destination], packet.stations);
+        let mut ends = [packet.source, packet.destination];
         if answers {
             ends.reverse();
-            stations = stations.map(|[source, destination]| [destination, source]);
         }
         Flow {
             ends,
@@ -213,7 +212,7 @@ impl Flow {
             last: at,
             ways: Default::default(),
             left: true,
-            stations,
+            stations: packet.stations_of(answers),
             opened: opens,
             handshake: None,
             mss: None,
@@ -257,6 +256,7 @@ impl Flow {
     /// Adds a segment that was captured at `at` at an interface.
     pub(super) fn add(&mut self, packet: &Packet, segment: &Segment, at: u64, interface: usize) {
         let back = packet.source != self.ends[0];
+        self.stations = packet.stations_of(back).filter(|stations| self.stations == Some(*stations));
         self.last = at;
         self.reset |= segment.flags & RST != 0;
         if segment.has(flag::SYN) {

@@ -53,6 +53,13 @@ pub struct Packet {
     pub kind: Kind,
 }
 
+impl Packet {
+    /// The stations behind which the ends of its flow are: its sender first, or second if it is a reply.
+    pub fn stations_of(&self, reply: bool) -> Option<[u64; 2]> {
+        self.stations.map(|[source, destination]| if reply { [destination, source] } else { [source, destination] })
+    }
+}
+
 /// Reads the headers of a packet that was `length` bytes long with its link layer.
 ///
 /// # Errors

@@ -41,12 +41,12 @@ impl Talk<'_> {
             _ => None,
         };
         let stations = self.stations.map(|stations| stations.map(Place::Station));
-        interfaces.into_iter().chain(stations).chain([self.hosts.map(Place::Host)]).chain(single)
+        interfaces.into_iter().chain([self.hosts.map(Place::Host)]).chain(stations).chain(single)
     }
 }
 
 /// Puts the ends of each flow on the two sides of the link, the first sender of data on the left. Flows share a side if they share an
-/// interface, a station or a host. Returns how many groups of flows share nothing with those before: in these the openers are put on
+/// interface, a host or a station. Returns how many groups of flows share nothing with those before: in these the openers are put on
 /// the side of the first opener, which is a guess.
 pub(super) fn assign(flows: &mut [Flow], datagrams: &mut [Datagrams]) -> usize {
     let tcp = flows.iter_mut().filter(|flow| flow.ways[flow.data()].bytes > 0).map(|flow| {
