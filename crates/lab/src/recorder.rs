@@ -102,13 +102,13 @@ impl Recorder {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        let windows = self.windows.values().map(|window| 3 * window.t.capacity() * size_of::<f64>());
-        let delivered = self.delivered.values().map(|bytes| bytes.capacity() * size_of::<f64>());
-        let rtts = self.rtts.values().map(|samples| samples.capacity() * size_of::<(Time, Duration)>());
-        let signals = self.signals.values().map(|signals| signals.capacity() * size_of::<Signal>());
-        let again = self.retransmissions.values().map(|segments| segments.capacity() * size_of::<(Time, u64, u16)>());
-        let own = self.completions.capacity() * size_of::<Completion>() + self.controllers.memory();
-        windows.chain(delivered).chain(rtts).chain(signals).chain(again).sum::<usize>() + own
+        let windows = self.windows.values().map(|window| 3 * held(&window.t));
+        let delivered = self.delivered.values().map(held);
+        let rtts = self.rtts.values().map(held);
+        let signals = self.signals.values().map(held);
+        let again = self.retransmissions.values().map(held);
+        let own = [held(&self.completions), self.controllers.memory()];
+        windows.chain(delivered).chain(rtts).chain(signals).chain(again).chain(own).sum()
     }
 
     /// A link dropped or marked a packet.
@@ -169,6 +169,11 @@ impl Recorder {
             self.delivered.values_mut().for_each(|bytes| bytes.resize(bins, 0.0));
         }
     }
+}
+
+/// Bytes of memory that a list holds.
+fn held<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
 }
 
 impl Window {

@@ -112,3 +112,17 @@ fn canonical(value: &Value, text: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The form that Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))` gives.
+    #[test]
+    fn canonical_json_has_its_keys_in_order_and_commas_between_all_elements() {
+        let value = serde_json::json!({ "b": [1, { "z": null, "x": "\"", "y": true }, []], "a": -0.5, "c": {} });
+        let mut text = String::new();
+        canonical(&value, &mut text);
+        assert_eq!(text, r#"{"a":-0.5,"b":[1,{"x":"\"","y":true,"z":null},[]],"c":{}}"#);
+    }
+}
