@@ -1,4 +1,4 @@
-//! The ranges of the impairments' parameters, as docs/scenario.md lists them: their borders are accepted, what lies beyond is refused by
+//! The ranges of the impairments' parameters, as docs/links.md lists them: their borders are accepted, what lies beyond is refused by
 //! the name of its field.
 
 use sojourn_link::kinds::jitter::{Distribution, Normal, Pareto};

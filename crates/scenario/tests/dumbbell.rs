@@ -126,11 +126,11 @@ fn what_was_read_is_written_back_as_it_was() {
 }
 
 #[test]
-fn the_examples_of_the_document_are_right() {
-    let text = include_str!("../../../docs/scenario.md");
+fn the_examples_of_the_documents_are_right() {
+    let text = [include_str!("../../../docs/scenario.md"), include_str!("../../../docs/links.md")].concat();
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, moved, schedule, tables, limits, shared, classes, impairments, radio, trace, sweep] = blocks[..] else {
-        panic!("the document has eleven blocks: a scenario, a change of a route, a schedule, tables of traffic, limits, and so on")
+    let [scenario, moved, schedule, tables, trace, sweep, limits, shared, classes, impairments, radio] = blocks[..] else {
+        panic!("the documents have eleven blocks: six about scenarios, then five about links")
     };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));

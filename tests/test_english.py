@@ -1,0 +1,96 @@
+"""The documents are short and plain: see STYLE.md, "Text". What can be counted is counted; a reader judges the rest."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from source_tree import files, text
+
+SENTENCE, PARAGRAPH, ENTRY = 35, 90, 120
+TOTAL = 28_000
+PAGE = 1_200
+BUDGETS = {
+    "README.md": 900,
+    "ARCHITECTURE.md": 3_500,
+    "CONTRIBUTING.md": 2_500,
+    "CHANGELOG.md": 2_500,
+    "docs/engine.md": 1_500,
+    "docs/roadmap.md": 600,
+}
+# Their paragraphs are not plain yet.
+LATER = {"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/engine.md"}
+PAGES = [path for path in files() if path.suffix == ".md"]
+
+PHRASES = re.compile(
+    r"\b(?:(?:is|are) (?:said|told) of|gives so|so (?:many|much) (?!as\b)|without a word|for want of|anew|stands? for"
+    r"|what is no|there (?:is|are|was) none|of which the|the same of|has to do with|not to be had)\b|\bbesides[.,;]",
+    re.IGNORECASE,
+)
+CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+# Written by a command, and tested with it.
+GENERATED = re.compile(r"<!-- ([\w: ]+): begin -->.*?<!-- \1: end -->", re.DOTALL)
+QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|\*[^*\n]*\*")
+
+
+def prose(page: str) -> str:
+    """A page without its code, tables, comments and generated parts."""
+    kept = GENERATED.sub("\n\n", CODE.sub("\n\n", page))
+    return "\n".join("" if line.lstrip().startswith(("|", "<!--")) else line for line in kept.splitlines())
+
+
+def paragraphs(page: str) -> Iterator[str]:
+    """The paragraphs, headings and entries of lists of a page, each on one line."""
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |#))", prose(page)):
+        if part.strip():
+            yield " ".join(part.split())
+
+
+def faults(page: str) -> Iterator[str]:
+    """What STYLE.md forbids in a page: long paragraphs and sentences, and banned phrases."""
+    for paragraph in paragraphs(page):
+        if (words := len(paragraph.split())) > PARAGRAPH:
+            yield f"paragraph of {words} words: {paragraph[:60]}"
+        for sentence in re.split(r"(?<=[.!?:;])\s+", paragraph):
+            if (words := len(sentence.split())) > SENTENCE:
+                yield f"sentence of {words} words: {sentence[:60]}"
+        if found := PHRASES.search(QUOTED.sub("", paragraph)):
+            yield f"{found.group()!r}: {paragraph[:60]}"
+
+
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [
+        ("The link drops the packet.", 0),
+        ("A link of which the rate is known.", 1),
+        ('A rule names "anew" and `stands for`.', 0),
+        ("As much as there is room for. As many as fit.", 0),
+        (f"{'word ' * 35}end.", 1),
+        (f"{'word ' * 34}end.", 0),
+        ("Four words a sentence. " * 23, 1),
+        (f"```\n{'word ' * 99}\n```\n\n| {'word ' * 99} |\n", 0),
+        (f"{'word ' * 30}\n- {'word ' * 30}\n1. {'word ' * 30}", 0),
+    ],
+)
+def test_a_fault_is_found_and_nothing_else(page: str, count: int) -> None:
+    assert len(list(faults(page))) == count
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.as_posix() not in LATER], ids=str)
+def test_a_page_is_plain(page: Path) -> None:
+    found = list(faults(text(page)))
+    assert not found, f"{page}:\n" + "\n".join(found)
+
+
+def test_a_page_keeps_its_budget_and_all_of_them_theirs() -> None:
+    words = {page.as_posix(): len(prose(text(page)).split()) for page in PAGES}
+    over = [f"{page}: {count} words" for page, count in words.items() if count > BUDGETS.get(page, PAGE)]
+    assert not over, "\n".join(over)
+    assert sum(words.values()) <= TOTAL
+
+
+def test_an_entry_of_the_changelog_is_one_line() -> None:
+    entries = text(Path("CHANGELOG.md")).partition("## [Unreleased]")[2].splitlines()
+    wrong = [line for line in entries if line and not re.match(r"- .{,118}$|##", line)]
+    assert not wrong, "\n".join(wrong)
