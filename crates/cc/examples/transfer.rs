@@ -93,7 +93,7 @@ fn windows(controller: &mut dyn CongestionController, rounds: u32) -> Vec<f64> {
 
 /// The controller of this name.
 fn controller(name: &str) -> Option<Box<dyn CongestionController>> {
-    let start = Start { window: 10.0, ssthresh: 64.0 };
+    let start = Start::new(10.0, 64.0);
     if name == "halving" {
         return Some(Box::new(Halving { cwnd: start.window, ssthresh: start.ssthresh }));
     }

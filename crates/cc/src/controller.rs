@@ -1,6 +1,6 @@
 //! What a congestion controller receives and what it answers.
 
-use crate::{LostSegment, Needs, Pacing, RateSample};
+use crate::{EcnNeed, LostSegment, Needs, Pacing, RateSample};
 use sojourn_units::{Duration, Stream, Time};
 
 /// An acknowledgment of new data, or of data above a hole while losses are repaired.
@@ -141,13 +141,134 @@ impl Window {
     }
 }
 
-/// What a connection begins with.
+/// The numbers in which a window counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Arithmetic {
+    /// Fractions of a segment.
+    #[default]
+    Fractions,
+    /// Whole segments, as in ns-2's agents for Linux: a fraction of the next one is kept apart.
+    Whole,
+    /// Today's Linux: whole segments, and a count of acknowledged ones.
+    Linux,
+}
+
+/// How the ECN feedback of a connection tells of marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Feedback {
+    /// It counts marked segments.
+    #[default]
+    Counts,
+    /// It counts them for controllers that do not work without.
+    CountsIfAsked,
+    /// It echoes a mark once a window, or tells of none (rfc3168#6.1).
+    Echoes,
+}
+
+impl Feedback {
+    /// Whether it counts marks for a controller with this need.
+    pub fn counts_for(self, need: EcnNeed) -> bool {
+        self == Feedback::Counts || (self == Feedback::CountsIfAsked && need.is_strict())
+    }
+}
+
+/// What a controller is made from: the state of its connection at the start, and what its endpoint does.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// The initial window in segments.
     pub window: f64,
     /// The initial slow start threshold in segments.
     pub ssthresh: f64,
+    /// The numbers in which the window counts.
+    pub arithmetic: Arithmetic,
+    /// Whether the endpoint paces the segments of a controller that asks for no pace.
+    pub pacing: bool,
+    /// The ECN feedback.
+    pub ecn: Feedback,
+}
+
+impl Start {
+    /// A start in fractions of a segment, without a pace of the endpoint, with feedback that counts marks.
+    pub const fn new(window: f64, ssthresh: f64) -> Self {
+        Start { window, ssthresh, arithmetic: Arithmetic::Fractions, pacing: false, ecn: Feedback::Counts }
+    }
+
+    /// The same in Linux's numbers.
+    #[must_use]
+    pub const fn in_linux(self) -> Self {
+        Start { arithmetic: Arithmetic::Linux, ..self }
+    }
+
+    /// The same with feedback that does not count marks.
+    #[must_use]
+    pub const fn echoing(self) -> Self {
+        Start { ecn: Feedback::Echoes, ..self }
+    }
+
+    /// Whether the numbers are Linux's.
+    pub fn is_linux(&self) -> bool {
+        self.arithmetic == Arithmetic::Linux
+    }
+}
+
+/// What an endpoint tells besides acknowledgments, congestion and the first timeout of a window.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The controller, which [needs](Needs::random) one, draws from this stream. Before it, each draws from the same one.
+    Random(Stream),
+    /// A segment is about to be sent while nothing is in flight, `idle` after the last one (Linux `CA_EVENT_TX_START`).
+    IdleEnd {
+        /// The current time.
+        now: Time,
+        /// The time since the last segment.
+        idle: Duration,
+    },
+    /// The same, for controllers that take [samples](Needs::rate_samples).
+    FlightStart {
+        /// The current time.
+        now: Time,
+        /// The smoothed round-trip time, zero before the first sample.
+        srtt: Duration,
+        /// Whether the application had no more data before.
+        app_limited: bool,
+    },
+    /// The window is this one after a pause (Linux `tcp_cwnd_restart`).
+    IdleRestart(Window),
+    /// The retransmission timer expired again, in a window that was reduced before, or while losses are repaired.
+    RepeatedRto {
+        /// The current time.
+        now: Time,
+    },
+    /// Sending restarts after a timeout: one segment more than is in flight may leave (Linux `tcp_enter_loss`,
+    /// draft-ietf-ccwg-bbr#5.6.4.4).
+    RtoRestart {
+        /// Segments in flight.
+        in_flight: f64,
+    },
+    /// A loss is found while the window is being reduced for marks. A controller that reduces it further lowers ssthresh (Linux
+    /// `dctcp_state`).
+    LossInReduction {
+        /// The window in use, in segments.
+        in_use: f64,
+    },
+    /// All that was sent before a reduction for marks or a loss is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
+    ReductionEnd,
+    /// The last reduction was spurious; the window before it was this one.
+    Undo(Window),
+    /// The losses of the last recovery were none: all arrived late. For controllers that take samples.
+    SpuriousRecovery,
+}
+
+impl Event {
+    /// Sets the window of a controller that has no rule of its own for this event.
+    pub fn apply(&self, controller: &mut (impl CongestionController + ?Sized)) {
+        match *self {
+            Event::RtoRestart { in_flight } => controller.set_cwnd(in_flight + 1.0),
+            Event::IdleRestart(window) => controller.set_cwnd(window.cwnd),
+            Event::Undo(before) => controller.set_cwnd(controller.cwnd().max(before.cwnd)),
+            _ => {}
+        }
+    }
 }
 
 /// What delays are measured from.
@@ -167,26 +288,29 @@ pub(crate) fn same_stream() -> Stream {
     Stream::named(0, "controller")
 }
 
-/// A congestion controller: a state machine without clock or I/O; what it draws at random comes from the stream that it is given. `clone` copies all of its state, and no input may
-/// make it panic.
+/// A congestion controller: a state machine without clock, I/O or random numbers of its own. `clone` copies all of its state, and no
+/// input may make it panic.
 pub trait CongestionController {
     /// Data was acknowledged. The window must not grow while `in_recovery`, nor while not `cwnd_limited`.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// The same for an acknowledgment that is made here: what the controller does not read need not be computed.
-    #[inline(always)]
-    fn on_ack_of(&mut self, ack: impl Fn() -> Ack)
-    where
-        Self: Sized,
-    {
-        self.on_ack(&ack());
-    }
+    /// An ACK delivered data or told of a loss, where it [needs](Needs::rate_samples) samples. Comes before everything else that the
+    /// endpoint does with the ACK; losses that the ACK reveals are in the sample of the next.
+    fn on_sample(&mut self, _sample: &RateSample) {}
+
+    /// A segment was lost, where it needs samples.
+    fn on_lost(&mut self, _lost: &LostSegment) {}
 
     /// Congestion was signaled.
     fn on_congestion(&mut self, event: &CongestionEvent);
 
     /// The retransmission timer expired; `window` is the window in use, as in [`CongestionEvent`].
     fn on_rto(&mut self, now: Time, window: f64);
+
+    /// Something else happened. A controller calls [`Event::apply`] for what it has no rule for.
+    fn on_event(&mut self, event: &Event) {
+        event.apply(self);
+    }
 
     /// The congestion window in segments; the endpoint sends whole segments within it.
     fn cwnd(&self) -> f64;
@@ -197,108 +321,24 @@ pub trait CongestionController {
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
 
-    /// The largest window in segments that it would come to by the acknowledgments of `flight` segments: `limit` of
-    /// draft-ietf-ccwg-ratelimited-increase#3. Infinite where delays alone set the window. Controllers that take rate samples are not asked.
+    /// The largest window in segments to which the acknowledgments of `flight` segments open it: `limit` of
+    /// draft-ietf-ccwg-ratelimited-increase#3. Infinite where delays alone set the window. Controllers that take samples are not asked.
     fn limit_of_flight(&self, flight: f64, _now: Time) -> f64 {
         if self.cwnd() < self.ssthresh() { 2.0 * flight } else { flight + 1.0 }
     }
 
-    /// What it measures delays from; `None` if it measures none.
-    fn delay_source(&self) -> Option<Source> {
+    /// The pace of its segments; `None` leaves it to the acknowledgments.
+    fn pacing(&self) -> Option<Pacing> {
         None
     }
 
-    /// The smallest window that rate halving may reach in recovery (Linux 2.6 `min_cwnd`).
-    fn min_cwnd(&self) -> f64 {
-        self.cwnd()
+    /// What it asks of its endpoint now.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 
     /// Bytes of memory beyond its place in an [`AnyController`](crate::AnyController).
     fn memory(&self) -> usize {
         0
     }
-
-    /// The retransmission timer expired again, in a window that was reduced before, or while losses are repaired.
-    fn on_repeated_rto(&mut self, _now: Time) {}
-
-    /// The retransmission timer expired, and so many segments are still in flight: one more may leave (Linux `tcp_enter_loss`,
-    /// draft-ietf-ccwg-bbr#5.6.4.4).
-    fn restart_after_timeout(&mut self, in_flight: f64) {
-        self.set_cwnd(in_flight + 1.0);
-    }
-
-    /// The window is another after a pause in which nothing was sent (Linux `tcp_cwnd_restart`).
-    fn restart_after_idle(&mut self, window: Window) {
-        self.set_cwnd(window.cwnd);
-    }
-
-    /// A segment is about to be sent while nothing is in flight; the last one was sent so long ago (Linux `CA_EVENT_TX_START`).
-    fn on_idle_end(&mut self, _now: Time, _idle: Duration) {}
-
-    /// A reduction for marks or a loss is over: all that was sent before it is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
-    fn on_reduction_end(&mut self) {}
-
-    /// A loss is found while the window, now `in_use`, is being reduced for marks; gives the window that the reduction goes on to, if that
-    /// changes it (Linux `dctcp_state`).
-    fn on_loss_in_reduction(&mut self, _in_use: f64) -> Option<f64> {
-        None
-    }
-
-    /// The last reduction was made for nothing: the window is at least `before` again, as it was then.
-    fn undo(&mut self, before: Window) {
-        self.set_cwnd(self.cwnd().max(before.cwnd));
-    }
-
-    /// What it asks of its endpoint.
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    /// An ACK delivered data or told of a loss, where it [needs](Needs::rate_samples) samples. Comes before everything else that the
-    /// endpoint does with the ACK; losses that the ACK reveals are in the sample of the next.
-    fn on_sample(&mut self, _sample: &RateSample) {}
-
-    /// A segment was lost, where it needs samples.
-    fn on_lost(&mut self, _lost: &LostSegment) {}
-
-    /// A segment is about to be sent while nothing is in flight, where it needs samples. `srtt` is the smoothed round-trip time,
-    /// zero before the first sample; `app_limited` says whether the application had no more data before.
-    fn on_restart(&mut self, _now: Time, _srtt: Duration, _app_limited: bool) {}
-
-    /// The losses of the last recovery were none, where it needs samples: all arrived, late.
-    fn on_spurious_recovery(&mut self) {}
-
-    /// Whether it limits the data in flight on purpose, so that samples count as limited by the application.
-    fn limits_samples(&self) -> bool {
-        false
-    }
-
-    /// How fast it wants its segments to be sent; `None` leaves the pace to the acknowledgments.
-    fn pacing(&self) -> Option<Pacing> {
-        None
-    }
-
-    /// The rate of it alone, which is asked for with each segment.
-    #[inline]
-    fn pacing_rate(&self) -> Option<f64> {
-        self.pacing().map(|pacing| pacing.rate)
-    }
-
-    /// Its feedback does not count marks: the hosts agreed on classic ECN or on none.
-    fn use_classic_ecn(&mut self) {}
-
-    /// Draws its random choices from this stream from now on, where it [needs](Needs::random) one. Until then it draws from one that
-    /// is the same for every connection.
-    fn use_random(&mut self, _random: Stream) {}
-
-    /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
-    /// nothing.
-    fn use_whole_segments(&mut self) {}
-
-    /// Its endpoint paces the segments, though it asks for no pace.
-    fn use_pacing(&mut self) {}
-
-    /// Makes the window grow as in today's Linux from now on: in whole segments, by acknowledged segments. Only controllers with
-    /// slow start and a window law have a difference.
-    fn use_linux_growth(&mut self) {}
 }

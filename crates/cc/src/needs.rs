@@ -1,5 +1,7 @@
 //! What a controller asks of its endpoint, and the pace that it sets.
 
+use crate::{Source, Window};
+
 /// The ECN feedback that a controller asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnNeed {
@@ -26,6 +28,29 @@ impl EcnNeed {
     }
 }
 
+/// The smallest window that rate halving may reach in a recovery (Linux 2.6 `min_cwnd`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Floor {
+    /// The window as it is.
+    #[default]
+    Window,
+    /// The slow-start threshold.
+    Ssthresh,
+    /// Half of it, in whole segments.
+    HalfSsthresh,
+}
+
+impl Floor {
+    /// That window in segments.
+    pub fn of(self, window: Window) -> f64 {
+        match self {
+            Floor::Window => window.cwnd,
+            Floor::Ssthresh => window.ssthresh,
+            Floor::HalfSsthresh => libm::floor(window.ssthresh / 2.0),
+        }
+    }
+}
+
 /// What a controller asks of its endpoint. What it does not ask for costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
@@ -40,8 +65,28 @@ pub struct Needs {
     /// The window through marks that are counted: acknowledgments alone reduce it for them, and it goes on to grow. Else the endpoint
     /// takes a mark for the beginning of a reduction, in which the window does not grow for a round trip.
     pub grows_on_marks: bool,
-    /// A random stream of its own, [`CongestionController::use_random`](crate::CongestionController::use_random).
+    /// A random stream of its own, [`Event::Random`](crate::Event::Random).
     pub random: bool,
+    /// What it measures delays from; `None` if it measures none.
+    pub delays: Option<Source>,
+    /// Samples that count as limited by the application, because it limits the data in flight on purpose now.
+    pub limits_samples: bool,
+    /// The least window of rate halving.
+    pub floor: Floor,
+}
+
+impl Needs {
+    /// Those of a window law that asks for nothing.
+    pub const OF_LAW: Needs = Needs {
+        pacing: false,
+        rate_samples: false,
+        ecn: EcnNeed::None,
+        grows_on_marks: false,
+        random: false,
+        delays: None,
+        limits_samples: false,
+        floor: Floor::Ssthresh,
+    };
 }
 
 /// How fast segments are sent.

@@ -67,17 +67,6 @@ macro_rules! registry {
             pub fn values(&self) -> Vec<f64> {
                 match self { $(AnyController::$controller(c) => $module::VARIABLES.iter().map(|variable| (variable.value)(c)).collect(),)* }
             }
-
-            /// [`CongestionController::on_ack_of`]; gives the window after it.
-            #[inline(always)]
-            pub fn grow(&mut self, ack: impl Fn() -> Ack) -> f64 {
-                match self {
-                    $(AnyController::$controller(c) => {
-                        c.on_ack_of(ack);
-                        c.cwnd()
-                    })*
-                }
-            }
         }
 
         impl CongestionController for AnyController {
@@ -90,6 +79,9 @@ macro_rules! registry {
             }
             fn on_rto(&mut self, now: Time, window: f64) {
                 match self { $(AnyController::$controller(c) => c.on_rto(now, window),)* }
+            }
+            fn on_event(&mut self, event: &Event) {
+                match self { $(AnyController::$controller(c) => c.on_event(event),)* }
             }
             #[inline]
             fn cwnd(&self) -> f64 {
@@ -105,12 +97,6 @@ macro_rules! registry {
             fn limit_of_flight(&self, flight: f64, now: Time) -> f64 {
                 match self { $(AnyController::$controller(c) => c.limit_of_flight(flight, now),)* }
             }
-            fn delay_source(&self) -> Option<Source> {
-                match self { $(AnyController::$controller(c) => c.delay_source(),)* }
-            }
-            fn min_cwnd(&self) -> f64 {
-                match self { $(AnyController::$controller(c) => c.min_cwnd(),)* }
-            }
             fn memory(&self) -> usize {
                 match self { $(AnyController::$controller(c) => c.memory(),)* }
             }
@@ -123,57 +109,8 @@ macro_rules! registry {
             fn on_lost(&mut self, lost: &LostSegment) {
                 match self { $(AnyController::$controller(c) => c.on_lost(lost),)* }
             }
-            fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
-                match self { $(AnyController::$controller(c) => c.on_restart(now, srtt, app_limited),)* }
-            }
-            fn on_spurious_recovery(&mut self) {
-                match self { $(AnyController::$controller(c) => c.on_spurious_recovery(),)* }
-            }
-            fn limits_samples(&self) -> bool {
-                match self { $(AnyController::$controller(c) => c.limits_samples(),)* }
-            }
             fn pacing(&self) -> Option<Pacing> {
                 match self { $(AnyController::$controller(c) => c.pacing(),)* }
-            }
-            fn pacing_rate(&self) -> Option<f64> {
-                match self { $(AnyController::$controller(c) => c.pacing_rate(),)* }
-            }
-            fn use_classic_ecn(&mut self) {
-                match self { $(AnyController::$controller(c) => c.use_classic_ecn(),)* }
-            }
-            fn use_random(&mut self, random: Stream) {
-                match self { $(AnyController::$controller(c) => c.use_random(random),)* }
-            }
-            fn use_whole_segments(&mut self) {
-                match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
-            }
-            fn use_pacing(&mut self) {
-                match self { $(AnyController::$controller(c) => c.use_pacing(),)* }
-            }
-            fn use_linux_growth(&mut self) {
-                match self { $(AnyController::$controller(c) => c.use_linux_growth(),)* }
-            }
-            fn on_repeated_rto(&mut self, now: Time) {
-                match self { $(AnyController::$controller(c) => c.on_repeated_rto(now),)* }
-            }
-
-            fn restart_after_timeout(&mut self, in_flight: f64) {
-                match self { $(AnyController::$controller(c) => c.restart_after_timeout(in_flight),)* }
-            }
-            fn restart_after_idle(&mut self, window: Window) {
-                match self { $(AnyController::$controller(c) => c.restart_after_idle(window),)* }
-            }
-            fn on_idle_end(&mut self, now: Time, idle: Duration) {
-                match self { $(AnyController::$controller(c) => c.on_idle_end(now, idle),)* }
-            }
-            fn on_loss_in_reduction(&mut self, in_use: f64) -> Option<f64> {
-                match self { $(AnyController::$controller(c) => c.on_loss_in_reduction(in_use),)* }
-            }
-            fn on_reduction_end(&mut self) {
-                match self { $(AnyController::$controller(c) => c.on_reduction_end(),)* }
-            }
-            fn undo(&mut self, before: Window) {
-                match self { $(AnyController::$controller(c) => c.undo(before),)* }
             }
         }
     };

@@ -54,7 +54,7 @@ mod tests {
             for variable in &about {
                 assert!(!variable.summary.is_empty() && *known.entry(variable.name).or_insert(*variable) == *variable, "{variable:?}");
             }
-            let Ok(controller) = config.build(Start { window: 10.0, ssthresh: 1e9 }) else { continue };
+            let Ok(controller) = config.build(Start::new(10.0, 1e9)) else { continue };
             let values = controller.values();
             assert_eq!(values.len(), about.len(), "{}", entry.name);
             assert!(values.iter().all(|value| !value.is_infinite()), "{}: {values:?}", entry.name);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, REGISTRY, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
-const START: Start = Start { window: 2.0, ssthresh: 1e9 };
+const START: Start = Start::new(2.0, 1e9);
 
 fn registered() -> impl Iterator<Item = (&'static str, AnyController)> {
     REGISTRY.iter().map(|entry| (entry.name, (entry.default)().build(START).unwrap()))
@@ -35,12 +35,12 @@ fn ack(at: u64, number: u64) -> Ack {
 
 /// Which controllers measure one-way delays by default, and what each measures after these acknowledgments.
 fn sources(acks: impl Iterator<Item = Ack> + Clone) -> Vec<(&'static str, Source)> {
-    let one_way = registered().filter(|(_, cc)| cc.delay_source() == Some(Source::OneWay));
+    let one_way = registered().filter(|(_, cc)| cc.needs().delays == Some(Source::OneWay));
     one_way
         .map(|(name, mut cc)| {
             acks.clone().for_each(|ack| cc.on_ack(&ack));
             assert!(cc.cwnd().is_finite() && cc.cwnd() >= 1.0, "{name}: {}", cc.cwnd());
-            (name, cc.delay_source().unwrap())
+            (name, cc.needs().delays.unwrap())
         })
         .collect()
 }

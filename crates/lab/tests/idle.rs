@@ -94,7 +94,7 @@ fn no_window_is_larger_after_a_longer_silence() {
     let entries = sojourn_cc::REGISTRY.iter().filter(|entry| !["external", "linux"].contains(&entry.name));
     for entry in entries {
         let cc = entry.name;
-        let start = Start { window: 10.0, ssthresh: 1e9 };
+        let start = Start::new(10.0, 1e9);
         let ecn = (entry.default)().build(start).unwrap().needs().ecn.is_strict();
         for profile in ["rfc", "linux", "ns2", "freebsd"] {
             for restart in [false, true] {

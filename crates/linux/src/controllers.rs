@@ -4,7 +4,7 @@ mod sampler;
 
 use alloc::string::{String, ToString};
 use sampler::Sampler;
-use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Needs, Signal, Start, Window};
+use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Event, Feedback, Needs, Signal, Start, Window};
 use sojourn_units::{Duration, Stream, Time};
 
 /// What the kernel's TCP says about an acknowledgment. C declares the same.
@@ -98,6 +98,15 @@ pub struct KernelNeeds {
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
+/// What the kernel does for a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// Whether it paces the sender.
+    pub pacing: bool,
+    /// Whether the hosts agreed on an ECN feedback that counts marks.
+    pub counts_marks: bool,
+}
+
 /// A controller of ours for one connection. The kernel asks for a reduction before it says whether that is for a timeout, and may
 /// take it back. So the state from before is kept.
 #[derive(Clone, Debug)]
@@ -114,15 +123,13 @@ impl KernelController {
     ///
     /// # Errors
     /// A parameter that is out of range, in words.
-    pub fn new(config: &CcConfig, initial_window: u32) -> Result<Self, String> {
-        let start = Start { window: f64::from(initial_window), ssthresh: f64::from(INFINITE) };
-        let mut running = config.build(start).map_err(|error| error.to_string())?;
+    pub fn new(config: &CcConfig, initial_window: u32, connection: Connection) -> Result<Self, String> {
+        let Connection { pacing, counts_marks } = connection;
+        // The driver asks for counts if the controller does.
+        let ecn = if counts_marks { Feedback::CountsIfAsked } else { Feedback::Echoes };
         // The kernel's window is whole, and the profile `linux` has this in the simulator.
-        running.use_linux_growth();
-        if !running.needs().ecn.is_strict() {
-            // The driver asks for no counts then.
-            running.use_classic_ecn();
-        }
+        let start = Start { pacing, ecn, ..Start::new(f64::from(initial_window), f64::from(INFINITE)).in_linux() };
+        let running = config.build(start).map_err(|error| error.to_string())?;
         let sampler = running.needs().rate_samples.then(Sampler::default);
         Ok(KernelController { running, before: None, sampler, told_of_timeout: false })
     }
@@ -136,17 +143,7 @@ impl KernelController {
     /// It draws its random choices from this stream, and not from the kernel's generator (`get_random_u32_below`), which the
     /// kernel's own BBR and CDG use.
     pub fn use_random(&mut self, random: Stream) {
-        self.running.use_random(random);
-    }
-
-    /// The kernel paces the sender.
-    pub fn use_pacing(&mut self) {
-        self.running.use_pacing();
-    }
-
-    /// The hosts agreed on an ECN feedback that does not count marks.
-    pub fn use_classic_ecn(&mut self) {
-        self.running.use_classic_ecn();
+        self.running.on_event(&Event::Random(random));
     }
 
     /// A segment that ends at this byte is about to leave; so many are in flight before it.
@@ -167,7 +164,7 @@ impl KernelController {
     pub fn windows(&self) -> Windows {
         let whole = |segments: f64, least: u32| (segments.min(f64::from(INFINITE)) as u32).max(least);
         let pace = self.running.pacing().map_or(0, |pacing| (pacing.rate * 1000.0).max(1.0) as u64);
-        let limits_samples = u8::from(self.running.limits_samples());
+        let limits_samples = u8::from(self.running.needs().limits_samples);
         Windows { cwnd: whole(self.running.cwnd(), 1), ssthresh: whole(self.running.ssthresh(), 2), limits_samples, pace }
     }
 
@@ -221,37 +218,42 @@ impl KernelController {
     /// The retransmission timer expired, and the kernel set this window.
     pub fn restart_after_timeout(&mut self, now: Time, window: u32) -> Windows {
         if !core::mem::take(&mut self.told_of_timeout) {
-            self.running.on_repeated_rto(now);
+            self.running.on_event(&Event::RepeatedRto { now });
         }
         if self.sampler.is_some() {
-            self.running.restart_after_timeout(f64::from(window) - 1.0);
+            self.running.on_event(&Event::RtoRestart { in_flight: f64::from(window) - 1.0 });
         }
         self.windows()
     }
 
     /// A reduction for marks or a loss is over.
     pub fn end_reduction(&mut self) {
-        self.running.on_reduction_end();
+        self.running.on_event(&Event::ReductionEnd);
     }
 
     /// A loss is found while `window` is in use and is being reduced for marks; gives the window that the reduction goes on to, if that
     /// changes it.
     pub fn lose_in_reduction(&mut self, window: u32) -> Option<u32> {
-        let target = self.running.on_loss_in_reduction(f64::from(window))?;
-        self.running.set_cwnd(target);
-        Some(self.windows().cwnd)
+        let before = self.running.ssthresh();
+        self.running.on_event(&Event::LossInReduction { in_use: f64::from(window) });
+        let target = self.running.ssthresh();
+        (target != before).then(|| {
+            self.running.set_cwnd(target);
+            self.windows().cwnd
+        })
     }
 
     /// The kernel restarts after an idle time, with these windows.
     pub fn restart(&mut self, windows: &Windows) {
         if self.sampler.is_none() {
-            self.running.restart_after_idle(Window { cwnd: f64::from(windows.cwnd), ssthresh: f64::from(windows.ssthresh) });
+            let window = Window { cwnd: f64::from(windows.cwnd), ssthresh: f64::from(windows.ssthresh) };
+            self.running.on_event(&Event::IdleRestart(window));
         }
     }
 
     /// A segment is about to be sent while nothing is in flight, so many milliseconds after the last one.
     pub fn end_idle(&mut self, now: Time, idle_ms: u32) {
-        self.running.on_idle_end(now, Duration::from_millis(u64::from(idle_ms)));
+        self.running.on_event(&Event::IdleEnd { now, idle: Duration::from_millis(u64::from(idle_ms)) });
     }
 
     /// The connection opens with this window.
@@ -262,7 +264,7 @@ impl KernelController {
     /// The last reduction is taken back: its reason was none.
     pub fn undo(&mut self) -> Windows {
         match self.before.take() {
-            Some(_) if self.sampler.is_some() => self.running.on_spurious_recovery(),
+            Some(_) if self.sampler.is_some() => self.running.on_event(&Event::SpuriousRecovery),
             Some(before) => self.running = before,
             None => {}
         }

@@ -1,6 +1,6 @@
 //! Everything that the kernel's driver asks: the network, the applications and the log. A C interface wraps it.
 
-use crate::controllers::KernelController;
+use crate::controllers::{Connection, KernelController};
 use crate::header::store;
 use crate::log::{Entry, Logged};
 use crate::network::{CopyPacket, Fate, KernelNetwork, MakeQueue};
@@ -63,11 +63,10 @@ fn ecn_number(ecn: EcnChoice) -> u8 {
 
 /// The controller of ours that a flow asks for, at the start of a connection.
 fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
-    let control = flow.tcp.as_ref().and_then(|tcp| tcp.control.as_ref());
-    control
-        .map(|control| KernelController::new(&control.0, INITIAL_WINDOW))
-        .transpose()
-        .map_err(|error| format!("flows.{}.tcp.control.{error}", flow.name))
+    let Some(tcp) = &flow.tcp else { return Ok(None) };
+    let connection = Connection { pacing: tcp.pacing, counts_marks: ecn_number(tcp.ecn) >= ecn_number(EcnChoice::Dctcp) };
+    let made = tcp.control.as_ref().map(|control| KernelController::new(&control.0, INITIAL_WINDOW, connection));
+    made.transpose().map_err(|error| format!("flows.{}.tcp.control.{error}", flow.name))
 }
 
 /// The random stream of the next controller of a flow, by the name that its connection has in the simulator too: that of the flow, or
@@ -172,13 +171,6 @@ impl Guest {
         if let Some(controller) = &mut fresh {
             controller.start(window);
             controller.use_random(next_stream(&self.wiring, flow as usize, &mut self.started));
-            let tcp = self.wiring.flows.get(flow as usize).and_then(|flow| flow.tcp.as_ref());
-            if tcp.map_or(0, |tcp| ecn_number(tcp.ecn)) < ecn_number(EcnChoice::Dctcp) {
-                controller.use_classic_ecn();
-            }
-            if tcp.is_some_and(|tcp| tcp.pacing) {
-                controller.use_pacing();
-            }
         }
         let free = self.controllers.iter().position(Option::is_none);
         let number = free.unwrap_or(self.controllers.len());

@@ -31,7 +31,7 @@ mod script;
 mod source;
 mod wiring;
 
-pub use controllers::{KernelAck, KernelController, KernelNeeds, Windows};
+pub use controllers::{Connection, KernelAck, KernelController, KernelNeeds, Windows};
 pub use discipline::{Discipline, Task};
 pub use guest::{Guest, GuestFlow};
 pub use header::{Header, HeaderReader};

@@ -6,8 +6,8 @@ use sojourn_aqm::{AqmConfig, FlowHashes, REGISTRY};
 use sojourn_cc::CcConfig;
 use sojourn_link::kinds::duplication;
 use sojourn_linux::{
-    Dequeued, Discipline, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck, KernelController,
-    KernelNetwork, Logged, Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
+    Connection, Dequeued, Discipline, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck,
+    KernelController, KernelNetwork, Logged, Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
 };
 use sojourn_spec::link::{Link, Measure, RateChange};
 use sojourn_spec::medium::{Medium, Turns};
@@ -16,6 +16,9 @@ use sojourn_spec::tcp::{Control, EcnChoice};
 use sojourn_units::{Amount, Duration, Rate, Time};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+
+/// A connection whose feedback counts marks.
+const CONNECTION: Connection = Connection { pacing: false, counts_marks: true };
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -286,7 +289,7 @@ fn a_plan_whose_groups_are_beyond_its_flows_is_refused_in_one_line() {
 #[test]
 fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_back() {
     let now = Time::ZERO + SECOND;
-    let mut reno = KernelController::new(&CcConfig::Reno(Default::default()), 40).unwrap();
+    let mut reno = KernelController::new(&CcConfig::Reno(Default::default()), 40, CONNECTION).unwrap();
     assert_eq!(reno.windows().cwnd, 40);
     assert_eq!(reno.on_congestion(now, 40, false), Windows { cwnd: 20, ssthresh: 20, ..Windows::default() });
     assert_eq!(reno.undo().cwnd, 40);
@@ -442,7 +445,7 @@ proptest! {
         which in 0..sojourn_cc::REGISTRY.len(),
         calls in prop::collection::vec((any::<[u64; 4]>(), any::<[u32; 4]>(), any::<[bool; 4]>(), 0u8..8), 1..100),
     ) {
-        let mut controller = KernelController::new(&(sojourn_cc::REGISTRY[which].default)(), 10).unwrap();
+        let mut controller = KernelController::new(&(sojourn_cc::REGISTRY[which].default)(), 10, CONNECTION).unwrap();
         let mut now = Time::ZERO;
         for (long, short, flags, call) in calls {
             now += Duration::from_nanos(long[0] >> 24);

@@ -30,7 +30,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
 
 /// Every congestion controller, with whether it reacts to the count of marks, and the variables that a trace can show of it.
 fn controllers() -> Result<Vec<Value>, serde_json::Error> {
-    let start = Start { window: 1.0, ssthresh: f64::INFINITY };
+    let start = Start::new(1.0, f64::INFINITY);
     let entry = |entry: &sojourn_cc::Entry| {
         let mut value = listed(entry.name, entry.summary, serde_json::to_value((entry.default)()))?;
         let variable = |about: About| json!({ "name": about.name, "unit": about.unit, "summary": about.summary });

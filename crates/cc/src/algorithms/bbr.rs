@@ -10,7 +10,7 @@ mod probe_rtt;
 
 use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
-use crate::{Ack, CongestionController, CongestionEvent, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, Event, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
 use extra_acked::ExtraAcked;
 use full_pipe::FullPipe;
@@ -356,6 +356,28 @@ impl State {
         }
         self.packet_conservation
     }
+
+    /// `bbr_cwnd_event_tx_start`.
+    fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+        self.initialize(now, srtt);
+        self.init_pacing_rate(srtt);
+        if !app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.extra.restart(now);
+        match self.mode {
+            Mode::ProbeBw => self.set_pacing_rate(1.0),
+            Mode::ProbeRtt => self.check_probe_rtt_done(now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// `bbr_set_state` of `TCP_CA_Loss`.
+    fn enter_loss(&mut self) {
+        self.loss_state = LossState::Timeout;
+        self.full.forget_bandwidth();
+    }
 }
 
 impl CongestionController for Bbr {
@@ -380,27 +402,19 @@ impl CongestionController for Bbr {
         state.set_cwnd(sample, cwnd_gain);
     }
 
-    /// `bbr_cwnd_event_tx_start`.
-    fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+    fn on_event(&mut self, event: &Event) {
         let state = &mut *self.0;
-        state.initialize(now, srtt);
-        state.init_pacing_rate(srtt);
-        if !app_limited {
-            return;
+        match event {
+            Event::Random(random) => state.random = random.clone(),
+            Event::FlightStart { now, srtt, app_limited } => state.on_restart(*now, *srtt, *app_limited),
+            Event::RepeatedRto { .. } => state.enter_loss(),
+            // `bbr_undo_cwnd`
+            Event::SpuriousRecovery => {
+                state.full.restart();
+                state.policer.reset();
+            }
+            _ => event.apply(self),
         }
-        state.idle_restart = true;
-        state.extra.restart(now);
-        match state.mode {
-            Mode::ProbeBw => state.set_pacing_rate(1.0),
-            Mode::ProbeRtt => state.check_probe_rtt_done(now),
-            Mode::Startup | Mode::Drain => {}
-        }
-    }
-
-    /// `bbr_undo_cwnd`.
-    fn on_spurious_recovery(&mut self) {
-        self.0.full.restart();
-        self.0.policer.reset();
     }
 
     /// `bbr_ssthresh`: the window of a loss is kept. Marks say nothing.
@@ -411,15 +425,10 @@ impl CongestionController for Bbr {
     }
 
     /// `bbr_ssthresh`, then `bbr_set_state`.
-    fn on_rto(&mut self, now: Time, _window: f64) {
+    fn on_rto(&mut self, _now: Time, _window: f64) {
         self.0.save_cwnd();
-        self.on_repeated_rto(now);
+        self.0.enter_loss();
         self.0.cwnd = 1.0;
-    }
-
-    fn on_repeated_rto(&mut self, _now: Time) {
-        self.0.loss_state = LossState::Timeout;
-        self.0.full.forget_bandwidth();
     }
 
     fn cwnd(&self) -> f64 {
@@ -443,15 +452,7 @@ impl CongestionController for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, random: true, ..Needs::default() }
-    }
-
-    fn use_random(&mut self, random: Stream) {
-        self.0.random = random;
-    }
-
-    fn limits_samples(&self) -> bool {
-        self.0.mode == Mode::ProbeRtt
+        Needs { pacing: true, rate_samples: true, random: true, limits_samples: self.0.mode == Mode::ProbeRtt, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

@@ -16,7 +16,8 @@ use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
 use crate::variable::{if_finite, if_known};
 use crate::{
-    Ack, CongestionController, CongestionEvent, LossState, LostSegment, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable,
+    Ack, CongestionController, CongestionEvent, Event, LossState, LostSegment, Needs, Pacing, ParamError, RateSample, Signal, Start,
+    Variable,
 };
 use alloc::boxed::Box;
 use machine::{AckPhase, State};
@@ -346,6 +347,27 @@ impl Bbr {
         };
         self.cwnd = self.cwnd.at_most(cap.at_most(self.inflight_shortterm).at_least(MIN_PIPE_CWND));
     }
+
+    /// `HandleRestartFromIdle` (draft-ietf-ccwg-bbr#5.4.1).
+    fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+        self.initialize(now, srtt);
+        if !app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.extra_acked_interval_start = now;
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    /// `OnEnterRTO` (draft-ietf-ccwg-bbr#5.6.4.4); the endpoint knows what is in flight.
+    fn enter_rto(&mut self) {
+        self.save_state_upon_loss();
+        self.loss_state = LossState::Timeout;
+    }
 }
 
 impl CongestionController for Bbr3 {
@@ -383,24 +405,15 @@ impl CongestionController for Bbr3 {
         self.0.handle_lost_segment(lost);
     }
 
-    /// `HandleRestartFromIdle` (draft-ietf-ccwg-bbr#5.4.1).
-    fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+    fn on_event(&mut self, event: &Event) {
         let bbr = &mut *self.0;
-        bbr.initialize(now, srtt);
-        if !app_limited {
-            return;
+        match event {
+            Event::Random(random) => bbr.random = random.clone(),
+            Event::FlightStart { now, srtt, app_limited } => bbr.on_restart(*now, *srtt, *app_limited),
+            Event::RepeatedRto { .. } => bbr.enter_rto(),
+            Event::SpuriousRecovery => bbr.handle_spurious_loss_detection(),
+            _ => event.apply(self),
         }
-        bbr.idle_restart = true;
-        bbr.extra_acked_interval_start = now;
-        if bbr.state.is_probe_bw() {
-            bbr.set_pacing_rate(1.0);
-        } else if bbr.state == State::ProbeRtt {
-            bbr.check_probe_rtt_done(now);
-        }
-    }
-
-    fn on_spurious_recovery(&mut self) {
-        self.0.handle_spurious_loss_detection();
     }
 
     /// `OnEnterFastRecovery` (draft-ietf-ccwg-bbr#5.6.4.4). A loss that the probe of a tail repaired counts too
@@ -412,16 +425,9 @@ impl CongestionController for Bbr3 {
         self.0.note_loss();
     }
 
-    /// `OnEnterRTO` (draft-ietf-ccwg-bbr#5.6.4.4).
-    fn on_rto(&mut self, now: Time, _window: f64) {
-        self.on_repeated_rto(now);
+    fn on_rto(&mut self, _now: Time, _window: f64) {
+        self.0.enter_rto();
         self.0.cwnd = 1.0;
-    }
-
-    /// The same, but that the endpoint knows what is in flight.
-    fn on_repeated_rto(&mut self, _now: Time) {
-        self.0.save_state_upon_loss();
-        self.0.loss_state = LossState::Timeout;
     }
 
     fn cwnd(&self) -> f64 {
@@ -445,15 +451,7 @@ impl CongestionController for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pacing: true, rate_samples: true, random: true, ..Needs::default() }
-    }
-
-    fn use_random(&mut self, random: Stream) {
-        self.0.random = random;
-    }
-
-    fn limits_samples(&self) -> bool {
-        self.0.state == State::ProbeRtt
+        Needs { pacing: true, rate_samples: true, random: true, limits_samples: self.0.state == State::ProbeRtt, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {

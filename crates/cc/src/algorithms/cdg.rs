@@ -8,7 +8,7 @@
 //! acknowledged.
 
 use crate::controller::same_stream;
-use crate::{Ack, Classic, CongestionEvent, Early, Needs, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -283,24 +283,22 @@ impl CdgLaw {
         let half = libm::floor(window / 2.0).max(2.0);
         if self.params.use_shadow { half.max(self.shadow) } else { half }
     }
-}
 
-impl WindowLaw for CdgLaw {
-    fn boxed() -> bool {
-        true
-    }
-
-    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+    /// An acknowledgment arrives: ends slow start where delays say so.
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window) {
         self.sample(ack);
         if window.cwnd > self.last_cwnd {
             self.shadow += window.cwnd - self.last_cwnd;
         }
         self.last_cwnd = window.cwnd;
         let ready = !ack.in_recovery && self.falling.is_none() && (ack.advanced > 0.0 || ack.cwnd_limited);
-        ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min))
+        if ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min)) {
+            window.ssthresh = window.cwnd;
+        }
     }
 
-    fn early(&mut self, ack: &Ack, window: Window) -> Early {
+    /// The window falls where the gradient asks for it.
+    fn turn(&mut self, ack: &Ack, window: &mut Window) -> Early {
         if ack.in_recovery {
             return Early::Hold;
         }
@@ -308,13 +306,13 @@ impl WindowLaw for CdgLaw {
             falling.acked += ack.acked;
             let Falling { until, to, .. } = *falling;
             let over = ack.snd_una > until;
-            let window = if over { Window { cwnd: to, ssthresh: to } } else { falling.window() };
+            *window = if over { Window { cwnd: to, ssthresh: to } } else { falling.window() };
             self.last_cwnd = window.cwnd;
             if over {
                 self.falling = None;
                 self.next_round(ack);
             }
-            return Early::Reduce(window);
+            return Early::Reduced;
         }
         if ack.advanced == 0.0 && !ack.cwnd_limited {
             // Linux asks for growth by acknowledged data alone (`tcp_may_raise_cwnd`).
@@ -329,7 +327,8 @@ impl WindowLaw for CdgLaw {
                 let to = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0).min(window.cwnd);
                 let falling = Falling { until: ack.snd_max, from: window.cwnd, to, acked: 0.0, first: ack.acked };
                 self.falling = Some(falling);
-                return Early::Reduce(falling.window());
+                *window = falling.window();
+                return Early::Reduced;
             }
         }
         if !ack.cwnd_limited {
@@ -338,13 +337,31 @@ impl WindowLaw for CdgLaw {
         Early::None
     }
 
-    #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + ack.avoidance_count() / cwnd
+    /// Forgets what it measured before a pause.
+    fn restart(&mut self, cwnd: f64) {
+        let mut gradients = core::mem::take(&mut self.gradients);
+        gradients.fill(Extremes::default());
+        let random = self.random.clone();
+        *self = CdgLaw { restarted: true, random, ..CdgLaw::new(self.params.clone(), gradients, cwnd) };
     }
+}
 
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd)
+impl WindowLaw for CdgLaw {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match seen {
+            Seen::Ack(ack) => self.on_ack(ack, window),
+            Seen::Turn(ack) => return self.turn(ack, window),
+            Seen::Event(Event::Random(random)) => self.random = random.clone(),
+            // Linux `tcp_cdg_cwnd_event` with `CA_EVENT_CWND_RESTART`
+            Seen::Event(Event::IdleRestart(_)) => self.restart(window.cwnd),
+            Seen::Event(Event::ReductionEnd) => (self.round_end, self.rtt_prev, self.rtt, self.full) = (None, self.rtt, None, None),
+            Seen::Event(_) => {}
+        }
+        Early::None
+    }
+    #[inline]
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        from.by(1.0, ack)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -354,28 +371,11 @@ impl WindowLaw for CdgLaw {
         Window { cwnd: kept, ssthresh: kept }
     }
 
-    /// Linux `tcp_cdg_cwnd_event` with `CA_EVENT_CWND_RESTART`
-    fn on_restart(&mut self, cwnd: f64) {
-        let mut gradients = core::mem::take(&mut self.gradients);
-        gradients.fill(Extremes::default());
-        let random = self.random.clone();
-        *self = CdgLaw { restarted: true, random, ..CdgLaw::new(self.params.clone(), gradients, cwnd) };
-    }
-
     fn needs(&self) -> Needs {
-        Needs { random: true, ..Needs::default() }
+        Needs { random: true, ..Needs::OF_LAW }
     }
 
-    fn use_random(&mut self, random: Stream) {
-        self.random = random;
-    }
-
-    fn on_reduction_end(&mut self) -> Option<Window> {
-        (self.round_end, self.rtt_prev, self.rtt, self.full) = (None, self.rtt, None, None);
-        None
-    }
-
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         let kept = self.after_loss(window);
         (self.last_cwnd, self.falling) = (1.0, None);
         kept

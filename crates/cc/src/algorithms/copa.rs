@@ -3,7 +3,7 @@
 
 use crate::max_filter::MaxFilter;
 use crate::silence::Silence;
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, Event, Needs, Pacing, ParamError, Start, Variable};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -188,9 +188,12 @@ impl CongestionController for Copa {
         self.0.lost_in_round = true;
     }
 
-    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
+    fn on_event(&mut self, event: &Event) {
         let state = &mut *self.0;
-        state.silence.on_idle_end(now, Some(&mut state.last_empty));
+        match event {
+            Event::IdleEnd { now, .. } => state.silence.on_idle_end(*now, Some(&mut state.last_empty)),
+            _ => event.apply(self),
+        }
     }
 
     fn on_rto(&mut self, _now: Time, _window: f64) {
@@ -236,7 +239,7 @@ mod tests {
 
     /// A path with this bandwidth-delay product in segments and 100 ms; gives the window after so many round trips.
     fn settled(delta: f64, bdp: f64, rounds: u64) -> f64 {
-        let mut cc = Params { delta, competitive: false }.build(Start { window: 10.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params { delta, competitive: false }.build(Start::new(10.0, 1e9)).unwrap();
         let mut now = Time::ZERO;
         for round in 0..rounds {
             let rtt = Duration::from_secs_f64(0.1 * (cc.cwnd() / bdp).max(1.0));
@@ -268,7 +271,7 @@ mod tests {
 
     impl Rounds {
         fn new(window: f64) -> Self {
-            let cc = Params::default().build(Start { window, ssthresh: 1e9 }).unwrap();
+            let cc = Params::default().build(Start::new(window, 1e9)).unwrap();
             Rounds { cc, now: Time::ZERO, round: 0 }
         }
 

@@ -5,13 +5,15 @@
 //! which nearly doubles the growth.
 
 use crate::silence::Silence;
-use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{
+    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, ParamError, Seen, Start, Variable, Window, WindowLaw,
+};
 mod kernel;
 mod v21;
 
 use alloc::boxed::Box;
 use kernel::Kernel;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 use v21::V21;
 
 /// Which version.
@@ -73,7 +75,7 @@ impl Params {
     /// # Errors
     /// A parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Cubic, ParamError> {
-        let version = self.version.unwrap_or_default();
+        let version = self.version.unwrap_or(if start.is_linux() { Version::Linux } else { Version::Rfc9438 });
         let beta = self.beta.unwrap_or(if version == Version::V21 { 0.8 } else { 0.7 });
         // The versions of Linux count in 1024ths: from 1/1024 to 1023/1024.
         ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
@@ -82,10 +84,11 @@ impl Params {
             version: match version {
                 Version::Rfc9438 => AnyVersion::Rfc9438(Rfc9438 { c: self.c, beta, ..Rfc9438::default() }),
                 Version::V21 => AnyVersion::V21(Box::new(V21::new(in_1024ths(beta), scale(self.c)))),
-                Version::Linux => AnyVersion::linux(beta, self.c, self.hystart),
+                Version::Linux => {
+                    let hystart = self.hystart.unwrap_or(true).then_some(start.pacing);
+                    AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(self.c), hystart)))
+                }
             },
-            hystart: self.hystart,
-            given: self.version.is_some(),
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
         };
@@ -108,10 +111,6 @@ fn scale(c: f64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct CubicLaw {
     version: AnyVersion,
-    /// As in [`Params`].
-    hystart: Option<bool>,
-    /// Whether the version was chosen, and not left to the stack.
-    given: bool,
     fast_convergence: bool,
     reno_friendly: bool,
 }
@@ -121,12 +120,6 @@ enum AnyVersion {
     Rfc9438(Rfc9438),
     V21(Box<V21>),
     Linux(Box<Kernel>),
-}
-
-impl AnyVersion {
-    fn linux(beta: f64, c: f64, hystart: Option<bool>) -> Self {
-        AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(c), hystart.unwrap_or(true))))
-    }
 }
 
 impl CubicLaw {
@@ -191,35 +184,41 @@ impl Rfc9438 {
 }
 
 impl WindowLaw for CubicLaw {
-    fn boxed() -> bool {
-        true
-    }
-
-    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
-        match &mut self.version {
-            AnyVersion::Rfc9438(cubic) => cubic.silence.on_ack(ack, cubic.epoch_start.as_mut()),
-            AnyVersion::V21(cubic) => cubic.observe(ack),
-            AnyVersion::Linux(cubic) => return cubic.observe(ack, window),
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match (seen, &mut self.version) {
+            (Seen::Ack(ack), AnyVersion::Rfc9438(cubic)) => cubic.silence.on_ack(ack, cubic.epoch_start.as_mut()),
+            (Seen::Ack(ack), AnyVersion::V21(cubic)) => cubic.observe(ack),
+            (Seen::Ack(ack), AnyVersion::Linux(cubic)) => {
+                window.ssthresh = if cubic.observe(ack, *window) { window.cwnd } else { window.ssthresh };
+            }
+            (Seen::Event(Event::RepeatedRto { now }), AnyVersion::Linux(cubic)) => cubic.reset(*now),
+            // V2.1 counts silence, as Linux did before 4.3 (commit 30927520dbae).
+            (Seen::Event(Event::IdleEnd { now, .. }), AnyVersion::Rfc9438(cubic)) => {
+                cubic.silence.on_idle_end(*now, cubic.epoch_start.as_mut());
+            }
+            (Seen::Event(Event::IdleEnd { now, idle }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
+            // Slow start follows, and then a stage of congestion avoidance of its own (rfc9438#4.2).
+            (Seen::Event(Event::IdleRestart(_)), AnyVersion::Rfc9438(cubic)) => cubic.epoch_start = None,
+            _ => {}
         }
-        false
+        Early::None
     }
 
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        let (cwnd, friendly) = (from.cwnd, self.reno_friendly);
         match &mut self.version {
-            AnyVersion::Rfc9438(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
-            AnyVersion::V21(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
-            AnyVersion::Linux(cubic) => cwnd + ack.acked / cubic.update(cwnd as u64, ack.acked as u64, ack.now, self.reno_friendly) as f64,
+            AnyVersion::Rfc9438(cubic) => from.to(cubic.grow(cwnd, ack, friendly)),
+            AnyVersion::V21(cubic) => from.to(cubic.grow(cwnd, ack, friendly)),
+            AnyVersion::Linux(cubic) if from.arithmetic == Arithmetic::Linux => {
+                from.every(cubic.update(cwnd as u64, from.acked as u64, ack.now, friendly) as f64)
+            }
+            AnyVersion::Linux(cubic) => from.to(cwnd + ack.acked / cubic.update(cwnd as u64, ack.acked as u64, ack.now, friendly) as f64),
         }
     }
 
     /// rfc9438#4.2: the target is at most 1.5 windows.
     fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
         0.5 * window
-    }
-
-    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, now: Time) -> Option<f64> {
-        let AnyVersion::Linux(cubic) = &mut self.version else { return None };
-        Some(cubic.update(cwnd as u64, acked as u64, now, self.reno_friendly) as f64)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -232,7 +231,7 @@ impl WindowLaw for CubicLaw {
         Window::reduced(kept)
     }
 
-    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, now: Time, window: f64) -> f64 {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => {
                 let kept = cubic.reduce(window, self.fast_convergence);
@@ -252,46 +251,13 @@ impl WindowLaw for CubicLaw {
             }
         }
     }
-
-    fn on_repeated_rto(&mut self, now: Time) {
-        if let AnyVersion::Linux(cubic) = &mut self.version {
-            cubic.reset(now);
-        }
-    }
-
-    fn on_idle_end(&mut self, now: Time, idle: Duration) {
-        match &mut self.version {
-            AnyVersion::Rfc9438(cubic) => cubic.silence.on_idle_end(now, cubic.epoch_start.as_mut()),
-            AnyVersion::Linux(cubic) => cubic.on_idle_end(now, idle),
-            // It counts silence, as Linux did before 4.3 (commit 30927520dbae).
-            AnyVersion::V21(_) => {}
-        }
-    }
-
-    /// Slow start follows, and then a stage of congestion avoidance of its own (rfc9438#4.2).
-    fn on_restart(&mut self, _cwnd: f64) {
-        if let AnyVersion::Rfc9438(cubic) = &mut self.version {
-            cubic.epoch_start = None;
-        }
-    }
-
-    fn use_pacing(&mut self) {
-        if let AnyVersion::Linux(cubic) = &mut self.version {
-            cubic.use_pacing();
-        }
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        let (false, AnyVersion::Rfc9438(cubic)) = (self.given, &self.version) else { return false };
-        self.version = AnyVersion::linux(cubic.beta, cubic.c, self.hystart);
-        true
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{CongestionController, Signal};
+    use sojourn_units::Duration;
 
     const RTT: Duration = Duration::from_millis(100);
 
@@ -314,7 +280,7 @@ mod tests {
     #[test]
     fn the_rfc_keeps_seven_tenths_and_comes_back_after_k_seconds() {
         let params = Params { reno_friendly: false, ..Params::default() };
-        let mut cubic = params.build(Start { window: 1000.0, ssthresh: 1000.0 }).unwrap();
+        let mut cubic = params.build(Start::new(1000.0, 1000.0)).unwrap();
         cubic.on_congestion(&loss(1000.0));
         assert_eq!((cubic.ssthresh(), cubic.cwnd()), (700.0, 700.0));
         // K = cbrt(300 / 0.4) = 9.086 s.
@@ -325,7 +291,7 @@ mod tests {
 
     #[test]
     fn where_the_cubic_is_slower_the_window_follows_reno_at_the_rate_of_its_beta() {
-        let mut cubic = Params { c: 0.01, ..Params::default() }.build(Start { window: 20.0, ssthresh: 20.0 }).unwrap();
+        let mut cubic = Params { c: 0.01, ..Params::default() }.build(Start::new(20.0, 20.0)).unwrap();
         cubic.on_congestion(&loss(20.0));
         let windows = rounds(&mut cubic, Time::from_secs_f64(1.0), 4);
         // alpha = 3 * 0.3 / 1.7 = 0.529 segments a round trip above 14.
@@ -344,7 +310,7 @@ mod tests {
     #[test]
     fn v2_1_is_back_at_its_origin_after_k_and_restarts_from_nothing_after_a_timeout() {
         let params = Params { version: Some(Version::V21), reno_friendly: false, ..Params::default() };
-        let mut cubic = params.build(Start { window: 1000.0, ssthresh: 1000.0 }).unwrap();
+        let mut cubic = params.build(Start::new(1000.0, 1000.0)).unwrap();
         cubic.on_congestion(&loss(1000.0));
         assert_eq!(cubic.cwnd(), 799.0);
         // K = cbrt(201 * 2681735677) / 1024 = 7.95 s.
@@ -357,8 +323,7 @@ mod tests {
     #[test]
     fn every_version_grows_in_whole_segments_where_linux_growth_is_asked_for() {
         for version in [None, Some(Version::Rfc9438), Some(Version::V21), Some(Version::Linux)] {
-            let mut cubic = Params { version, ..Params::default() }.build(Start { window: 20.0, ssthresh: 20.0 }).unwrap();
-            cubic.use_linux_growth();
+            let mut cubic = Params { version, ..Params::default() }.build(Start::new(20.0, 20.0).in_linux()).unwrap();
             cubic.on_congestion(&loss(20.0));
             let windows = rounds(&mut cubic, Time::from_secs_f64(1.0), 100);
             assert!(windows.iter().all(|window| window.fract() == 0.0), "{version:?}: {windows:?}");
@@ -370,7 +335,7 @@ mod tests {
     fn a_part_of_all_or_nothing_is_refused() {
         for beta in [0.0, 1.0, f64::NAN, 0.9999] {
             let params = Params { beta: Some(beta), ..Params::default() };
-            assert_eq!(params.build(Start { window: 2.0, ssthresh: 20.0 }).unwrap_err().field, "beta");
+            assert_eq!(params.build(Start::new(2.0, 20.0)).unwrap_err().field, "beta");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! DCTCP (rfc8257): once a window, marks reduce it by half of the part of segments that were marked lately.
 
-use crate::{Ack, Classic, CongestionEvent, EcnNeed, Needs, ParamError, Signal, Start, Variable, Window, WindowLaw};
+use crate::{
+    Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, ParamError, Seen, Signal, Start, Variable, Window, WindowLaw,
+};
 use alloc::boxed::Box;
-use sojourn_units::Time;
 
 /// DCTCP.
 pub type Dctcp = Box<Classic<DctcpLaw>>;
@@ -36,7 +37,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<Dctcp, ParamError> {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
-        Ok(Box::new(Classic::new(start, DctcpLaw::new(self))))
+        Ok(Box::new(Classic::new(start, DctcpLaw::new(self, start))))
     }
 }
 
@@ -61,9 +62,11 @@ pub struct DctcpLaw {
 const PARTS: f64 = 1024.0;
 
 impl DctcpLaw {
-    fn new(params: &Params) -> Self {
+    fn new(params: &Params, start: Start) -> Self {
         let Params { g, alpha_on_init: alpha } = *params;
-        DctcpLaw { g, alpha, window_end: 0, acked: 0.0, marked: 0.0, counts: true, as_linux: false }
+        let alpha = if start.is_linux() { libm::floor(alpha * PARTS) / PARTS } else { alpha };
+        let counts = start.ecn.counts_for(EcnNeed::Count);
+        DctcpLaw { g, alpha, window_end: 0, acked: 0.0, marked: 0.0, counts, as_linux: start.is_linux() }
     }
 
     /// The estimate after a window (rfc8257#3.3 step 5).
@@ -84,21 +87,22 @@ impl DctcpLaw {
 }
 
 impl WindowLaw for DctcpLaw {
-    fn boxed() -> bool {
-        true
-    }
-
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + ack.avoidance_count() / cwnd
-    }
-
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd)
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        from.by(1.0, ack)
     }
 
     /// rfc8257#3.3, steps 1 to 7.
-    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        let ack = match seen {
+            Seen::Ack(ack) => ack,
+            // rfc8257#3.4: a loss halves the window; in Linux also while it is being reduced for marks (`dctcp_state`).
+            Seen::Event(Event::LossInReduction { in_use }) if self.as_linux => {
+                window.ssthresh = libm::floor(in_use / 2.0).max(Window::MIN_CWND);
+                return Early::None;
+            }
+            _ => return Early::None,
+        };
         self.acked += ack.acked;
         self.marked += ack.marked;
         let is_over = ack.snd_una > self.window_end || (self.as_linux && ack.snd_una == self.window_end);
@@ -107,13 +111,7 @@ impl WindowLaw for DctcpLaw {
             self.window_end = ack.snd_max;
             (self.acked, self.marked) = (0.0, 0.0);
         }
-        false
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        self.as_linux = true;
-        self.alpha = libm::floor(self.alpha * PARTS) / PARTS;
-        false
+        Early::None
     }
 
     /// rfc8257#3.3 step 9 (Linux `dctcp_ssthresh`), and as Reno for losses (rfc8257#3.4).
@@ -125,17 +123,8 @@ impl WindowLaw for DctcpLaw {
         Window::reduced(event.window - if self.as_linux { libm::floor(less) } else { less })
     }
 
-    /// rfc8257#3.4: a loss halves the window; in Linux also while it is being reduced for marks (`dctcp_state`).
-    fn on_loss_in_reduction(&mut self, in_use: f64) -> Option<f64> {
-        self.as_linux.then(|| libm::floor(in_use / 2.0).max(Window::MIN_CWND))
-    }
-
     fn needs(&self) -> Needs {
-        Needs { ecn: EcnNeed::Count, ..Needs::default() }
-    }
-
-    fn use_classic_ecn(&mut self) {
-        self.counts = false;
+        Needs { ecn: EcnNeed::Count, ..Needs::OF_LAW }
     }
 }
 
@@ -143,13 +132,16 @@ impl WindowLaw for DctcpLaw {
 mod tests {
     use super::*;
     use crate::CongestionController;
+    use sojourn_units::Time;
+
+    const START: Start = Start::new(40.0, 20.0);
 
     /// The estimate after windows of 10 segments each, with so many marked.
     fn alpha_after(windows: &[f64], params: &Params) -> f64 {
-        let mut law = DctcpLaw::new(params);
+        let mut law = DctcpLaw::new(params, START);
         for (round, &marked) in (1u64..).zip(windows) {
             let ack = Ack { acked: 10.0, marked, snd_una: round, snd_max: round, ..Ack::ONE };
-            law.observe(&ack, Window { cwnd: 10.0, ssthresh: 10.0 });
+            law.observe(Seen::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
         }
         law.alpha
     }
@@ -165,11 +157,11 @@ mod tests {
 
     #[test]
     fn in_linux_the_estimate_is_in_whole_parts_and_few_marks_do_not_count() {
-        let mut law = DctcpLaw::new(&Params::default());
-        law.use_linux_growth();
+        let mut law = DctcpLaw::new(&Params::default(), START.in_linux());
         let mut after = |acked: f64, marked: f64| {
             let end = law.window_end;
-            law.observe(&Ack { acked, marked, snd_una: end, snd_max: end + 1, ..Ack::ONE }, Window { cwnd: 10.0, ssthresh: 10.0 });
+            let ack = Ack { acked, marked, snd_una: end, snd_max: end + 1, ..Ack::ONE };
+            law.observe(Seen::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
             law.alpha * PARTS
         };
         // 1024 - 64, then 960 - 60 + 64/10 rounded down.
@@ -181,19 +173,19 @@ mod tests {
 
     #[test]
     fn in_linux_a_loss_halves_a_window_that_is_being_reduced_for_marks() {
-        let mut cc = Params::default().build(Start { window: 40.0, ssthresh: 20.0 }).unwrap();
-        assert_eq!(cc.on_loss_in_reduction(33.0), None);
-        cc.use_linux_growth();
-        assert_eq!((cc.on_loss_in_reduction(33.0), cc.ssthresh()), (Some(16.0), 16.0));
+        let ssthresh = |start| {
+            let mut cc = Params::default().build(start).unwrap();
+            cc.on_event(&Event::LossInReduction { in_use: 33.0 });
+            cc.ssthresh()
+        };
+        assert_eq!((ssthresh(START), ssthresh(START.in_linux())), (20.0, 16.0));
     }
 
     #[test]
     fn marks_reduce_by_half_the_estimate_losses_by_half_the_window() {
         let reduced = |alpha_on_init: f64, signal: Signal, classic: bool| {
-            let mut cc = Params { alpha_on_init, ..Params::default() }.build(Start { window: 40.0, ssthresh: 20.0 }).unwrap();
-            if classic {
-                cc.use_classic_ecn();
-            }
+            let start = if classic { START.echoing() } else { START };
+            let mut cc = Params { alpha_on_init, ..Params::default() }.build(start).unwrap();
             cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 40.0, signal });
             cc.cwnd()
         };
@@ -207,8 +199,7 @@ mod tests {
     #[test]
     fn marks_take_whole_segments_from_the_window_of_linux() {
         for (window, left) in [(41.0, 39.0), (19.0, 19.0)] {
-            let mut cc = Params { alpha_on_init: 0.1, ..Params::default() }.build(Start { window, ssthresh: 10.0 }).unwrap();
-            cc.use_linux_growth();
+            let mut cc = Params { alpha_on_init: 0.1, ..Params::default() }.build(Start::new(window, 10.0).in_linux()).unwrap();
             cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Mark });
             assert_eq!(cc.cwnd(), left);
         }

@@ -3,7 +3,7 @@
 //! It is asked at every ACK, at most once a window at losses and at marks, and at timeouts, and answers with a window and a pace. Its window
 //! is its own all the time: the endpoint changes it only after a handshake and a timeout. Without a decider the window stays as it is.
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -145,12 +145,14 @@ impl CongestionController for External {
         self.ask(|decider, last| decider.on_loss(&Reduction { now, window, timeout: true }, last));
     }
 
-    fn on_repeated_rto(&mut self, now: Time) {
-        self.on_rto(now, self.0.last.window);
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::RepeatedRto { now } => self.on_rto(*now, self.0.last.window),
+            // Its window is what it answered to the timeout.
+            Event::RtoRestart { .. } => {}
+            _ => event.apply(self),
+        }
     }
-
-    /// Its window is what it answered to the timeout.
-    fn restart_after_timeout(&mut self, _in_flight: f64) {}
 
     fn cwnd(&self) -> f64 {
         self.0.last.window
@@ -206,7 +208,7 @@ mod tests {
     fn the_deciders_answers_are_the_window_and_the_pace_within_bounds() {
         let supplier = Supplier(Arc::new(|_| Box::new(Simple)));
         let params = Params { controller: "simple".into(), supplier: Some(supplier) };
-        let mut cc = params.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = params.build(Start::new(9.0, 1e9)).unwrap();
         assert_eq!((cc.cwnd(), cc.pacing()), (9.0, None));
         cc.on_sample(&SAMPLE);
         assert_eq!((cc.cwnd(), cc.pacing().map(|pace| pace.rate)), (10.0, Some(100.0)));
@@ -215,10 +217,12 @@ mod tests {
         assert_eq!(cc.cwnd(), 5.0);
         cc.on_congestion(&event(Signal::Mark));
         assert_eq!((cc.cwnd(), cc.pacing()), (5.0, None), "what is no number changes nothing");
-        for told in [|cc: &mut External| cc.on_rto(Time::ZERO, 5.0), |cc: &mut External| cc.on_repeated_rto(Time::ZERO)] {
+        for told in
+            [|cc: &mut External| cc.on_rto(Time::ZERO, 5.0), |cc: &mut External| cc.on_event(&Event::RepeatedRto { now: Time::ZERO })]
+        {
             let mut copy = cc.clone();
             told(&mut copy);
-            copy.restart_after_timeout(7.0);
+            copy.on_event(&Event::RtoRestart { in_flight: 7.0 });
             assert_eq!(copy.cwnd(), 1.0, "its window is its answer");
         }
     }
@@ -245,8 +249,7 @@ mod tests {
     #[test]
     fn with_an_ack_it_is_told_also_of_losses_that_a_timer_found_before() {
         let supplier = Supplier(Arc::new(|_| Box::new(Counting)));
-        let mut cc =
-            Params { controller: "counting".into(), supplier: Some(supplier) }.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params { controller: "counting".into(), supplier: Some(supplier) }.build(Start::new(9.0, 1e9)).unwrap();
         for (lost_total, expected) in [(3.0, 4.0), (3.0, 1.0), (5.0, 3.0)] {
             cc.on_sample(&RateSample { lost_total, newly_lost: 0.0, ..SAMPLE });
             assert_eq!(cc.cwnd(), expected);

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn the_decrease_is_in_proportion_to_the_window_and_the_increase_is_not() {
         for window in [10.0, 40.0] {
-            let start = Start { window, ssthresh: 1e9 };
+            let start = Start::new(window, 1e9);
             let mut cc =
                 Params { delay: EstimatorParams { filter: 1, ..EstimatorParams::default() }, ..Params::default() }.build(start).unwrap();
             let ack = |ms: i64| Ack { one_way_delay: Some(ms * 1_000_000), in_flight: window, ..Ack::ONE };

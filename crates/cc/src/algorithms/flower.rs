@@ -79,7 +79,7 @@ impl Params {
             grid: Grid::new(self.trend_weight),
             peaks: Peaks::new(self.neighbors as usize, self.peak_weight),
         };
-        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain, start)?))
     }
 }
 

@@ -52,7 +52,7 @@ impl Params {
         let plain = FlowerParams { target: self.target, delay: self.delay.clone(), ..FlowerParams::default() };
         let flower = plain.build(start)?.law().clone();
         let law = FlowerPlusLaw { flower, slowdown: Slowdown::new(self.slowdown), srtt: Duration::ZERO, last_loss: None };
-        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain, start)?))
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     use crate::{CongestionController, Signal};
     use proptest::prelude::*;
 
-    const START: Start = Start { window: 2.0, ssthresh: 1e9 };
+    const START: Start = Start::new(2.0, 1e9);
 
     fn loss(at: u64, window: f64) -> CongestionEvent {
         CongestionEvent { now: Time::ZERO + Duration::from_millis(at), window, signal: Signal::Loss }

@@ -1,7 +1,7 @@
 //! `HighSpeed` TCP (rfc3649#5): above 38 segments the window grows faster and falls less, the larger it is, so that it needs fewer losses
 //! than Reno's to be as large.
 
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Arithmetic, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -42,7 +42,7 @@ impl Params {
         ParamError::unless(high, "high_window", &self.high_window, "a number of segments above low_window")?;
         let decrease = self.high_decrease > 0.0 && self.high_decrease <= 0.5;
         ParamError::unless(decrease, "high_decrease", &self.high_decrease, "a fraction above 0 and at most 0.5")?;
-        Ok(Classic::new(start, HighSpeedLaw { params: self.clone(), row: None }))
+        Ok(Classic::new(start, HighSpeedLaw { params: self.clone(), row: start.is_linux().then_some(1.0) }))
     }
 }
 
@@ -54,7 +54,8 @@ const LOSS_EXPONENT: f64 = 1.2;
 #[derive(Clone, Debug)]
 pub struct HighSpeedLaw {
     params: Params,
-    /// As in Linux: a(w) of the row of the RFC's table for the window when it last grew; `None` where the formula counts.
+    /// As in Linux: a(w) of the row of the RFC's table for the window when it last grew in avoidance, 1 before; `None` where the formula
+    /// counts.
     row: Option<f64>,
 }
 
@@ -104,34 +105,24 @@ impl HighSpeedLaw {
 }
 
 impl WindowLaw for HighSpeedLaw {
-    const COUNTS_ITSELF: bool = true;
-
-    fn boxed() -> bool {
-        true
-    }
-
+    /// In Linux ACKs count, not segments (`hstcp_cong_avoid`).
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.increase(cwnd) * ack.avoidance_count() / cwnd
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        let cwnd = from.cwnd;
+        if from.arithmetic != Arithmetic::Linux {
+            return from.by(self.increase(cwnd), ack);
+        }
+        if from.in_slow_start {
+            return from;
+        }
+        let row = if cwnd <= self.params.low_window { 1.0 } else { libm::ceil(self.increase(cwnd) - ROW).max(2.0) };
+        self.row = Some(row);
+        let count = from.count + row;
+        if count < cwnd { Counted { count, ..from } } else { Counted { cwnd: cwnd + 1.0, count: count - cwnd, ..from } }
     }
 
     fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
         self.increase(window)
-    }
-
-    /// Linux `hstcp_cong_avoid` takes the next row of the table, which slow start does not move.
-    fn use_linux_growth(&mut self) -> bool {
-        self.row = Some(1.0);
-        false
-    }
-
-    /// Linux `hstcp_cong_avoid`: ACKs count, not segments.
-    fn grow_as_linux(&mut self, from: Counted, _ack: &Ack) -> Counted {
-        let Counted { cwnd, count } = from;
-        let row = if cwnd <= self.params.low_window { 1.0 } else { libm::ceil(self.increase(cwnd) - ROW).max(2.0) };
-        self.row = Some(row);
-        let count = count + row;
-        if count < cwnd { Counted { cwnd, count } } else { Counted { cwnd: cwnd + 1.0, count: count - cwnd } }
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -139,7 +130,7 @@ impl WindowLaw for HighSpeedLaw {
         Window { cwnd: kept.max(1.0), ssthresh: libm::floor(kept).max(2.0) }
     }
 
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         libm::floor(self.kept(window)).max(2.0)
     }
 }
@@ -169,12 +160,12 @@ mod tests {
     #[test]
     fn as_in_linux_a_window_between_two_rows_of_the_table_has_the_upper_one() {
         let mut law = HighSpeedLaw { params: Params::default(), row: None };
-        law.use_linux_growth();
+        law.row = Some(1.0);
         assert_eq!(law.kept(200.0), 100.0, "slow start takes no row");
         // tcp_highspeed.c: 112, 104, 98 and 41 of 256 up to 118, 221, 347 and 24,402 segments.
         let rows = [(30.0, 1.0, 128.0), (39.0, 2.0, 112.0), (118.0, 2.0, 112.0), (119.0, 3.0, 104.0), (221.0, 3.0, 104.0)];
         for (w, a, parts) in rows.into_iter().chain([(347.0, 4.0, 98.0), (24_402.0, 45.0, 41.0)]) {
-            assert_eq!(law.grow_as_linux(Counted { cwnd: w, count: 0.0 }, &Ack::ONE), Counted { cwnd: w, count: a });
+            assert_eq!(law.grow(Counted::in_linux(w, 0.0), &Ack::ONE), Counted::in_linux(w, a));
             assert_eq!(law.kept(w), w - libm::floor(w * parts / 256.0), "{w}");
         }
     }
@@ -182,7 +173,7 @@ mod tests {
     #[test]
     fn after_a_timeout_whole_segments_are_kept_and_no_less_than_two() {
         let mut law = HighSpeedLaw { params: Params::default(), row: None };
-        let kept = [2.0, 7.0, 1000.0].map(|window| law.ssthresh_after_rto(Time::ZERO, window));
+        let kept = [2.0, 7.0, 1000.0].map(|window| law.after_rto(Time::ZERO, window));
         assert_eq!(kept, [2.0, 3.0, libm::floor(1000.0 * (1.0 - law.decrease(1000.0)))]);
     }
 }

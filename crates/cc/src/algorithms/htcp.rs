@@ -4,10 +4,10 @@
 mod kernel;
 
 use crate::silence::Silence;
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 
 /// H-TCP.
 pub type Htcp = Box<Classic<HtcpLaw>>;
@@ -59,7 +59,7 @@ impl Params {
             silence: Silence::default(),
             throughput: Throughput::default(),
             recovering: false,
-            kernel: None,
+            kernel: start.is_linux().then(|| Kernel::new(self)),
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -126,6 +126,21 @@ impl HtcpLaw {
         }
     }
 
+    /// What an acknowledgment shows of the path.
+    fn measure(&mut self, ack: &Ack, cwnd: f64) {
+        self.silence.on_ack(ack, Some(&mut self.last_congestion));
+        let open = !ack.in_recovery && !ack.after_timeout;
+        if let Some(rtt) = ack.rtt {
+            self.measure_rtt(rtt.as_secs_f64(), open);
+        }
+        if core::mem::replace(&mut self.recovering, !open) && open {
+            self.last_congestion = ack.now;
+        }
+        if self.params.bandwidth_switch {
+            self.measure_throughput(ack, cwnd);
+        }
+    }
+
     fn measure_throughput(&mut self, ack: &Ack, cwnd: f64) {
         let since_congestion = ack.now.since(self.last_congestion).as_secs_f64();
         let measured = &mut self.throughput;
@@ -182,58 +197,28 @@ impl HtcpLaw {
 }
 
 impl WindowLaw for HtcpLaw {
-    const COUNTS_ITSELF: bool = true;
-
-    fn boxed() -> bool {
-        true
-    }
-
-    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.observe(ack, window.cwnd);
-            return false;
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match (seen, &mut self.kernel) {
+            (Seen::Ack(ack), Some(kernel)) => kernel.observe(ack, window.cwnd),
+            (Seen::Ack(ack), None) => self.measure(ack, window.cwnd),
+            // Linux's law counts silence.
+            (Seen::Event(Event::IdleEnd { now, .. }), _) => self.silence.on_idle_end(*now, Some(&mut self.last_congestion)),
+            (Seen::Event(Event::Undo(_)), Some(kernel)) => kernel.undo(),
+            _ => {}
         }
-        self.silence.on_ack(ack, Some(&mut self.last_congestion));
-        let open = !ack.in_recovery && !ack.after_timeout;
-        if let Some(rtt) = ack.rtt {
-            self.measure_rtt(rtt.as_secs_f64(), open);
-        }
-        if core::mem::replace(&mut self.recovering, !open) && open {
-            self.last_congestion = ack.now;
-        }
-        if self.params.bandwidth_switch {
-            self.measure_throughput(ack, window.cwnd);
-        }
-        false
+        Early::None
     }
 
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        match &mut self.kernel {
+            Some(kernel) => kernel.cong_avoid(from, ack),
+            None => from.by(self.alpha(ack.now), ack),
+        }
     }
 
     fn growth_of_round(&self, _window: f64, now: Time) -> f64 {
         self.kernel.as_ref().map_or_else(|| self.alpha(now), Kernel::increase)
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        self.kernel = Some(Kernel::new(&self.params));
-        false
-    }
-
-    fn grow_as_linux(&mut self, from: Counted, ack: &Ack) -> Counted {
-        self.kernel.as_mut().map_or(from, |kernel| kernel.cong_avoid(from, ack))
-    }
-
-    /// Linux's law counts silence.
-    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
-        self.silence.on_idle_end(now, Some(&mut self.last_congestion));
-    }
-
-    fn on_undo(&mut self) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.undo();
-        }
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -245,7 +230,7 @@ impl WindowLaw for HtcpLaw {
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
-    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, now: Time, window: f64) -> f64 {
         if let Some(kernel) = &mut self.kernel {
             return kernel.recalc_ssthresh(window, now);
         }
@@ -256,9 +241,10 @@ impl WindowLaw for HtcpLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_units::Duration;
 
     fn law(min_rtt: f64, max_rtt: f64) -> HtcpLaw {
-        let mut cc = Params { bandwidth_switch: false, ..Params::default() }.build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();
+        let mut cc = Params { bandwidth_switch: false, ..Params::default() }.build(Start::new(10.0, 2.0)).unwrap();
         HtcpLaw { min_rtt, max_rtt, ..cc.law_mut().clone() }
     }
 

@@ -3,7 +3,7 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
@@ -73,7 +73,7 @@ impl Params {
             round_end: 0,
             above: false,
             low_rounds: 0,
-            kernel: None,
+            kernel: start.is_linux().then(|| Kernel::new(self)),
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -152,16 +152,11 @@ impl IllinoisLaw {
 }
 
 impl WindowLaw for IllinoisLaw {
-    const COUNTS_ITSELF: bool = true;
-
-    fn boxed() -> bool {
-        true
-    }
-
-    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        let Seen::Ack(ack) = seen else { return Early::None };
         if let Some(kernel) = &mut self.kernel {
             kernel.observe(ack, window.cwnd);
-            return false;
+            return Early::None;
         }
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();
@@ -174,25 +169,19 @@ impl WindowLaw for IllinoisLaw {
             self.round_end = ack.snd_max;
             self.update(window.cwnd);
         }
-        false
+        Early::None
     }
 
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.alpha * ack.avoidance_count() / cwnd
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        match &self.kernel {
+            Some(kernel) => kernel.cong_avoid(from, ack),
+            None => from.by(self.alpha, ack),
+        }
     }
 
     fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
         self.increase_and_decrease().0
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        self.kernel = Some(Kernel::new(&self.params));
-        false
-    }
-
-    fn grow_as_linux(&mut self, from: Counted, ack: &Ack) -> Counted {
-        self.kernel.as_ref().map_or(from, |kernel| kernel.cong_avoid(from, ack))
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -204,7 +193,7 @@ impl WindowLaw for IllinoisLaw {
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         if let Some(kernel) = &mut self.kernel {
             let kept = kernel.ssthresh(window);
             kernel.lose();
@@ -224,13 +213,13 @@ mod tests {
 
     /// Growth and reduction after one round trip with this RTT in ms, of a path with round trips from 100 to 200 ms.
     fn after(rtt: u64, window: f64) -> (f64, f64) {
-        let mut cc = Params::default().build(Start { window, ssthresh: 2.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(window, 2.0)).unwrap();
         let mut number = 1;
         let mut see = |rtt: u64| {
             number += 1;
             let rtt = Some(Duration::from_millis(rtt));
             let ack = Ack { rtt, in_flight: window, snd_una: number, snd_max: number, ..Ack::ONE };
-            cc.law_mut().observe(&ack, Window { cwnd: window, ssthresh: 2.0 });
+            cc.law_mut().observe(Seen::Ack(&ack), &mut Window { cwnd: window, ssthresh: 2.0 });
         };
         [100, 200, rtt].into_iter().for_each(&mut see);
         let law = cc.law_mut();
@@ -253,11 +242,11 @@ mod tests {
 
     #[test]
     fn a_timeout_keeps_what_a_loss_keeps_and_forgets_the_delay() {
-        let mut cc = Params::default().build(Start { window: 50.0, ssthresh: 2.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(50.0, 2.0)).unwrap();
         let law = cc.law_mut();
         (law.alpha, law.beta) = (10.0, 0.125);
-        assert_eq!(law.ssthresh_after_rto(Time::ZERO, 80.0), 70.0);
+        assert_eq!(law.after_rto(Time::ZERO, 80.0), 70.0);
         assert_eq!((law.alpha, law.beta), (1.0, 0.5));
-        assert_eq!(law.ssthresh_after_rto(Time::ZERO, 3.0), 2.0);
+        assert_eq!(law.after_rto(Time::ZERO, 3.0), 2.0);
     }
 }

@@ -68,7 +68,7 @@ impl Params {
         let target = target(self.target)?;
         ParamError::unless(self.gain > 0.0 && self.gain <= 1.0, "gain", &self.gain, "a number above 0 and at most 1")?;
         let law = LedbatLaw { variant: self.variant, target, gain: self.gain, counter: 0.0 };
-        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain, start)?))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn at(cwnd: f64, variant: Variant) -> DelayBased<LedbatLaw> {
-        let mut cc = Params { variant, ..Params::default() }.build(Start { window: cwnd, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params { variant, ..Params::default() }.build(Start::new(cwnd, 1e9)).unwrap();
         // Four delays, so that the smallest of them is the one that the test means. In recovery the window stays.
         let measure = |delay| Ack { in_recovery: true, ..ack(delay, cwnd) };
         cc.on_ack(&measure(0));

@@ -56,7 +56,7 @@ impl Params {
         let decrease = self.decrease > 0.0 && self.decrease <= 10.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a number above 0 and at most 10")?;
         let law = LedbatPpLaw { target, decrease: self.decrease, slowdown: Slowdown::new(self.slowdown) };
-        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain, start)?))
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use crate::{CongestionController, Signal};
 
     fn law() -> LedbatPpLaw {
-        Params::default().build(Start { window: 2.0, ssthresh: 1e9 }).unwrap().law().clone()
+        Params::default().build(Start::new(2.0, 1e9)).unwrap().law().clone()
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn slow_start_ends_at_three_quarters_of_the_target_and_a_slowdown_follows_two_round_trips_later() {
-        let mut cc = Params::default().build(Start { window: 2.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params::default().build(Start::new(2.0, 1e9)).unwrap();
         let grown = rounds(&mut cc, 0, 100, 6);
         assert!(grown[5] > 10.0);
         rounds(&mut cc, 6, 150, 1);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn slow_start_does_not_undo_what_the_delay_removed() {
-        let mut cc = Params { slowdown: false, ..Params::default() }.build(Start { window: 40.0, ssthresh: 40.0 }).unwrap();
+        let mut cc = Params { slowdown: false, ..Params::default() }.build(Start::new(40.0, 40.0)).unwrap();
         rounds(&mut cc, 0, 100, 2);
         let windows = rounds(&mut cc, 2, 200, 5);
         assert!(windows.windows(2).all(|pair| pair[1] < pair[0]) && windows[4] < 4.0, "{windows:?}");
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn slowdowns_take_a_tenth_of_the_time_at_most() {
-        let mut cc = Params::default().build(Start { window: 2.0, ssthresh: 32.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(2.0, 32.0)).unwrap();
         let windows = rounds(&mut cc, 0, 100, 2000);
         let held = windows.iter().filter(|&&w| w <= 2.0).count();
         assert!(held > 10 && held < 200, "{held}");
@@ -193,14 +193,14 @@ mod tests {
 
     #[test]
     fn a_loss_halves_but_leaves_two_segments() {
-        let mut cc = Params::default().build(Start { window: 3.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params::default().build(Start::new(3.0, 1e9)).unwrap();
         cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 3.0, signal: Signal::Loss });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
     }
 
     #[test]
     fn counted_marks_end_slow_start_and_put_slowdowns_off_for_a_minute() {
-        let mut cc = Params::default().build(Start { window: 2.0, ssthresh: 1e9 }).unwrap();
+        let mut cc = Params::default().build(Start::new(2.0, 1e9)).unwrap();
         rounds(&mut cc, 0, 100, 8);
         let before = cc.cwnd();
         cc.on_congestion(&CongestionEvent { now: Time::ZERO + Duration::from_secs(1), window: before, signal: Signal::Mark });

@@ -1,12 +1,11 @@
 //! A placeholder in scenarios for a congestion control of a Linux kernel. On a Linux host the kernel's own takes its place; the
 //! simulator has none. The placeholder itself is Reno.
 
-use super::reno;
-use crate::{Ack, Classic, CongestionController, CongestionEvent, ParamError, Start, Variable};
+use super::reno::{self, Reno};
+use crate::{ParamError, Start, Variable};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use sojourn_units::Time;
 
 /// The congestion controls of Linux 7.3 (net/ipv4/Kconfig), by the names that `net.ipv4.tcp_congestion_control` has for them.
 const NAMES: &[&str] = &[
@@ -28,6 +27,9 @@ const NAMES: &[&str] = &[
     "westwood",
     "yeah",
 ];
+
+/// The placeholder.
+pub type Linux = Box<Reno>;
 
 /// Window and threshold are all its state.
 pub const VARIABLES: &[Variable<Linux>] = &[];
@@ -52,38 +54,10 @@ impl Params {
     ///
     /// # Errors
     /// A name that the kernel does not have.
-    pub fn build(&self, start: Start) -> Result<Linux, ParamError> {
+    pub fn build(&self, start: Start) -> Result<Reno, ParamError> {
         let known = NAMES.contains(&self.linux.as_str());
         let expected = format!("a congestion control of Linux: {}", NAMES.join(", "));
         ParamError::unless(known, "linux", &format!("\"{}\"", self.linux), expected)?;
-        reno::Params::default().build(start).map(|reno| Linux(Box::new(reno)))
-    }
-}
-
-/// The placeholder.
-#[derive(Clone, Debug)]
-pub struct Linux(Box<Classic<reno::RenoLaw>>);
-
-impl CongestionController for Linux {
-    fn memory(&self) -> usize {
-        size_of_val(&*self.0)
-    }
-    fn on_ack(&mut self, ack: &Ack) {
-        self.0.on_ack(ack);
-    }
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.0.on_congestion(event);
-    }
-    fn on_rto(&mut self, now: Time, window: f64) {
-        self.0.on_rto(now, window);
-    }
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd()
-    }
-    fn set_cwnd(&mut self, cwnd: f64) {
-        self.0.set_cwnd(cwnd);
-    }
-    fn ssthresh(&self) -> f64 {
-        self.0.ssthresh()
+        reno::Params::default().build(start)
     }
 }

@@ -1,9 +1,9 @@
 //! The registered congestion controllers: a file and a line for each.
 
 use crate::registry::registry;
-use crate::{About, Ack, CongestionController, CongestionEvent, LostSegment, Needs, Pacing, ParamError, RateSample, Source, Start, Window};
+use crate::{About, Ack, CongestionController, CongestionEvent, Event, LostSegment, Needs, Pacing, ParamError, RateSample, Start};
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::Time;
 
 /// A controller as `sojourn list` shows it.
 #[derive(Clone, Copy, Debug)]

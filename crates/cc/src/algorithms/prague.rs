@@ -73,7 +73,7 @@ impl Params {
             in_loss: false,
             srtt: Duration::ZERO,
             in_flight: 0.0,
-            counts: true,
+            counts: start.ecn.counts_for(EcnNeed::Scalable),
             classic_ecn: self.ecn_fallback.then_some(ClassicEcn::NEW),
         }))
     }
@@ -228,10 +228,6 @@ impl CongestionController for State {
         Needs { pacing: true, ecn: EcnNeed::Scalable, grows_on_marks: true, ..Needs::default() }
     }
 
-    fn use_classic_ecn(&mut self) {
-        self.counts = false;
-    }
-
     /// One window a round trip, in bursts that take no longer than their time (Linux `prague_update_pacing_rate`).
     fn pacing(&self) -> Option<Pacing> {
         if self.srtt == Duration::ZERO {
@@ -249,9 +245,10 @@ mod tests {
     use std::vec::Vec;
 
     const MS: Duration = Duration::from_millis(1);
+    const START: Start = Start::new(20.0, 10.0);
 
     fn prague(params: &Params) -> Prague {
-        params.build(Start { window: 20.0, ssthresh: 10.0 }).unwrap()
+        params.build(START).unwrap()
     }
 
     /// Rounds of one window each, with this round-trip time; each ACK has so many segments marked. Gives the windows.
@@ -323,10 +320,7 @@ mod tests {
     #[test]
     fn without_counts_or_for_a_loss_it_halves() {
         let reduced = |signal, classic: bool| {
-            let mut cc = prague(&Params::default());
-            if classic {
-                cc.use_classic_ecn();
-            }
+            let mut cc = Params::default().build(if classic { START.echoing() } else { START }).unwrap();
             cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal });
             cc.cwnd()
         };
@@ -382,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_first_mark_halves_the_window_and_a_later_one_without_an_estimate_changes_nothing() {
-        let mut cc = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(20.0, 100.0)).unwrap();
         let mark = |cc: &mut Prague| cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal: Signal::Mark });
         mark(&mut cc);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
@@ -394,7 +388,7 @@ mod tests {
     #[test]
     fn its_pace_is_twice_the_window_a_round_trip_in_the_first_half_of_slow_start() {
         let pace = |ssthresh| {
-            let mut cc = Params::default().build(Start { window: 20.0, ssthresh }).unwrap();
+            let mut cc = Params::default().build(Start::new(20.0, ssthresh)).unwrap();
             cc.on_ack(&Ack { srtt: MS * 10, acked: 0.0, in_flight: 10.0, ..Ack::ONE });
             cc.pacing().unwrap().rate
         };

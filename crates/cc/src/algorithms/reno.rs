@@ -2,9 +2,8 @@
 //!
 //! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which belongs to the endpoint.
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Floor, Needs, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
-use sojourn_units::Time;
 
 /// Reno.
 pub type Reno = Classic<RenoLaw>;
@@ -67,15 +66,9 @@ impl RenoLaw {
 }
 
 impl WindowLaw for RenoLaw {
-    const ONLY_GROWS: bool = true;
-
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.params().increase * ack.avoidance_count() / cwnd
-    }
-
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd / self.params().increase)
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        from.by(self.params().increase, ack)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -86,19 +79,20 @@ impl WindowLaw for RenoLaw {
     }
 
     /// `tcp_reno_min_cwnd` of Linux 2.6.
-    fn min_cwnd(&self, ssthresh: f64) -> f64 {
-        libm::floor(ssthresh / 2.0)
+    fn needs(&self) -> Needs {
+        Needs { floor: Floor::HalfSsthresh, ..Needs::OF_LAW }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CongestionController, Signal};
+    use crate::{Arithmetic, CongestionController, Event, Signal};
+    use sojourn_units::Time;
 
     #[test]
     fn the_window_doubles_in_slow_start_and_grows_by_one_segment_a_round_trip_after_it() {
-        let mut reno = Params::default().build(Start { window: 2.0, ssthresh: 16.0 }).unwrap();
+        let mut reno = Params::default().build(Start::new(2.0, 16.0)).unwrap();
         (0..14).for_each(|_| reno.on_ack(&Ack::ONE));
         assert_eq!(reno.cwnd(), 16.0);
         (0..16).for_each(|_| reno.on_ack(&Ack::ONE));
@@ -107,7 +101,7 @@ mod tests {
 
     #[test]
     fn congestion_halves_the_window_and_the_threshold_is_whole_and_at_least_two() {
-        let mut reno = Params::default().build(Start { window: 21.5, ssthresh: 100.0 }).unwrap();
+        let mut reno = Params::default().build(Start::new(21.5, 100.0)).unwrap();
         reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 21.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
         reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
@@ -117,7 +111,7 @@ mod tests {
     #[test]
     fn the_kept_window_is_rounded_down_where_asked_for() {
         for (window, kept) in [(21.5, 10.0), (3.9, 1.0), (1.9, 1.0), (8.0, 4.0)] {
-            let mut reno = Params { whole: true, ..Params::default() }.build(Start { window, ssthresh: 100.0 }).unwrap();
+            let mut reno = Params { whole: true, ..Params::default() }.build(Start::new(window, 100.0)).unwrap();
             reno.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Mark });
             assert_eq!(reno.cwnd(), kept);
         }
@@ -125,8 +119,7 @@ mod tests {
 
     #[test]
     fn in_whole_segments_a_window_of_acks_adds_one_and_slow_start_includes_the_threshold() {
-        let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 5.0 }).unwrap();
-        reno.use_whole_segments();
+        let mut reno = Params::default().build(Start { arithmetic: Arithmetic::Whole, ..Start::new(4.0, 5.0) }).unwrap();
         let mut windows = || {
             reno.on_ack(&Ack::ONE);
             reno.cwnd()
@@ -134,13 +127,12 @@ mod tests {
         assert_eq!([windows(), windows()], [5.0, 6.0]);
         assert_eq!(std::array::from_fn(|_| windows()), [6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
         reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
-        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.min_cwnd()), (3.0, 3.0, 1.0));
+        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.needs().floor), (3.0, 3.0, Floor::HalfSsthresh));
     }
 
     #[test]
     fn as_in_linux_slow_start_ends_at_the_threshold_and_acknowledged_segments_count_in_whole_ones() {
-        let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 6.0 }).unwrap();
-        reno.use_linux_growth();
+        let mut reno = Params::default().build(Start::new(4.0, 6.0).in_linux()).unwrap();
         let mut acked = |acked| {
             reno.on_ack(&Ack { acked, ..Ack::ONE });
             reno.cwnd()
@@ -151,13 +143,13 @@ mod tests {
         assert_eq!([acked(6.0), acked(16.0)], [7.0, 10.0]);
         reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 9.0, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (4.0, 4.0));
-        reno.undo(Window { cwnd: 9.0, ssthresh: 6.0 });
+        reno.on_event(&Event::Undo(Window { cwnd: 9.0, ssthresh: 6.0 }));
         assert_eq!((reno.ssthresh(), reno.cwnd()), (6.0, 9.0));
     }
 
     #[test]
     fn a_timeout_starts_again_from_one_segment() {
-        let mut reno = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
+        let mut reno = Params::default().build(Start::new(20.0, 100.0)).unwrap();
         reno.on_rto(Time::ZERO, 20.0);
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 1.0));
     }
@@ -165,7 +157,7 @@ mod tests {
     #[test]
     fn counting_bytes_makes_up_for_acks_that_stand_for_two_segments() {
         let grown = |abc_limit: f64, acks: u32, acked: f64| {
-            let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 8.0 }).unwrap();
+            let mut reno = Params::default().build(Start::new(4.0, 8.0)).unwrap();
             (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));
             reno.cwnd()
         };
@@ -173,7 +165,7 @@ mod tests {
         assert_eq!([grown(0.0, 2, 2.0), grown(1.0, 2, 2.0), grown(2.0, 2, 2.0), grown(2.0, 1, 4.0)], [6.0, 6.0, 8.0, 6.0]);
         // Avoidance: a window's worth of segments is one segment more, whatever the ACKs.
         let avoid = |abc_limit: f64, acks: u32, acked: f64| {
-            let mut reno = Params::default().build(Start { window: 8.0, ssthresh: 8.0 }).unwrap();
+            let mut reno = Params::default().build(Start::new(8.0, 8.0)).unwrap();
             (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));
             reno.cwnd()
         };

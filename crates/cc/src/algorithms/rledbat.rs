@@ -227,7 +227,7 @@ mod tests {
     use std::vec::Vec;
 
     const MSS: u64 = 1000;
-    const START: Start = Start { window: 10.0, ssthresh: 1e9 };
+    const START: Start = Start::new(10.0, 1e9);
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
@@ -236,7 +236,7 @@ mod tests {
     /// A receiver without slow start and slowdowns.
     fn receiver(window: f64) -> Receiver {
         let params = Params { slowdown: false, ..Params::default() };
-        params.receiver(Start { window, ssthresh: window }, MSS as u32).unwrap()
+        params.receiver(Start::new(window, window), MSS as u32).unwrap()
     }
 
     fn segment(now: u64, rtt: u64, number: u64) -> Segment {
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn slowdowns_take_a_tenth_of_the_time_at_most() {
-        let mut receiver = Params::default().receiver(Start { window: 10.0, ssthresh: 32.0 }, MSS as u32).unwrap();
+        let mut receiver = Params::default().receiver(Start::new(10.0, 32.0), MSS as u32).unwrap();
         let (mut number, mut least) = (0, 0);
         for round in 0..2000 {
             for _ in 0..receiver.window() as u64 {

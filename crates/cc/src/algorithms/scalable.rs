@@ -1,7 +1,7 @@
 //! Scalable TCP (kelly-2003): each acknowledged segment opens the window by a hundredth, and a loss takes an eighth, so that the time
 //! between losses does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Arithmetic, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -38,7 +38,7 @@ impl Params {
         ParamError::unless(increase, "increase", &self.increase, "a number above 0 and at most 1")?;
         let decrease = self.decrease > 0.0 && self.decrease < 1.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
-        Ok(Classic::new(start, ScalableLaw { params: self.clone(), takes_whole: false }))
+        Ok(Classic::new(start, ScalableLaw { params: self.clone(), takes_whole: start.is_linux() }))
     }
 }
 
@@ -58,26 +58,16 @@ impl ScalableLaw {
 }
 
 impl WindowLaw for ScalableLaw {
-    fn boxed() -> bool {
-        true
-    }
-
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + ack.acked * self.params.increase.max(1.0 / cwnd)
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        match from.arithmetic {
+            Arithmetic::Linux => from.every(from.cwnd.min(1.0 / self.params.increase)),
+            _ => from.to(from.cwnd + ack.acked * self.params.increase.max(1.0 / from.cwnd)),
+        }
     }
 
     fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
         (self.params.increase * window).max(1.0)
-    }
-
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd.min(1.0 / self.params.increase))
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        self.takes_whole = true;
-        false
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -85,7 +75,7 @@ impl WindowLaw for ScalableLaw {
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         self.kept(window).max(2.0)
     }
 }
@@ -100,7 +90,7 @@ mod tests {
         // ln(1/0.875)/ln(1.01) = 13.4 round trips (kelly-2003).
         for window in [1000.0, 10_000.0] {
             let law = ScalableLaw { params: Params::default(), takes_whole: false };
-            let mut cc = Classic::new(Start { window, ssthresh: 2.0 }, law);
+            let mut cc = Classic::new(Start::new(window, 2.0), law);
             cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: crate::Signal::Loss });
             assert_eq!(cc.cwnd(), 0.875 * window);
             let rounds = (1..100).find(|_| {

@@ -15,7 +15,7 @@ mod target;
 
 use crate::silence::Silence;
 use crate::{
-    Ack, CongestionController, CongestionEvent, EcnNeed, Estimator, EstimatorParams, Needs, Pacing, ParamError, Signal, Source, Start,
+    Ack, CongestionController, CongestionEvent, EcnNeed, Estimator, EstimatorParams, Event, Needs, Pacing, ParamError, Signal, Start,
     Variable, Window,
 };
 use alloc::boxed::Box;
@@ -88,7 +88,7 @@ impl Params {
             window: Window { cwnd: start.window, ssthresh: start.ssthresh },
             estimator: self.delay.build()?,
             target: Target::new(self.target, self.highest_target),
-            counts: true,
+            counts: start.ecn.counts_for(EcnNeed::CountIfThere),
             alpha: 0.0,
             alpha_since: Time::ZERO,
             delivered: 0.0,
@@ -333,8 +333,11 @@ impl CongestionController for State {
         }
     }
 
-    fn on_idle_end(&mut self, now: Time, _idle: Duration) {
-        self.silence.on_idle_end(now, self.last_signal.as_mut());
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::IdleEnd { now, .. } => self.silence.on_idle_end(*now, self.last_signal.as_mut()),
+            _ => event.apply(self),
+        }
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
@@ -355,20 +358,18 @@ impl CongestionController for State {
         self.window.ssthresh
     }
 
-    fn delay_source(&self) -> Option<Source> {
-        Some(self.estimator.source())
-    }
-
     fn needs(&self) -> Needs {
-        Needs { pacing: true, ecn: EcnNeed::CountIfThere, grows_on_marks: self.counts, ..Needs::default() }
+        Needs {
+            pacing: true,
+            ecn: EcnNeed::CountIfThere,
+            grows_on_marks: self.counts,
+            delays: Some(self.estimator.source()),
+            ..Needs::default()
+        }
     }
 
     fn pacing(&self) -> Option<Pacing> {
         (self.srtt > Duration::ZERO).then(|| Pacing::of_quantum(PACE * self.window.cwnd / self.srtt.as_secs_f64(), 1.0))
-    }
-
-    fn use_classic_ecn(&mut self) {
-        self.counts = false;
     }
 }
 

@@ -5,7 +5,7 @@
 //! delays at every indication and stays in slow start; an indication within the inference phase leaves one segment and starts
 //! the phase again; the receiver's clock rate is estimated from whole milliseconds.
 
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, Floor, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -211,8 +211,8 @@ impl Module {
 }
 
 impl DelayLaw for TcpLpLaw {
-    fn min_cwnd(&self, window: &Window) -> f64 {
-        if self.module.is_some() { libm::floor(window.ssthresh / 2.0) } else { window.cwnd }
+    fn floor(&self) -> Floor {
+        if self.module.is_some() { Floor::HalfSsthresh } else { Floor::Window }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_first_indication_halves_and_stops_growth_and_a_second_one_leaves_one_segment() {
-        let mut cc = Params { weight: 1.0, ..Params::default() }.build(Start { window: 16.0, ssthresh: 16.0 }).unwrap();
+        let mut cc = Params { weight: 1.0, ..Params::default() }.build(Start::new(16.0, 16.0)).unwrap();
         cc.on_ack(&ack(0, 0));
         cc.on_ack(&ack(1, 100));
         let halved = cc.cwnd();
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn in_linux_the_first_delay_is_an_indication_and_one_within_the_inference_phase_leaves_one_segment() {
         let params = Params { variant: Variant::Linux, ..Params::default() };
-        let mut cc = params.build(Start { window: 6.0, ssthresh: 1000.0 }).unwrap();
+        let mut cc = params.build(Start::new(6.0, 1000.0)).unwrap();
         // The first acknowledgment sets the reference for the receiver's clock and opens the window.
         cc.on_ack(&of(1000, 30));
         assert_eq!(cc.cwnd(), 7.0);
@@ -309,6 +309,6 @@ mod tests {
     #[test]
     fn linux_has_no_parameters() {
         let params = Params { variant: Variant::Linux, threshold: 0.2, ..Params::default() };
-        assert_eq!(params.build(Start { window: 2.0, ssthresh: 64.0 }).unwrap_err().field, "variant");
+        assert_eq!(params.build(Start::new(2.0, 64.0)).unwrap_err().field, "variant");
     }
 }

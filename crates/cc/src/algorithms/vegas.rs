@@ -2,7 +2,7 @@
 //! segments in the queue. As in Linux `tcp_vegas.c`, without its fixed-point numbers.
 
 use crate::variable::if_known;
-use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start, Variable, Window};
+use crate::{Ack, CongestionController, CongestionEvent, Event, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -49,7 +49,7 @@ impl Params {
             snd_max: 0,
             is_open: true,
             measures: true,
-            as_linux: false,
+            as_linux: start.is_linux(),
         })
     }
 }
@@ -196,20 +196,16 @@ impl CongestionController for State {
         self.window.ssthresh
     }
 
-    fn restart_after_idle(&mut self, window: Window) {
-        self.window = window;
-    }
-
-    /// What was measured before a pause is stale (Linux `tcp_vegas_cwnd_event_tx_start`).
-    fn on_idle_end(&mut self, _now: Time, _idle: Duration) {
-        if self.as_linux {
-            (self.base_rtt, self.measures) = (Duration::MAX, true);
-            self.begin_round();
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::IdleRestart(window) => self.window = *window,
+            // What was measured before a pause is stale (Linux `tcp_vegas_cwnd_event_tx_start`).
+            Event::IdleEnd { .. } if self.as_linux => {
+                (self.base_rtt, self.measures) = (Duration::MAX, true);
+                self.begin_round();
+            }
+            _ => event.apply(self),
         }
-    }
-
-    fn use_linux_growth(&mut self) {
-        self.as_linux = true;
     }
 }
 
@@ -219,7 +215,7 @@ mod tests {
 
     /// Round trips of a path with this bandwidth-delay product in segments; gives the last window.
     fn settled(start: f64, bdp: f64, rounds: u64) -> f64 {
-        let mut cc = Params::default().build(Start { window: start, ssthresh: 2.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(start, 2.0)).unwrap();
         for round in 1..=rounds {
             let rtt = Duration::from_secs_f64(0.1 * (cc.cwnd() / bdp).max(1.0));
             let rtt = if round == 1 { Duration::from_millis(100) } else { rtt };
@@ -236,8 +232,7 @@ mod tests {
 
     #[test]
     fn after_a_pause_linux_measures_the_least_round_trip_time_again() {
-        let mut cc = Params::default().build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();
-        cc.use_linux_growth();
+        let mut cc = Params::default().build(Start::new(10.0, 2.0).in_linux()).unwrap();
         let round = |cc: &mut State, ms: u64, number: u64| {
             for i in 0..4 {
                 let rtt = Some(Duration::from_millis(ms));
@@ -248,14 +243,14 @@ mod tests {
         round(&mut cc, 20, 1);
         let before = round(&mut cc, 100, 2);
         assert!(round(&mut cc, 100, 4) < before, "it takes the longer path for a queue");
-        cc.on_idle_end(Time::ZERO, Duration::from_secs(1));
+        cc.on_event(&Event::IdleEnd { now: Time::ZERO, idle: Duration::from_secs(1) });
         let before = round(&mut cc, 100, 5);
         assert!(round(&mut cc, 100, 6) > before, "what it knew is stale");
     }
 
     #[test]
     fn one_sample_in_a_round_trip_of_many_acks_is_enough() {
-        let mut cc = Params::default().build(Start { window: 60.0, ssthresh: 2.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(60.0, 2.0)).unwrap();
         for round in 1..=100 {
             let rtt = Duration::from_secs_f64(if round == 1 { 0.1 } else { 0.1 * (cc.cwnd() / 20.0).max(1.0) });
             for i in 0..8 {

@@ -3,7 +3,7 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::{Duration, Time, range};
@@ -49,7 +49,7 @@ impl Params {
             smoothed: 0.0,
             rtt: Duration::ZERO,
             rtt_min: None,
-            kernel: None,
+            kernel: start.is_linux().then(|| Kernel::new(self)),
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -100,40 +100,26 @@ impl WestwoodLaw {
 }
 
 impl WindowLaw for WestwoodLaw {
-    fn boxed() -> bool {
-        true
-    }
-
-    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.observe(ack);
-            return false;
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match (seen, &mut self.kernel) {
+            (Seen::Ack(ack), Some(kernel)) => kernel.observe(ack),
+            (Seen::Ack(ack), None) => {
+                self.end_interval(ack.now);
+                self.acked += ack.acked;
+                if let Some(rtt) = ack.rtt {
+                    self.rtt = rtt;
+                    self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+                }
+            }
+            (Seen::Event(Event::ReductionEnd), Some(kernel)) => *window = kernel.complete_cwr(),
+            _ => {}
         }
-        self.end_interval(ack.now);
-        self.acked += ack.acked;
-        if let Some(rtt) = ack.rtt {
-            self.rtt = rtt;
-            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
-        }
-        false
+        Early::None
     }
 
     #[inline]
-    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + ack.avoidance_count() / cwnd
-    }
-
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd)
-    }
-
-    fn use_linux_growth(&mut self) -> bool {
-        self.kernel = Some(Kernel::new(&self.params));
-        false
-    }
-
-    fn on_reduction_end(&mut self) -> Option<Window> {
-        self.kernel.as_ref().map(Kernel::complete_cwr)
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        from.by(1.0, ack)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -145,7 +131,7 @@ impl WindowLaw for WestwoodLaw {
         Window { cwnd: bdp, ssthresh: bdp }
     }
 
-    fn ssthresh_after_rto(&mut self, _now: Time, _window: f64) -> f64 {
+    fn after_rto(&mut self, _now: Time, _window: f64) -> f64 {
         if let Some(kernel) = &mut self.kernel {
             return kernel.lose();
         }
@@ -162,7 +148,7 @@ mod tests {
 
     #[test]
     fn congestion_leaves_the_bandwidth_delay_product_of_the_path() {
-        let mut cc = Params::default().build(Start { window: 100.0, ssthresh: 50.0 }).unwrap();
+        let mut cc = Params::default().build(Start::new(100.0, 50.0)).unwrap();
         // A segment each ms, a round trip of 60 ms, and at times 90.
         for i in 1..3000u64 {
             let rtt = Duration::from_millis(if i % 100 < 50 { 60 } else { 90 });
@@ -174,8 +160,7 @@ mod tests {
 
     #[test]
     fn as_linux_it_takes_its_window_after_what_the_acknowledgment_brings_that_ends_a_reduction() {
-        let mut cc = Params::default().build(Start { window: 40.0, ssthresh: 20.0 }).unwrap();
-        cc.use_linux_growth();
+        let mut cc = Params::default().build(Start::new(40.0, 20.0).in_linux()).unwrap();
         let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), in_recovery: true, ..Ack::ONE };
         let rtt = Some(Duration::from_millis(100));
         for ms in 1..200 {
@@ -183,7 +168,7 @@ mod tests {
             cc.on_ack(&Ack { rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..at(100 * ms) });
         }
         let before = cc.cwnd();
-        cc.on_reduction_end();
+        cc.on_event(&Event::ReductionEnd);
         assert_eq!(cc.cwnd(), before, "its round-trip time is not known yet");
         cc.on_ack(&Ack { rtt: Some(Duration::from_millis(50)), snd_una: 1_448 * 2_000, acked: 10.0, advanced: 10.0, ..at(20_000) });
         // 10 segments in 100 ms, and the least round trip is that of this acknowledgment.

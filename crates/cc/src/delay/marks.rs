@@ -4,7 +4,7 @@
 //! marked part, where Prague takes a half of it, and a round trip adds no more than it does with LEDBAT++
 //! (draft-irtf-iccrg-ledbat-plus-plus#4.3). Where a part p is marked, the windows are then `growth / (gain p)` and `2 / p`.
 
-use crate::{Ack, Pacing, ParamError, Window};
+use crate::{Ack, EcnNeed, Pacing, ParamError, Start, Window};
 use sojourn_units::Duration;
 
 /// The default of `mark_gain`.
@@ -43,15 +43,15 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// At the start of a connection; `None` with a gain of 0, where a mark counts as a loss.
+    /// At the start of a connection; `None` with a gain of 0 or feedback that does not count, where a mark counts as a loss.
     ///
     /// # Errors
     /// The gain is out of range.
-    pub fn new(gain: f64) -> Result<Option<Marks>, ParamError> {
+    pub fn new(gain: f64, start: Start) -> Result<Option<Marks>, ParamError> {
         ParamError::unless((0.0..=100.0).contains(&gain), "mark_gain", &gain, "a number, 0 to 100")?;
         let (acked, marked, in_flight) = (0.0, 0.0, 0.0);
         let marks = Marks { gain, part: None, round_end: 0, window: f64::INFINITY, acked, marked, srtt: Duration::ZERO, in_flight };
-        Ok((gain > 0.0).then_some(marks))
+        Ok((gain > 0.0 && start.ecn.counts_for(EcnNeed::CountIfThere)).then_some(marks))
     }
 
     /// Data was acknowledged, and the law set `window`: takes back what a round trip may not add.
@@ -95,11 +95,13 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const START: Start = Start::new(1.0, 1.0);
     use sojourn_units::Duration;
 
     /// Round trips of a window each, which the law opens by a segment each, with a part marked; gives the last window.
     fn settled(gain: f64, rtt: u64, part: f64) -> f64 {
-        let mut marks = Marks::new(gain).unwrap().unwrap();
+        let mut marks = Marks::new(gain, START).unwrap().unwrap();
         let mut window = Window { cwnd: 20.0, ssthresh: 10.0 };
         for round in 1..5000 {
             let acked = window.cwnd;
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn marks_end_slow_start_with_half_the_window_and_never_open_it() {
-        let mut marks = Marks::new(MARK_GAIN).unwrap().unwrap();
+        let mut marks = Marks::new(MARK_GAIN, START).unwrap().unwrap();
         let mut window = Window { cwnd: 40.0, ssthresh: 1e9 };
         marks.reduce(&mut window);
         assert_eq!(window, Window { cwnd: 20.0, ssthresh: 20.0 });
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn before_the_first_mark_the_law_alone_sets_the_window() {
-        let mut marks = Marks::new(MARK_GAIN).unwrap().unwrap();
+        let mut marks = Marks::new(MARK_GAIN, START).unwrap().unwrap();
         let mut window = Window { cwnd: 40.0, ssthresh: 10.0 };
         marks.on_ack(&mut window, &Ack { rtt_min: Duration::from_millis(5), snd_una: 1, snd_max: 2, ..Ack::ONE });
         window.cwnd += 8.0;
@@ -145,9 +147,9 @@ mod tests {
 
     #[test]
     fn a_gain_of_nothing_counts_no_marks_and_one_out_of_range_is_refused() {
-        assert!(Marks::new(0.0).unwrap().is_none());
+        assert!(Marks::new(0.0, START).unwrap().is_none());
         for gain in [-1.0, 101.0, f64::NAN] {
-            assert_eq!(Marks::new(gain).unwrap_err().field, "mark_gain");
+            assert_eq!(Marks::new(gain, START).unwrap_err().field, "mark_gain");
         }
     }
 }

@@ -8,7 +8,7 @@ pub use estimator::{Estimator, EstimatorParams};
 pub use marks::{MARK_GAIN, Marks, growth};
 pub(crate) use slowdown::Slowdown;
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, Signal, Source, Start, Variable, Window};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Floor, Needs, Pacing, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -34,9 +34,9 @@ pub trait DelayLaw {
         true
     }
 
-    /// The smallest window that rate halving may reach, in segments.
-    fn min_cwnd(&self, window: &Window) -> f64 {
-        window.cwnd
+    /// The smallest window that rate halving may reach.
+    fn floor(&self) -> Floor {
+        Floor::Window
     }
 
     /// The retransmission timer expired, with a window of `in_use` segments.
@@ -112,10 +112,6 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
         self.window.ssthresh
     }
 
-    fn min_cwnd(&self) -> f64 {
-        self.law.min_cwnd(&self.window)
-    }
-
     fn memory(&self) -> usize {
         size_of::<Self>()
     }
@@ -123,18 +119,11 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
     /// Its own pace where marks are counted.
     fn needs(&self) -> Needs {
         let ecn = if self.marks.is_some() { EcnNeed::CountIfThere } else { EcnNeed::None };
-        Needs { pacing: self.marks.is_some(), ecn, ..Needs::default() }
+        let delays = Some(self.estimator.source());
+        Needs { pacing: self.marks.is_some(), ecn, delays, floor: self.law.floor(), ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<Pacing> {
         self.marks.as_ref().and_then(|marks| marks.pacing(&self.window))
-    }
-
-    fn use_classic_ecn(&mut self) {
-        self.marks = None;
-    }
-
-    fn delay_source(&self) -> Option<Source> {
-        Some(self.estimator.source())
     }
 }

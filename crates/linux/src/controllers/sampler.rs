@@ -3,7 +3,7 @@
 
 use super::KernelAck;
 use alloc::collections::VecDeque;
-use sojourn_cc::{AnyController, CongestionController, LossState, LostSegment, RateSample};
+use sojourn_cc::{AnyController, CongestionController, Event, LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time, comes_before};
 
 /// A segment that was sent.
@@ -32,7 +32,7 @@ impl Sampler {
     /// A segment is about to leave.
     pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck, cc: &mut AnyController) {
         if ack.in_flight == 0 {
-            cc.on_restart(now, micros(ack.srtt_us), ack.app_limited != 0);
+            cc.on_event(&Event::FlightStart { now, srtt: micros(ack.srtt_us), app_limited: ack.app_limited != 0 });
         }
         let sent =
             Sent { end, in_flight: ack.in_flight.saturating_add(1), lost: ack.lost, app_limited: ack.app_limited != 0, is_lost: false };

@@ -53,7 +53,7 @@ mod tests {
 
     impl Sender {
         fn new(ssthresh: f64, limited: bool) -> Sender {
-            let cc = CcConfig::Reno(Default::default()).build(Start { window: 10.0, ssthresh }).unwrap();
+            let cc = CcConfig::Reno(Default::default()).build(Start::new(10.0, ssthresh)).unwrap();
             let params = TcpOptions { rate_limited_increase: limited, initial_window: 10.0, ..TcpOptions::rfc() };
             let limit = IncreaseLimit::new(&cc, &params);
             Sender(cc, limit)

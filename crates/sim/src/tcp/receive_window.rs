@@ -31,7 +31,7 @@ impl ReceiveWindow {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions) -> Result<Option<Box<Self>>, ParamError> {
-        let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
+        let start = Start::new(params.initial_window, params.initial_ssthresh);
         let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
         let limited = params.reader.is_some() || controller.is_some();
         let read = ReadProgress { bytes: 0, since: Time::ZERO };

@@ -3,7 +3,7 @@
 use super::TcpOptions;
 use super::stored::{Kind, Stored};
 use core::fmt;
-use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Start};
+use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Feedback, Start};
 
 /// What two hosts do with congestion marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,10 +39,14 @@ impl Ecn {
         matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
     }
 
-    /// Whether the feedback counts marks for this controller. One that asks for no counts gets them where marks come early, from a
-    /// queue for scalable senders (rfc8257#3.1, rfc9331#4.1): elsewhere a mark means as much as a loss (rfc3168#5).
-    pub fn counts_for(self, need: EcnNeed) -> bool {
-        self.counts() && (need.is_strict() || self != Ecn::Accurate)
+    /// The feedback as controllers see it. One that asks for no counts gets them where marks come early, from a queue for scalable
+    /// senders (rfc8257#3.1, rfc9331#4.1): elsewhere a mark means as much as a loss (rfc3168#5).
+    pub fn feedback(self) -> Feedback {
+        match self {
+            Ecn::Accurate => Feedback::CountsIfAsked,
+            _ if self.counts() => Feedback::Counts,
+            _ => Feedback::Echoes,
+        }
     }
 
     /// Whether ACKs have the count of marked packets (rfc9768#3.2).
@@ -75,7 +79,7 @@ impl Ecn {
 
 /// The ECN that a controller asks for; none if its parameters are out of range, which is refused elsewhere.
 pub(super) fn need(control: &CcConfig) -> EcnNeed {
-    control.build(Start { window: 1.0, ssthresh: f64::INFINITY }).map_or(EcnNeed::None, |made| made.needs().ecn)
+    control.build(Start::new(1.0, f64::INFINITY)).map_or(EcnNeed::None, |made| made.needs().ecn)
 }
 
 /// ECN as a scenario writes it.

@@ -80,6 +80,6 @@ pub fn rtt_hint(field: &'static str, switch: &Switch) -> Checked {
 
 /// A controller whose parameters are in their ranges.
 pub fn control(field: &'static str, control: &Control) -> Checked {
-    let built = control.0.build(Start { window: 1.0, ssthresh: f64::INFINITY });
+    let built = control.0.build(Start::new(1.0, f64::INFINITY));
     built.map(drop).map_err(|error| error.within(field))
 }

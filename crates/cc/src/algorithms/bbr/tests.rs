@@ -3,7 +3,7 @@ use crate::sample::tests::SAMPLE;
 
 #[test]
 fn what_is_delivered_until_the_next_departure_is_not_in_flight_then() {
-    let mut state = State::new(Params::default(), Start { window: 10.0, ssthresh: f64::INFINITY });
+    let mut state = State::new(Params::default(), Start::new(10.0, f64::INFINITY));
     state.bw.update(BW_ROUNDS, 1, 1000.0);
     (state.pacing_gain, state.pacing_rate) = (1.0, 990.0);
     let at = |state: &State, micros| {

@@ -15,8 +15,8 @@ struct Rounds {
 
 impl Rounds {
     fn new() -> Self {
-        let mut cc = Params::default().build(Start { window: 10.0, ssthresh: 1e9 }).unwrap();
-        cc.on_restart(Time::ZERO, RTT, false);
+        let mut cc = Params::default().build(Start::new(10.0, 1e9)).unwrap();
+        cc.on_event(&Event::FlightStart { now: Time::ZERO, srtt: RTT, app_limited: false });
         Rounds { cc, round: 0, delivered: 0.0 }
     }
 
@@ -111,7 +111,7 @@ fn six_ranges_lost_in_a_round_of_recovery_end_startup() {
     assert!(states.iter().any(|&state| state != State::Startup), "{states:?}");
     // A round trip of 100 ms at 200 segments a second.
     assert_eq!(rounds.cc.0.inflight_longterm, 20.0);
-    rounds.cc.on_spurious_recovery();
+    rounds.cc.on_event(&Event::SpuriousRecovery);
     assert_eq!(rounds.cc.0.state, State::Startup, "a spurious recovery takes it back");
 }
 
@@ -229,7 +229,7 @@ fn probe_rtt_comes_after_five_seconds_and_holds_half_the_product_for_200_ms() {
         rounds.cc.on_sample(&RateSample { in_flight, rtt: Some(RTT * 2), ..sample });
         if rounds.cc.0.state == State::ProbeRtt {
             seen = seen.or(Some(rounds.round));
-            assert!(rounds.cc.cwnd() <= 50.0 && rounds.cc.limits_samples());
+            assert!(rounds.cc.cwnd() <= 50.0 && rounds.cc.needs().limits_samples);
         } else if seen.is_some() {
             break;
         }
@@ -243,7 +243,7 @@ fn probe_rtt_comes_after_five_seconds_and_holds_half_the_product_for_200_ms() {
 fn a_restart_from_idle_skips_probe_rtt() {
     let mut rounds = Rounds::in_probe_bw();
     rounds.round += 60;
-    rounds.cc.on_restart(rounds.now(), RTT, true);
+    rounds.cc.on_event(&Event::FlightStart { now: rounds.now(), srtt: RTT, app_limited: true });
     assert_ne!(rounds.see(1000.0), State::ProbeRtt);
 }
 
@@ -262,7 +262,7 @@ fn a_spurious_recovery_gives_back_what_its_losses_changed() {
     let entered = CongestionEvent { now: rounds.now(), window: 120.0, signal: Signal::Loss };
     rounds.cc.on_congestion(&entered);
     assert!(rounds.cc.0.inflight_longterm.is_finite() && rounds.cc.0.state == State::ProbeBwDown);
-    rounds.cc.on_spurious_recovery();
+    rounds.cc.on_event(&Event::SpuriousRecovery);
     assert!(rounds.cc.0.inflight_longterm.is_infinite());
     assert_eq!(rounds.cc.0.state, State::ProbeBwRefill, "to probe again");
 }
@@ -281,10 +281,10 @@ fn a_timeout_leaves_what_is_in_flight_and_one_segment_whether_it_is_the_first_or
     let mut rounds = Rounds::in_probe_bw();
     let before = rounds.cc.cwnd();
     rounds.cc.on_rto(rounds.now(), before);
-    rounds.cc.restart_after_timeout(6.0);
+    rounds.cc.on_event(&Event::RtoRestart { in_flight: 6.0 });
     assert_eq!(rounds.cc.cwnd(), 7.0);
-    rounds.cc.on_repeated_rto(rounds.now());
-    rounds.cc.restart_after_timeout(0.0);
+    rounds.cc.on_event(&Event::RepeatedRto { now: rounds.now() });
+    rounds.cc.on_event(&Event::RtoRestart { in_flight: 0.0 });
     assert_eq!((rounds.cc.cwnd(), rounds.cc.0.prior_cwnd), (1.0, before), "draft-ietf-ccwg-bbr#5.6.4.4");
 }
 

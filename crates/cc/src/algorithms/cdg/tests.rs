@@ -3,7 +3,7 @@ use crate::{CongestionController, Signal};
 use sojourn_units::Duration;
 
 fn cdg(params: Params) -> Cdg {
-    params.build(Start { window: 40.0, ssthresh: 20.0 }).unwrap()
+    params.build(Start::new(40.0, 20.0)).unwrap()
 }
 
 /// Rounds of 40 ACKs with these round-trip times in ms; gives the window after each.
@@ -90,7 +90,7 @@ fn the_first_round_begins_with_the_round_trip_of_the_handshake() {
 
 #[test]
 fn parameters_have_ranges() {
-    let refused = |params: Params| params.build(Start { window: 1.0, ssthresh: 1.0 }).is_err();
+    let refused = |params: Params| params.build(Start::new(1.0, 1.0)).is_err();
     assert!(refused(Params { window: 0, ..Params::default() }) && refused(Params { window: 257, ..Params::default() }));
     assert!(refused(Params { backoff_beta: 0.0, ..Params::default() }) && refused(Params { backoff_beta: 1.1, ..Params::default() }));
     assert!(refused(Params { backoff_factor: -1.0, ..Params::default() }));
@@ -118,7 +118,7 @@ fn a_pause_makes_it_forget_all_but_the_window_from_before() {
     rounds(&mut cc, &[50, 70, 90, 110]);
     let before = cc.cwnd();
     assert!(cc.law().gradient > 0 && !cc.law().filled && cc.law().next > 0);
-    cc.restart_after_idle(Window { cwnd: 10.0, ssthresh: 30.0 });
+    cc.on_event(&Event::IdleRestart(Window { cwnd: 10.0, ssthresh: 30.0 }));
     let law = cc.law();
     assert_eq!((law.gradient, law.next, law.rtt_prev.is_none(), law.shadow, cc.cwnd()), (0, 0, true, before, 10.0));
     assert!(law.gradients.iter().all(|gradient| (gradient.min, gradient.max) == (0, 0)));

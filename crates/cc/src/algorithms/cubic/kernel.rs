@@ -106,12 +106,13 @@ impl HyStart {
 }
 
 impl Kernel {
-    /// At the start of a connection; `beta` and `scale` (C) are 1024ths and tenths of 1024ths.
-    pub fn new(beta: u64, scale: u64, hystart: bool) -> Kernel {
+    /// At the start of a connection; `beta` and `scale` (C) are 1024ths and tenths of 1024ths. `hystart` says whether the sender is paced, if
+    /// it has a `HyStart`.
+    pub fn new(beta: u64, scale: u64, hystart: Option<bool>) -> Kernel {
         Kernel {
             beta,
             cube_rtt_scale: scale * 10,
-            hystart: hystart.then(HyStart::default),
+            hystart: hystart.map(|paced| HyStart { paced, ..HyStart::default() }),
             cnt: 0,
             last_max_cwnd: 0,
             last_cwnd: 0,
@@ -126,11 +127,6 @@ impl Kernel {
         }
     }
 
-    /// The sender is paced.
-    pub fn use_pacing(&mut self) {
-        self.hystart.iter_mut().for_each(|hystart| hystart.paced = true);
-    }
-
     /// `cubictcp_cwnd_event_tx_start`: a pause moves the epoch on, so that the window goes on where it was on the curve.
     pub fn on_idle_end(&mut self, now: Time, idle: Duration) {
         self.epoch_start = self.epoch_start.map(|start| (start + idle.as_nanos() / 1_000_000).min(now.as_millis()));
@@ -140,7 +136,7 @@ impl Kernel {
     pub fn reset(&mut self, now: Time) {
         let Kernel { snd_nxt, beta, cube_rtt_scale, .. } = *self;
         let hystart = self.hystart.take().map(|hystart| HyStart { found: false, ..hystart });
-        *self = Kernel { snd_nxt, hystart, ..Kernel::new(beta, cube_rtt_scale / 10, false) };
+        *self = Kernel { snd_nxt, hystart, ..Kernel::new(beta, cube_rtt_scale / 10, None) };
         if let Some(hystart) = &mut self.hystart {
             hystart.reset(now, snd_nxt);
         }
@@ -237,13 +233,13 @@ mod tests {
 
     #[test]
     fn before_the_first_loss_the_window_grows_by_a_twentieth_a_round_trip() {
-        let mut law = Kernel::new(BETA, 41, false);
+        let mut law = Kernel::new(BETA, 41, None);
         assert_eq!(law.update(100, 1, at(1000), false), 20);
     }
 
     #[test]
     fn the_window_is_back_at_its_origin_after_k() {
-        let mut law = Kernel::new(BETA, 41, false);
+        let mut law = Kernel::new(BETA, 41, None);
         assert_eq!(law.recalc_ssthresh(1000.0, true), 700.0);
         law.update(700, 1, at(0), false);
         // K = cbrt(300 / 0.4) = 9.086 s; units of 1/1024 s.
@@ -253,7 +249,7 @@ mod tests {
 
     #[test]
     fn growth_is_half_a_segment_per_segment_at_most_and_a_timeout_forgets_everything() {
-        let mut law = Kernel::new(BETA, 41, false);
+        let mut law = Kernel::new(BETA, 41, None);
         law.recalc_ssthresh(20.0, true);
         law.update(14, 1, at(1), false);
         assert_eq!(law.update(15, 1, at(60_000), false), 2);
@@ -263,7 +259,7 @@ mod tests {
 
     #[test]
     fn after_a_pause_the_window_goes_on_where_it_was_on_the_curve() {
-        let mut law = Kernel::new(BETA, 41, false);
+        let mut law = Kernel::new(BETA, 41, None);
         law.recalc_ssthresh(1000.0, true);
         law.update(700, 1, at(0), false);
         law.on_idle_end(at(60_000), Duration::from_secs(50));
@@ -286,7 +282,7 @@ mod tests {
 
     /// Rounds of acknowledgments `gap_us` apart with these delays; says in which round slow start ended.
     fn ends(gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
-        ends_of(Kernel::new(BETA, 41, true), gap_us, acks, delays_ms)
+        ends_of(Kernel::new(BETA, 41, Some(false)), gap_us, acks, delays_ms)
     }
 
     fn ends_of(mut law: Kernel, gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
@@ -313,8 +309,7 @@ mod tests {
     #[test]
     fn a_paced_sender_ends_it_at_a_train_of_the_whole_delay() {
         let paced = || {
-            let mut law = Kernel::new(BETA, 41, true);
-            law.use_pacing();
+            let mut law = Kernel::new(BETA, 41, Some(true));
             law.reset(at(0));
             law
         };

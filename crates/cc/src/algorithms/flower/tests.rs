@@ -4,7 +4,7 @@ use super::*;
 use crate::{CongestionController, Signal};
 use proptest::prelude::*;
 
-const START: Start = Start { window: 1.0, ssthresh: 1e9 };
+const START: Start = Start::new(1.0, 1e9);
 
 fn change(answer: Answer) -> f64 {
     match answer {
@@ -106,8 +106,7 @@ fn the_error_above_the_target_is_relative_to_the_peak_and_100_percent_before_one
 #[test]
 fn losses_and_marks_leave_one_segment_and_end_slow_start() {
     for signal in [Signal::Loss, Signal::Mark] {
-        let mut cc = Params::default().build(START).unwrap();
-        cc.use_classic_ecn();
+        let mut cc = Params::default().build(START.echoing()).unwrap();
         (1..100).for_each(|i| cc.on_ack(&Ack { snd_una: i, snd_max: i + 10, one_way_delay: Some(0), ..Ack::ONE }));
         assert_eq!(cc.cwnd(), 100.0);
         cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 100.0, signal });

@@ -186,12 +186,15 @@ impl Kernel {
 
     /// `htcp_cong_avoid` above the threshold
     pub fn cong_avoid(&mut self, from: Counted, ack: &Ack) -> Counted {
+        if from.in_slow_start {
+            return from;
+        }
         let acked = core::mem::replace(&mut self.pkts_acked, 1);
         if (from.count as u64 * self.alpha) >> SHIFT < from.cwnd as u64 {
             return Counted { count: from.count + acked as f64, ..from };
         }
         self.alpha_update(ack.now.as_millis());
-        Counted { cwnd: from.cwnd + 1.0, count: 0.0 }
+        Counted { cwnd: from.cwnd + 1.0, count: 0.0, ..from }
     }
 }
 
@@ -209,12 +212,12 @@ mod tests {
         let mut kernel = kernel(100, 100);
         let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), ..Ack::ONE };
         // Reno's in the first second; the ACK that opens the window does not count itself.
-        let grown = kernel.cong_avoid(Counted { cwnd: 10.0, count: 10.0 }, &at(2000));
-        assert_eq!(grown, Counted { cwnd: 11.0, count: 0.0 });
+        let grown = kernel.cong_avoid(Counted::in_linux(10.0, 10.0), &at(2000));
+        assert_eq!(grown, Counted::in_linux(11.0, 0.0));
         // 1 + (10 * 1000 + 500 * 500/1000)/1000 = 11, halved twice by beta: 2 * 11 * 64 of 128.
         assert_eq!(kernel.alpha, 11 * 128);
         assert_eq!(kernel.cong_avoid(grown, &at(2001)).count, 1.0);
-        assert_eq!(kernel.cong_avoid(Counted { cwnd: 11.0, count: 1.0 }, &at(2002)).cwnd, 12.0);
+        assert_eq!(kernel.cong_avoid(Counted::in_linux(11.0, 1.0), &at(2002)).cwnd, 12.0);
     }
 
     #[test]

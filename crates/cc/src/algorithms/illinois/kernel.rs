@@ -119,10 +119,13 @@ impl Kernel {
 
     /// `tcp_illinois_cong_avoid` above the threshold: of an ACK that ends a recovery all segments below its number count.
     pub fn cong_avoid(&self, from: Counted, ack: &Ack) -> Counted {
+        if from.in_slow_start {
+            return from;
+        }
         let count = from.count + ack.advanced;
         let delta = (count as u64 * self.alpha) >> ALPHA_SHIFT;
         let increase = delta / (from.cwnd as u64).max(1);
-        if increase == 0 { Counted { count, ..from } } else { Counted { cwnd: from.cwnd + increase as f64, count: 0.0 } }
+        if increase == 0 { Counted { count, ..from } } else { Counted { cwnd: from.cwnd + increase as f64, count: 0.0, ..from } }
     }
 
     /// `tcp_illinois_ssthresh`
@@ -147,11 +150,11 @@ mod tests {
     #[test]
     fn of_a_window_that_one_ack_acknowledges_all_segments_count() {
         let kernel = Kernel::new(&Params::default());
-        let from = Counted { cwnd: 40.0, count: 0.0 };
+        let from = Counted::in_linux(40.0, 0.0);
         // 30 segments at 10 a round trip of 40: 300/40.
         let grown = kernel.cong_avoid(from, &Ack { advanced: 30.0, ..Ack::ONE });
-        assert_eq!(grown, Counted { cwnd: 47.0, count: 0.0 });
-        assert_eq!(kernel.cong_avoid(from, &Ack { advanced: 3.0, ..Ack::ONE }), Counted { cwnd: 40.0, count: 3.0 });
+        assert_eq!(grown, Counted::in_linux(47.0, 0.0));
+        assert_eq!(kernel.cong_avoid(from, &Ack { advanced: 3.0, ..Ack::ONE }), Counted::in_linux(40.0, 3.0));
     }
 
     #[test]

@@ -4,10 +4,16 @@ use super::*;
 
 const RTT: Duration = Duration::from_millis(50);
 
+const START: Start = Start::new(20.0, f64::INFINITY);
+
 /// Its delay is the latest, not the least of four.
-fn scream() -> Scream {
+fn scream_from(start: Start) -> Scream {
     let delay = EstimatorParams { filter: 1, ..EstimatorParams::default() };
-    Params { delay, ..Params::default() }.build(Start { window: 20.0, ssthresh: f64::INFINITY }).unwrap()
+    Params { delay, ..Params::default() }.build(start).unwrap()
+}
+
+fn scream() -> Scream {
+    scream_from(START)
 }
 
 /// At a time in milliseconds, with a window in flight.
@@ -214,10 +220,7 @@ fn a_queue_of_its_target_shrinks_the_window_and_one_below_half_of_it_does_not() 
 #[test]
 fn a_loss_leaves_seven_tenths_and_an_echo_without_counts_eight() {
     let reduced = |signal, classic: bool| {
-        let mut cc = scream();
-        if classic {
-            cc.use_classic_ecn();
-        }
+        let mut cc = scream_from(if classic { START.echoing() } else { START });
         cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal });
         cc.cwnd()
     };
@@ -236,8 +239,7 @@ fn losses_leave_three_segments_and_the_pace_is_one_and_a_half_windows_a_round_tr
 
 #[test]
 fn without_counts_only_the_echo_is_a_mark() {
-    let mut cc = scream();
-    cc.use_classic_ecn();
+    let mut cc = scream_from(START.echoing());
     cc.on_ack(&Ack { marked: 1.0, ..ack(50, RTT) });
     assert_eq!((cc.cwnd(), cc.last_signal), (20.0, None));
 }

@@ -2,7 +2,7 @@
 
 use super::{IncomingAck, LastReduction, Limits, SenderCore, State};
 use crate::tcp::call::Call;
-use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal};
+use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
 use sojourn_units::Time;
 
@@ -37,12 +37,14 @@ impl SenderCore {
 
     /// A loss is found in a reduction for marks: the window in segments that it goes on to, if that changes it.
     pub fn lower_target(&mut self) -> Option<f64> {
-        self.cc.on_loss_in_reduction(self.cc.cwnd())
+        let before = self.cc.ssthresh();
+        self.cc.on_event(&Event::LossInReduction { in_use: self.cc.cwnd() });
+        Some(self.cc.ssthresh()).filter(|&target| target != before)
     }
 
     /// The smallest window that rate halving may reach, in segments.
     pub fn min_cwnd(&self) -> f64 {
-        self.cc.min_cwnd()
+        self.cc.needs().floor.of(Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() })
     }
 
     /// Sets the congestion window, in segments, unless the controller keeps it to itself.
@@ -104,33 +106,32 @@ impl SenderCore {
     #[inline(always)]
     pub(super) fn grow_by<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, in_recovery: bool, call: &Call<O>) -> f64 {
         let (params, packet) = (call.params, ack.packet);
-        // Made only as far as the controller at hand reads it.
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(params.mss);
-        let in_flight = || segments(self.snd_max - snd_una_before);
-        let acked = || segments(self.snd_una - snd_una_before);
+        let (in_flight, acked) = (segments(self.snd_max - snd_una_before), segments(self.snd_una - snd_una_before));
         // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
         let advances = self.snd_una > snd_una_before;
-        let after_timeout = || self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
-        let cwnd_limited = !params.growth_needs_limit || in_flight() + 1.0 > self.cc.cwnd() || self.limits_increase();
-        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked()) } else { 0.0 };
-        self.cc.grow(|| Ack {
+        let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
+        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.limits_increase();
+        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked) } else { 0.0 };
+        self.cc.on_ack(&Ack {
             now: call.now,
-            acked: acked(),
-            advanced: acked(),
+            acked,
+            advanced: acked,
             rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { call.rtt_sample },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
-            in_flight: in_flight(),
+            in_flight,
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery,
-            after_timeout: after_timeout(),
-            open: !in_recovery && !after_timeout(),
-            abc_limit: abc_limit(params, after_timeout()),
+            after_timeout,
+            open: !in_recovery && !after_timeout,
+            abc_limit: abc_limit(params, after_timeout),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
             marked,
-        })
+        });
+        self.cc.cwnd()
     }
 
     /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).
@@ -186,7 +187,7 @@ impl SenderCore {
     #[inline]
     pub fn exit_recovery(&mut self) {
         if self.state == State::Recovery {
-            self.cc.on_reduction_end();
+            self.cc.on_event(&Event::ReductionEnd);
         }
         self.state = State::Established;
     }
@@ -238,8 +239,8 @@ impl SenderCore {
         let reduced_for_ecn = self.last_reduction == LastReduction::Ecn && self.snd_una < self.recover;
         if reduced_for_ecn || (call.params.hold_ssthresh_on_repeated_rto && self.after_timeout) {
             // Reduced in this window before: ssthresh stays.
-            self.cc.on_repeated_rto(call.now);
-            self.cc.restart_after_timeout(0.0);
+            self.cc.on_event(&Event::RepeatedRto { now: call.now });
+            self.cc.on_event(&Event::RtoRestart { in_flight: 0.0 });
         } else {
             let window = self.window_in_use(0, call.params);
             self.cc.on_rto(call.now, window);

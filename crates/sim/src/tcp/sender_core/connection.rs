@@ -6,7 +6,7 @@ use crate::tcp::accurate_ecn;
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
-use sojourn_cc::{CongestionController, Window};
+use sojourn_cc::{CongestionController, Event, Window};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, TcpOptions};
 use sojourn_units::Time;
 
@@ -148,7 +148,7 @@ impl SenderCore {
         } else {
             cwnd = least;
         }
-        self.cc.restart_after_idle(Window { cwnd: cwnd.max(least), ssthresh });
+        self.cc.on_event(&Event::IdleRestart(Window { cwnd: cwnd.max(least), ssthresh }));
     }
 
     /// What Linux knows of the path ([`Window::ssthresh_of_window`]).
@@ -159,7 +159,7 @@ impl SenderCore {
     /// A segment is about to be sent while nothing is in flight.
     #[inline(never)]
     pub fn end_idle<O>(&mut self, call: &Call<O>) {
-        self.cc.on_idle_end(call.now, self.idle_time(call.now));
+        self.cc.on_event(&Event::IdleEnd { now: call.now, idle: self.idle_time(call.now) });
     }
 
     #[cold]

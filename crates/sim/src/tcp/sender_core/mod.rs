@@ -22,7 +22,7 @@ use super::inflight::InflightLimit;
 use super::rto::RttEstimator;
 use crate::packet::Packet;
 use path::Path;
-use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
+use sojourn_cc::{AnyController, Arithmetic, CongestionController, Event, ParamError, Source, Start};
 use sojourn_net::Moments;
 use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};
 use sojourn_units::{Duration, Stream, Time};
@@ -189,20 +189,14 @@ impl SenderCore {
     /// A parameter of the congestion controller is out of range.
     pub fn new(origin: Origin, params: &TcpOptions) -> Result<Self, ParamError> {
         let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
-        let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
-        if params.whole_windows {
-            cc.use_whole_segments();
-        }
-        if params.linux_growth {
-            cc.use_linux_growth();
-        }
-        if params.pacing {
-            cc.use_pacing();
-        }
+        let arithmetic = match params {
+            TcpOptions { linux_growth: true, .. } => Arithmetic::Linux,
+            TcpOptions { whole_windows: true, .. } => Arithmetic::Whole,
+            _ => Arithmetic::Fractions,
+        };
         let ecn = params.agreed_ecn();
-        if !ecn.counts_for(cc.needs().ecn) {
-            cc.use_classic_ecn();
-        }
+        let (ssthresh, pacing) = (params.initial_ssthresh, params.pacing);
+        let cc = params.control.build(Start { window, ssthresh, arithmetic, pacing, ecn: ecn.feedback() })?;
         let path = Path::new(&cc, params, ecn);
         let limits = Limits::new(&cc, params);
         Ok(SenderCore {
@@ -257,7 +251,7 @@ impl SenderCore {
 
     /// Gives the congestion controller its random stream.
     pub fn use_random(&mut self, random: Stream) {
-        self.cc.use_random(random);
+        self.cc.on_event(&Event::Random(random));
     }
 
     /// Where in its tick its clock stands at time 0.
@@ -302,7 +296,7 @@ impl SenderCore {
 
     /// What the congestion controller measures delays from now; `None` if it measures none.
     pub fn delay_source(&self) -> Option<Source> {
-        self.cc.delay_source()
+        self.cc.needs().delays
     }
 
     /// Bytes of memory beyond its own size.

@@ -11,7 +11,7 @@ use crate::tcp::pacer::Pacer;
 use crate::tcp::sampler::{Sampler, Standing};
 use crate::tcp::segment::{Segment, Sending};
 use crate::tcp::sent_segments::{Delivery, SentSegments};
-use sojourn_cc::{AnyController, CongestionController, LossState, Pacing, Window};
+use sojourn_cc::{AnyController, CongestionController, Event, LossState, Pacing, Window};
 use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
@@ -137,10 +137,10 @@ impl SenderCore {
         self.cc.pacing().or_else(of_window)
     }
 
-    /// Its rate. Two numbers are given in registers, and the three of a pace in memory, where a copy of them waits until they are written.
+    /// Its rate.
     #[inline]
     fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
-        self.cc.pacing_rate().or_else(|| self.pace_of_window(params))
+        self.cc.pacing().map(|pacing| pacing.rate).or_else(|| self.pace_of_window(params))
     }
 
     /// The pace that the window gives, in segments a second; `None` before the first sample.
@@ -247,7 +247,8 @@ impl SenderCore {
         let mut sampled = T::default();
         if let Some(sampler) = &mut path.sampler {
             if sampler.in_flight() == 0 && path.samples {
-                self.cc.on_restart(call.now, self.rtt.srtt(), sampler.is_app_limited());
+                let (srtt, app_limited) = (self.rtt.srtt(), sampler.is_app_limited());
+                self.cc.on_event(&Event::FlightStart { now: call.now, srtt, app_limited });
             }
             sampled = sample(sampler, &mut path.segments);
         }
@@ -399,7 +400,7 @@ impl SenderCore {
         let SenderCore { path: Some(path), cc, .. } = self else { return };
         let Some(sampler) = &mut path.sampler else { return };
         cc.on_sample(&sampler.sample(call.now, standing));
-        if cc.limits_samples() {
+        if cc.needs().limits_samples {
             sampler.limit();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Limits, SenderCore, State};
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
+use sojourn_cc::{Ack, CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
@@ -122,7 +122,7 @@ impl SenderCore {
 
     /// The reduction is over.
     pub fn end_reduction(&mut self) {
-        self.cc.on_reduction_end();
+        self.cc.on_event(&Event::ReductionEnd);
     }
 
     /// Congestion was signaled: the controller reduces the window.
@@ -142,11 +142,11 @@ impl SenderCore {
     /// The retransmission timer expired, `again` in a window that was reduced before. So many segments are still in flight.
     pub fn reduce_for_loss_state<O>(&mut self, again: bool, in_flight: u32, call: &Call<O>) {
         if again {
-            self.cc.on_repeated_rto(call.now);
+            self.cc.on_event(&Event::RepeatedRto { now: call.now });
         } else {
             self.cc.on_rto(call.now, self.cc.cwnd());
         }
-        self.cc.restart_after_timeout(f64::from(in_flight));
+        self.cc.on_event(&Event::RtoRestart { in_flight: f64::from(in_flight) });
         self.stats.timeouts += u32::from(call.counts());
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
@@ -155,10 +155,6 @@ impl SenderCore {
 
     /// The last reduction was made for nothing; the windows were so before it.
     pub fn undo(&mut self, before: Window) {
-        if self.owns_window() {
-            self.cc.on_spurious_recovery();
-        } else {
-            self.cc.undo(before);
-        }
+        self.cc.on_event(&if self.owns_window() { Event::SpuriousRecovery } else { Event::Undo(before) });
     }
 }
