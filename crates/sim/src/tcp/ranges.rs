@@ -32,6 +32,21 @@ impl Ranges {
         }
     }
 
+    /// Checks that the ranges lie apart, in rising order, from `from` to `to`, and that their bytes are counted.
+    ///
+    /// # Panics
+    /// They do not.
+    pub fn check_invariants(&self, from: u64, to: u64) {
+        let ranges = &self.ranges[self.gone..];
+        let within = ranges.first().is_none_or(|first| from <= first.0) && ranges.last().is_none_or(|last| last.1 <= to);
+        assert!(within, "from {from} to {to}: {:?} to {:?}", ranges.first(), ranges.last());
+        if ranges.len() <= super::segment::CHECKED {
+            assert!(ranges.iter().all(|(start, end)| start < end), "{ranges:?}");
+            assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{ranges:?}");
+            assert_eq!(self.held, ranges.iter().map(|(start, end)| end - start).sum::<u64>(), "{ranges:?}");
+        }
+    }
+
     /// Makes the last range longer.
     #[inline]
     pub fn extend(&mut self, bytes: u64) {

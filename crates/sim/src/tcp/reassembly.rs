@@ -141,6 +141,15 @@ impl Reassembly {
         sack
     }
 
+    /// Checks that what waits lies above a gap.
+    ///
+    /// # Panics
+    /// It does not.
+    pub fn check_invariants(&self, rcv_nxt: u64) {
+        self.ranges.check_invariants(rcv_nxt + 1, u64::MAX);
+        assert!(self.following.is_none_or(|end| end == self.ranges.end()), "{:?} of {:?}", self.following, self.ranges);
+    }
+
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         let early = self.early.as_ref().map_or(0, |early| size_of::<Ranges>() + early.memory());

@@ -157,14 +157,33 @@ impl Receiver {
         pool: &mut AckOptionsPool,
         ack: &mut Packet,
     ) -> Received {
-        if self.is_predicted(segment, params) {
-            return self.on_predicted_segment(now, segment, params, pool, ack);
-        }
-        if self.is_gathered(now, segment, params) {
+        let before = self.rcv_nxt;
+        let received = if self.is_predicted(segment, params) {
+            self.on_predicted_segment(now, segment, params, pool, ack)
+        } else if self.is_gathered(now, segment, params) {
             self.on_gathered_segment(now, segment, params);
-            return Received { readable: 0, acks: false };
+            Received { readable: 0, acks: false }
+        } else {
+            self.on_any_segment(now, segment, params, pool, ack)
+        };
+        if cfg!(debug_assertions) {
+            self.check_invariants(before + received.readable);
         }
-        self.on_any_segment(now, segment, params, pool, ack)
+        received
+    }
+
+    /// Checks what holds after each segment, which moved RCV.NXT to here.
+    ///
+    /// # Panics
+    /// Something does not: the receiver has a defect.
+    fn check_invariants(&self, rcv_nxt: u64) {
+        assert_eq!(self.rcv_nxt, rcv_nxt, "what became readable moves RCV.NXT");
+        assert!(self.last_ack_sent <= rcv_nxt, "{} acknowledged, {rcv_nxt} expected", self.last_ack_sent);
+        assert!(self.unacked_segments > 0 || self.last_ack_sent == rcv_nxt, "{rcv_nxt} expected, {} acknowledged", self.last_ack_sent);
+        if let Some(reassembly) = &self.reassembly {
+            reassembly.check_invariants(rcv_nxt);
+        }
+        assert!(self.short_way != ShortWay::InOrder || !self.has_gap(), "a gap is no usual case");
     }
 
     /// A segment arrives, and its mark is noted; says whether its ACK tells what the last one did not.

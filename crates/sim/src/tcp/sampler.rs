@@ -366,6 +366,19 @@ impl Sampler {
         sample
     }
 
+    /// Checks that these segments, all that are outstanding, are in flight or lost as counted.
+    ///
+    /// # Panics
+    /// They are not.
+    pub fn check_invariants<'a>(&self, outstanding: impl Iterator<Item = &'a Segment>) {
+        let (mut in_flight, mut lost) = (0, 0);
+        for segment in outstanding.filter(|segment| !segment.has(tag::SACKED)) {
+            *(if segment.has(tag::SAMPLED_LOST) { &mut lost } else { &mut in_flight }) += self.size(segment);
+        }
+        assert_eq!((self.in_flight, self.lost_out), (in_flight, lost), "bytes in flight and lost as counted, and as the segments say");
+        assert!(self.delivered_time >= Time::ZERO && self.lost >= self.lost_out, "{} lost, {} out", self.lost, self.lost_out);
+    }
+
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.snapshots.capacity() * size_of::<Snapshot>()

@@ -91,6 +91,23 @@ impl Segment {
     }
 }
 
+/// Up to so many segments or ranges are checked one by one after each call.
+pub const CHECKED: usize = 64;
+
+/// Checks that these segments follow each other from `snd_una` to `snd_max`.
+///
+/// # Panics
+/// They do not.
+pub fn check_outstanding(segments: &VecDeque<Segment>, snd_una: u64, snd_max: u64) {
+    let (first, last) = (segments.front(), segments.back());
+    assert!(first.is_none_or(|first| first.start <= snd_una && snd_una < first.end()), "{first:?} is the first after snd_una {snd_una}");
+    assert_eq!(last.map_or(snd_una, Segment::end), snd_max, "where the last segment ends, and snd_max");
+    if segments.len() <= CHECKED {
+        let follow = segments.iter().zip(segments.iter().skip(1)).all(|(segment, next)| segment.end() == next.start);
+        assert!(follow, "segments without a gap: {segments:?}");
+    }
+}
+
 /// The index of the first of these segments that starts at `seq` or above. They follow each other without a gap, and nearly all have one
 /// length, so that it mostly is where it is looked for first.
 #[inline]

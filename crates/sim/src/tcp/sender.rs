@@ -4,7 +4,7 @@
 use super::ack_options::AckOptions;
 use super::call::{Call, SegmentSink};
 use super::recovery::{AnyRecovery, LossRecovery};
-use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
+use super::sender_core::{Before, Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
@@ -131,11 +131,22 @@ impl Sender {
 
     /// The application writes `bytes` more, `None` for data without end; with `last`, these are its last.
     pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) {
+        let before = self.core.before();
         if self.core.write(bytes, last, call) {
             self.recovery.send_window(&mut self.core, call);
             self.core.start_persist_timer(call);
         }
         self.predict();
+        self.check(&before, call.now);
+    }
+
+    /// In debug builds: checks what holds after each call.
+    #[inline(always)]
+    fn check(&self, before: &Before, now: Time) {
+        if cfg!(debug_assertions) {
+            self.core.check_invariants(before, now);
+            self.recovery.check_invariants(&self.core);
+        }
     }
 
     /// The application stops; what was sent is still delivered.
@@ -159,22 +170,29 @@ impl Sender {
     /// A usual ACK arrives. Gives the end of the window if [`Sender::go_on_sending`] is to follow.
     #[inline]
     pub fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
-        self.core.on_predicted_ack(ack, call)
+        let before = self.core.before();
+        let end = self.core.on_predicted_ack(ack, call);
+        self.check(&before, call.now);
+        end
     }
 
     /// Sends what else the window allows after a usual ACK, up to its `end`.
     #[inline(never)]
     pub fn go_on_sending<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) {
+        let before = self.core.before();
         if self.core.send_full_segments(end, call) {
             self.recovery.go_on_sending(&mut self.core, call);
         }
+        self.check(&before, call.now);
     }
 
     /// An ACK of any kind arrives, with its options.
     #[inline]
     pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
+        let before = self.core.before();
         let progress = self.on_any_ack(ack, options, call);
         self.predict();
+        self.check(&before, call.now);
         progress
     }
 
@@ -249,6 +267,12 @@ impl Sender {
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.
     pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        let before = self.core.before();
+        self.on_expiry(call);
+        self.check(&before, call.now);
+    }
+
+    fn on_expiry<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         if self.core.take_pace_due(call.now) {
             self.recovery.go_on_sending(&mut self.core, call);
             self.core.track_window(call.params);

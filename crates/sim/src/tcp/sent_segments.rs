@@ -7,7 +7,7 @@
 use super::ack_options::SackBlocks;
 use super::ranges::Ranges;
 use super::sampler::{Sampler, Standing};
-use super::segment::{Segment, first_from, tag};
+use super::segment::{CHECKED, Segment, check_outstanding, first_from, tag};
 use sojourn_cc::LostSegment;
 use sojourn_units::Time;
 use std::collections::VecDeque;
@@ -139,6 +139,21 @@ impl SentSegments {
             at = self.sacked.gap_from(stop);
         }
         self.sacked.insert(from, to);
+    }
+
+    /// Checks that what is kept is outstanding, and that samples count it as it is. A sender that keeps no segments here has none.
+    ///
+    /// # Panics
+    /// It is not.
+    pub fn check_invariants(&self, snd_una: u64, snd_max: u64, sampler: &Sampler) {
+        if self.sent.is_empty() {
+            return;
+        }
+        check_outstanding(&self.sent, snd_una, snd_max);
+        self.sacked.check_invariants(snd_una, snd_max);
+        if self.sent.len() <= CHECKED {
+            sampler.check_invariants(self.sent.iter());
+        }
     }
 
     /// Bytes of memory beyond its own size.

@@ -58,7 +58,11 @@ impl Receiver {
             self.ts_recent = segment.stamp;
         }
         self.short_way = self.short_way_now();
-        (self.rcv_nxt - before, self.plain_ack(now, segment, params))
+        let ack = self.plain_ack(now, segment, params);
+        if cfg!(debug_assertions) {
+            self.check_invariants(self.rcv_nxt);
+        }
+        (self.rcv_nxt - before, ack)
     }
 
     /// Takes a predicted segment that arrives at `now`, where each is acknowledged at once: gives the bytes that became readable, and its ACK.

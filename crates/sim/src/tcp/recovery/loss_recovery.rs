@@ -50,6 +50,12 @@ pub trait LossRecovery {
         0
     }
 
+    /// Checks in debug builds what holds of it after each call.
+    ///
+    /// # Panics
+    /// Something does not: the strategy has a defect.
+    fn check_invariants(&self, _sender: &SenderCore) {}
+
     /// Bytes of memory beyond its place in [`AnyRecovery`].
     fn memory(&self) -> usize {
         0

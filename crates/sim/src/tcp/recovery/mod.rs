@@ -109,6 +109,10 @@ impl LossRecovery for AnyRecovery {
         of_any!(self, strategy => strategy.inflation())
     }
 
+    fn check_invariants(&self, sender: &SenderCore) {
+        of_any!(self, strategy => strategy.check_invariants(sender));
+    }
+
     fn memory(&self) -> usize {
         of_any!(self, strategy => strategy.memory())
     }

@@ -92,6 +92,12 @@ impl LossRecovery for Reno {
         self.dupacks > 0
     }
 
+    fn check_invariants(&self, sender: &SenderCore) {
+        let inflates = self.inflation == 0 || sender.in_recovery();
+        assert!(inflates || sender.owns_window(), "{} segments of inflation outside of recovery", self.inflation);
+        assert!(self.inflation <= self.dupacks, "{} segments of inflation, {} duplicate ACKs", self.inflation, self.dupacks);
+    }
+
     fn inflation(&self) -> u32 {
         self.inflation
     }

@@ -153,6 +153,11 @@ impl LossRecovery for Sack {
         self.dupacks > 0
     }
 
+    fn check_invariants(&self, sender: &SenderCore) {
+        self.scoreboard.check_invariants(sender.snd_una(), sender.snd_max());
+        assert!(self.high_rxt <= sender.snd_max(), "HighRxt {} above snd_max {}", self.high_rxt, sender.snd_max());
+    }
+
     fn memory(&self) -> usize {
         self.scoreboard.memory() + size_of::<Self>()
     }

@@ -95,6 +95,14 @@ impl Scoreboard {
         recent + sent_again
     }
 
+    /// Checks that SACKed bytes are outstanding.
+    ///
+    /// # Panics
+    /// They are not.
+    pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
+        self.sacked.check_invariants(snd_una, snd_max);
+    }
+
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.sacked.memory()

@@ -8,6 +8,7 @@
 
 mod congestion;
 mod connection;
+mod invariants;
 mod output;
 mod path;
 mod prediction;
@@ -29,6 +30,7 @@ use sojourn_units::{Duration, Stream, Time};
 
 pub use congestion::RecoveryEntry;
 pub use connection::Expiry;
+pub use invariants::Before;
 pub use output::SendLimits;
 pub use strategy::Delivered;
 
@@ -395,6 +397,7 @@ impl SenderCore {
     /// Takes an ACK of new data within recovery: moves `snd_una` alone.
     #[inline]
     pub fn accept_partial_ack(&mut self, ack: &IncomingAck) {
+        debug_assert!((self.snd_una..=self.snd_max).contains(&ack.packet.seq), "an old ACK, or one of what was not sent");
         self.snd_una = ack.packet.seq;
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
     }

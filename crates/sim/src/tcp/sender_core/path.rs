@@ -89,6 +89,21 @@ impl Path {
         }
     }
 
+    /// What samples the delivery rate.
+    pub fn sampler(&self) -> Option<&Sampler> {
+        self.sampler.as_ref()
+    }
+
+    /// Checks the segments that it keeps: they are outstanding, and counted as they are.
+    ///
+    /// # Panics
+    /// They are not.
+    pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
+        if let Some(sampler) = &self.sampler {
+            self.segments.check_invariants(snd_una, snd_max, sampler);
+        }
+    }
+
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.segments.memory() + self.delivered.memory()

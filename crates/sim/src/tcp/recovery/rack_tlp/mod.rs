@@ -489,6 +489,10 @@ impl LossRecovery for RackTlp {
         true
     }
 
+    fn check_invariants(&self, sender: &SenderCore) {
+        self.sent.check_invariants(sender);
+    }
+
     fn memory(&self) -> usize {
         self.sent.memory() + self.writes.memory() + size_of::<Self>()
     }

@@ -2,7 +2,8 @@
 
 use crate::tcp::ranges::Ranges;
 use crate::tcp::sampler::Sampler;
-use crate::tcp::segment::{Segment, Sending, first_from, tag};
+use crate::tcp::segment::{CHECKED, Segment, Sending, check_outstanding, first_from, tag};
+use crate::tcp::sender_core::SenderCore;
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -366,6 +367,25 @@ impl SentQueue {
     /// The segment with this number.
     pub fn segment(&self, number: u64) -> Option<&Segment> {
         self.get(number)
+    }
+
+    /// Checks that the segments are those that are outstanding, and that their states and those of samples are counted.
+    ///
+    /// # Panics
+    /// Something does not hold.
+    pub fn check_invariants(&self, sender: &SenderCore) {
+        check_outstanding(&self.segments, sender.snd_una(), sender.snd_max());
+        self.sacked.check_invariants(sender.snd_una(), sender.snd_max());
+        assert!(self.sacked_out + self.lost_out <= self.packets_out() + self.retrans_out, "more lost and SACKed than sent: {self:?}");
+        assert!(self.unlisted >= self.first && self.hint >= self.first, "first {}: {} {}", self.first, self.unlisted, self.hint);
+        if self.segments.len() > CHECKED {
+            return;
+        }
+        let count = |tags| self.segments.iter().filter(|segment| segment.has(tags)).count() as u32;
+        let counted = (self.sacked_out, self.lost_out, self.retrans_out);
+        assert_eq!(counted, (count(tag::SACKED), count(tag::LOST), count(tag::RETRANSMITTED)), "SACKed, lost, sent again");
+        assert!(self.segments.iter().all(|segment| !(segment.has(tag::SACKED) && segment.has(tag::LOST))), "{:?}", self.segments);
+        sender.check_samples(self.segments.iter());
     }
 
     /// Bytes of memory beyond its own size.

@@ -1,0 +1,56 @@
+//! What holds of a sender after each call, checked in debug builds.
+
+use super::{SenderCore, State};
+use crate::tcp::segment::Segment;
+use sojourn_cc::CongestionController;
+use sojourn_units::Time;
+
+/// Where a sender stood before a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    snd_una: u64,
+    snd_max: u64,
+    last_sent: Time,
+}
+
+impl SenderCore {
+    /// Where it stands before a call.
+    #[inline]
+    pub fn before(&self) -> Before {
+        Before { snd_una: self.snd_una, snd_max: self.snd_max, last_sent: self.last_sent }
+    }
+
+    /// Checks the sequence numbers, windows and times after a call that came to `now`.
+    ///
+    /// # Panics
+    /// Something does not hold: the sender has a defect.
+    pub fn check_invariants(&self, before: &Before, now: Time) {
+        let (una, nxt, max, end) = (self.snd_una, self.snd_nxt, self.snd_max, self.write_end);
+        assert!(una <= nxt && nxt <= max && max <= end, "snd_una {una}, snd_nxt {nxt}, snd_max {max}, write_end {end}");
+        assert!(before.snd_una <= una && before.snd_max <= max, "{before:?}, then snd_una {una}, snd_max {max}");
+        assert!(before.last_sent <= self.last_sent && self.last_sent <= now, "{before:?}, then {:?} at {now:?}", self.last_sent);
+        assert!(self.recover <= max, "recover {} above snd_max {max}", self.recover);
+        // A SYN that is timed has an end too.
+        assert!(self.timed.end <= max.max(1) && self.timed.sent <= now, "{:?} with snd_max {max} at {now:?}", self.timed);
+        assert!(u64::from(self.limited_transmit_bytes) <= max - una, "{} bytes of limited transmit", self.limited_transmit_bytes);
+        let is_open = matches!(self.state, State::Established | State::Recovery);
+        assert!(is_open || self.state == State::Finished || max == 0, "{max} bytes sent in state {:?}", self.state);
+        // rfc6298#5.1: data that is outstanding has a timer.
+        assert!(!is_open || una == max || self.timer < Time::NEVER, "{} bytes outstanding without a timer", max - una);
+        let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
+        assert!(cwnd > 0.0 && cwnd.is_finite() && ssthresh > 0.0, "cwnd {cwnd}, ssthresh {ssthresh}");
+        if let Some(path) = &self.path {
+            path.check_invariants(una, max);
+        }
+    }
+
+    /// Checks that samples count these segments, all that are outstanding, in flight or lost as they are.
+    ///
+    /// # Panics
+    /// They do not.
+    pub fn check_samples<'a>(&self, outstanding: impl Iterator<Item = &'a Segment>) {
+        if let Some(sampler) = self.path.as_ref().and_then(|path| path.sampler()) {
+            sampler.check_invariants(outstanding);
+        }
+    }
+}
