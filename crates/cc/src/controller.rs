@@ -1,6 +1,6 @@
 //! What a congestion controller receives and what it answers.
 
-use crate::{EcnNeed, LostSegment, Needs, Pacing, RateSample};
+use crate::{EcnNeed, Floor, LostSegment, Needs, Pacing, RateSample};
 use sojourn_units::{Duration, Stream, Time};
 
 /// An acknowledgment of new data, or of data above a hole while losses are repaired.
@@ -133,6 +133,15 @@ impl Window {
     pub fn pace(&self, in_flight: f64, srtt: Duration) -> f64 {
         let factor = if self.cwnd < self.ssthresh / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
         factor * self.cwnd.max(in_flight) / srtt.as_secs_f64()
+    }
+
+    /// The smallest window that rate halving may reach, in segments.
+    pub fn least(&self, floor: Floor) -> f64 {
+        match floor {
+            Floor::Window => self.cwnd,
+            Floor::Ssthresh => self.ssthresh,
+            Floor::HalfSsthresh => libm::floor(self.ssthresh / 2.0),
+        }
     }
 
     /// After a timeout: one segment (rfc5681#3.1), and as the threshold so much as is kept of the window that was in use.
@@ -269,18 +278,6 @@ impl Event {
             _ => {}
         }
     }
-}
-
-/// What delays are measured from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Source {
-    /// The one-way delay from sender to receiver, by their two clocks; the round-trip time once these are implausible.
-    #[default]
-    OneWay,
-    /// The round-trip time, by the sender's clock.
-    RoundTrip,
 }
 
 /// The stream of a controller that was given none.

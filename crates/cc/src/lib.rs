@@ -24,11 +24,11 @@ mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
 pub use classic::{Classic, Counted, Early, Seen, WindowLaw};
-pub use controller::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, Feedback, Signal, Source, Start, Window};
+pub use controller::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, Feedback, Signal, Start, Window};
 pub(crate) use delay::Slowdown;
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, MARK_GAIN, Marks, growth};
 pub use hystart::HyStart;
-pub use needs::{EcnNeed, Floor, Needs, Pacing};
+pub use needs::{EcnNeed, Floor, Needs, Pacing, Source};
 pub use sample::{LossState, LostSegment, RateSample};
 pub use sojourn_units::ParamError;
 pub use variable::{About, Variable};

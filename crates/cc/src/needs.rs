@@ -1,7 +1,5 @@
 //! What a controller asks of its endpoint, and the pace that it sets.
 
-use crate::{Source, Window};
-
 /// The ECN feedback that a controller asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnNeed {
@@ -40,15 +38,16 @@ pub enum Floor {
     HalfSsthresh,
 }
 
-impl Floor {
-    /// That window in segments.
-    pub fn of(self, window: Window) -> f64 {
-        match self {
-            Floor::Window => window.cwnd,
-            Floor::Ssthresh => window.ssthresh,
-            Floor::HalfSsthresh => libm::floor(window.ssthresh / 2.0),
-        }
-    }
+/// What delays are measured from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Source {
+    /// The one-way delay from sender to receiver, by their two clocks; the round-trip time once these are implausible.
+    #[default]
+    OneWay,
+    /// The round-trip time, by the sender's clock.
+    RoundTrip,
 }
 
 /// What a controller asks of its endpoint. What it does not ask for costs nothing.

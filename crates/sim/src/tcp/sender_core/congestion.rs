@@ -44,7 +44,7 @@ impl SenderCore {
 
     /// The smallest window that rate halving may reach, in segments.
     pub fn min_cwnd(&self) -> f64 {
-        self.cc.needs().floor.of(Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() })
+        Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() }.least(self.cc.needs().floor)
     }
 
     /// Sets the congestion window, in segments, unless the controller keeps it to itself.
