@@ -38,7 +38,7 @@ impl SenderCore {
         // rfc6298#5.1: data that is outstanding has a timer.
         assert!(!is_open || una == max || self.timer < Time::NEVER, "{} bytes outstanding without a timer", max - una);
         let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
-        assert!(cwnd > 0.0 && cwnd.is_finite() && ssthresh > 0.0, "cwnd {cwnd}, ssthresh {ssthresh}");
+        assert!(cwnd > 0.0 && cwnd.is_finite() && ssthresh >= 0.0, "cwnd {cwnd}, ssthresh {ssthresh}");
         if let Some(path) = &self.path {
             path.check_invariants(una, max);
         }
