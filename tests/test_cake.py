@@ -64,7 +64,6 @@ def test_tins_go_by_the_dscp_of_flows():
         ({"aqm": "cake", "diffserv": "diffserv8"}, "links.access.queue.diffserv: expected one of besteffort, "),
         ({"aqm": "cake", "overhead": "docsys"}, "links.access.queue.overhead: expected one of raw, "),
         ({"aqm": "cake", "overhead": {"mpu": "1 kB"}}, "links.access.queue.overhead.mpu: expected a size of 0 B"),
-        ({"scheduler": "strict", "classes": [{"aqm": "cake"}]}, "a discipline without a shaper and tins of its own"),
     ],
 )  # fmt: skip
 def test_what_cake_cannot_do_is_refused(queue, problem):

@@ -205,7 +205,34 @@ def test_the_example_runs_and_telephony_waits_least():
     assert web["throughput_bps"] == pytest.approx(2 * rest["throughput_bps"], rel=0.05)
 
 
+def test_classes_within_a_class_share_what_that_has():
+    """Two turns of three are those of the outer class, of which the inner ones have a half each."""
+    inner = [of_group("first"), {}]
+    outer = {"name": "both", "match": {"group": ["first", "second"]}, "share": 2, "scheduler": "drr", "classes": inner}
+    trace = {"queue": {"links": ["up"], "every": "1 s"}}
+    classes, record = run({"scheduler": "drr", "classes": [outer, {"name": "rest"}]}, trace=trace)
+    assert mbit(classes) == pytest.approx({"both": 20 / 3, "rest": 10 / 3}, rel=0.03)
+    within = {each["name"]: each["throughput_bps"] / 1e6 for each in classes["both"]["queues"]}
+    assert within == pytest.approx({"first": 10 / 3, "default": 10 / 3}, rel=0.03)
+    assert (record.trace("subqueue/up/both/first")["packets"] > 0).any()
+
+
+def test_a_class_may_have_the_queues_of_cake_and_its_shaper():
+    cake = {"aqm": "cake", "bandwidth": "3 Mbit/s", "diffserv": "besteffort", **of_group("first")}
+    classes, _ = run({"scheduler": "strict", "classes": [cake, {}]})
+    assert mbit(classes) == pytest.approx({"first": 3, "default": 7}, rel=0.03)
+
+
 REFUSED = [
+    (
+        [{"flow_queues": 9, "scheduler": "strict", "classes": [{}]}],
+        ".classes[0].flow_queues: expected them in the classes of this class, got 9 with classes",
+    ),
+    (
+        [{"scheduler": "strict", "classes": [{"share": 2}]}],
+        '.classes[0].classes[0].share: expected it with scheduler = "drr"',
+    ),
+    ([{"scheduler": "strict", "classes": [{"aqm": "codle"}]}], ".classes[0].classes[0].aqm: expected one of 29 names"),
     ([of_group("fist"), {}], '.classes[0].match.group: expected one of first, got "fist"; did you mean "first"?'),
     (
         [of_group("first")],

@@ -6,7 +6,7 @@ use sojourn_aqm::algorithms::{led, pi, rem};
 use sojourn_aqm::{Amount, AqmConfig, Link, Packet, Qdisc, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Plain;
 
 impl Packet for Plain {

@@ -40,6 +40,24 @@ pub enum DepartureVerdict {
     Drop,
 }
 
+/// Why a packet was dropped that the algorithm had not asked to drop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dropped {
+    /// It arrived at a full queue, whatever the verdict had been.
+    NoRoom,
+    /// The last verdict was a signal, but ECN is off, or the packet cannot carry a mark.
+    Unmarkable,
+    /// It waited in this queue, and all queues together held too much.
+    FromFull {
+        /// The queue.
+        queue: u32,
+        /// The packet's size in bytes.
+        size: u32,
+        /// When it was dropped.
+        now: Time,
+    },
+}
+
 /// The link that an algorithm serves. Automatic parameters are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -91,7 +109,7 @@ pub trait Aqm {
     }
 
     /// Whether it decides nothing about arrivals, uses nothing but the packet, its wait and the bytes behind it as one leaves, has no timer, and
-    /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never with [`Needs::flow_queues`].
+    /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never where each flow has a queue.
     fn foresees(&self) -> bool {
         false
     }
@@ -110,24 +128,17 @@ pub trait Aqm {
         ArrivalVerdict::Pass
     }
 
-    /// A packet was lost because the queue was full, whatever the verdict had been.
-    fn on_overflow(&mut self) {}
-
-    /// A packet of this queue was lost because all queues together were full. Called only with [`Needs::flow_queues`] and [`Needs::cake`].
-    fn on_full(&mut self, queue: u32, now: Time) {
-        let _ = (queue, now);
-        self.on_overflow();
+    /// A packet of this queue was dropped otherwise than by a verdict that asks for it.
+    fn on_drop(&mut self, dropped: Dropped) {
+        let _ = dropped;
     }
 
-    /// The turn of this queue came at `now` and it was empty; gives whether it has nothing more to forget. Called only with
-    /// [`Needs::flow_queues`] and [`Needs::cake`].
+    /// The turn of this queue came at `now` and it was empty; gives whether it has nothing more to forget. Called only where
+    /// each flow has a queue.
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
         let _ = (queue, now);
         true
     }
-
-    /// The last verdict was `Signal` and the packet was dropped: ECN is off, or the packet cannot carry a mark.
-    fn on_unmarkable(&mut self) {}
 
     /// From `now` on `active` flows are active. Called only with [`Needs::flow_count`], and before anything else that
     /// happens at that time; until the first call there are none.
@@ -135,7 +146,7 @@ pub trait Aqm {
         let _ = (now, active);
     }
 
-    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update, with [`Needs::dual_queue`].
+    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update, where there are two queues.
     fn on_oldest(&mut self, since: Option<Time>) {
         let _ = since;
     }
@@ -171,7 +182,7 @@ pub trait Aqm {
         None
     }
 
-    /// The same for packets of the low-latency queue, of a discipline that has two ([`Needs::dual_queue`]); [`Aqm::probability`] is that of
+    /// The same for packets of the low-latency queue, of a discipline that has two; [`Aqm::probability`] is that of
     /// classic packets.
     fn low_latency_probability(&self) -> Option<Probability> {
         None

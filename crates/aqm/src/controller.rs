@@ -1,65 +1,14 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
 use crate::algorithms::drop_tail::DropTail;
-use crate::counters::Fate;
+use crate::queuing::NO_LIMIT;
 use crate::{
-    AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, DualFilter, HostQueue, PacketView,
+    AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Dropped, DualFilter, Fate, HostQueue,
+    PacketView,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Stream};
-
-/// No limit.
-pub(crate) const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
-
-/// What happens to an arriving packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ArrivalDecision {
-    /// It enters the queue as it is.
-    Enqueue,
-    /// It enters the queue with a congestion mark.
-    EnqueueMarked,
-    /// It is dropped.
-    Drop(DropReason),
-    /// It is dropped, and so is the packet that waits at this position (0 is the head).
-    DropBoth(u32),
-    /// The algorithm wants to see the packet that waits at this position first: call [`QueueController::inspect`].
-    Inspect(u32),
-}
-
-impl ArrivalDecision {
-    /// What becomes of the arriving packet.
-    pub(crate) fn fate(self) -> Fate {
-        match self {
-            ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => Fate::Passed,
-            ArrivalDecision::EnqueueMarked => Fate::Marked,
-            ArrivalDecision::Drop(reason) => Fate::Dropped(reason),
-            ArrivalDecision::DropBoth(_) => Fate::Dropped(DropReason::Early),
-        }
-    }
-}
-
-/// What happens to a departing packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DepartureDecision {
-    /// It is sent as it is.
-    Send,
-    /// It is sent with a congestion mark.
-    SendMarked,
-    /// It is dropped.
-    Drop(DropReason),
-}
-
-impl DepartureDecision {
-    /// What becomes of the packet.
-    pub(crate) fn fate(self) -> Fate {
-        match self {
-            DepartureDecision::Send => Fate::Passed,
-            DepartureDecision::SendMarked => Fate::Marked,
-            DepartureDecision::Drop(reason) => Fate::Dropped(reason),
-        }
-    }
-}
 
 /// Decides about the packets of one queue: an algorithm with the queue's limit, its ECN switch and its counters. It holds
 /// no packets.
@@ -84,6 +33,8 @@ pub struct QueueController {
     random: Stream,
     sees_departures: bool,
     passes_arrivals: bool,
+    /// The waiting packet that is dropped with the one that was dropped last.
+    drawn: Option<u32>,
 }
 
 impl QueueController {
@@ -102,6 +53,7 @@ impl QueueController {
             host: None,
             random,
             sees_departures: needs.departures || needs.head_drop,
+            drawn: None,
         }
     }
 
@@ -116,15 +68,35 @@ impl QueueController {
         self.random.go_over(&start.random, &other.random)
     }
 
-    /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.
+    /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark. Of the two backlogs the first is what the limit
+    /// holds for, the second what the algorithm sees. `look` shows the packet that waits at a position (0 is the head), if there is one.
     ///
     /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
     /// it first (as in ns-2's RED and Linux's `sch_red`).
     #[inline(always)]
-    pub fn decide_arrival(&mut self, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
+    pub fn decide_arrival(
+        &mut self,
+        arrival: &PacketView,
+        can_mark: bool,
+        [all, seen]: [&Backlog; 2],
+        look: impl Fn(u32) -> Option<PacketView>,
+    ) -> Fate {
         self.counters.count_arrival(arrival.size);
-        let verdict = self.aqm.on_enqueue(arrival, backlog, &mut self.random);
-        self.apply_arrival(verdict, arrival, can_mark, backlog)
+        let mut verdict = self.aqm.on_enqueue(arrival, seen, &mut self.random);
+        while let ArrivalVerdict::Inspect(position) = verdict {
+            verdict = self.aqm.on_inspect(arrival, look(position).as_ref(), seen, &mut self.random);
+        }
+        // As in Linux's sch_choke, a packet drawn from the queue is dropped even if the arriving one finds the queue full.
+        if self.is_full(arrival.size, all) && !matches!(verdict, ArrivalVerdict::DropBoth(_)) {
+            return self.drop_for_room(arrival.size);
+        }
+        self.apply_arrival(verdict, arrival.size, can_mark)
+    }
+
+    /// The position of the waiting packet that is to be dropped with the one that was dropped last, if there is one.
+    #[inline]
+    pub fn take_drawn(&mut self) -> Option<u32> {
+        self.drawn.take()
     }
 
     /// Admits an arriving packet of `size` bytes if the algorithm passes all and there is room. If it does not, nothing has happened, and
@@ -156,19 +128,12 @@ impl QueueController {
         !self.is_full(size, backlog)
     }
 
-    /// Shows the algorithm the waiting packet that it asked for ([`ArrivalDecision::Inspect`]), and decides about the
-    /// arriving one.
-    pub fn inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
-        let verdict = self.aqm.on_inspect(arrival, waiting, backlog, &mut self.random);
-        self.apply_arrival(verdict, arrival, can_mark, backlog)
-    }
-
     /// Decides about a packet that leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
     /// The algorithm is asked only if its [`Needs`](crate::Needs) include departures.
     #[inline]
-    pub fn decide_departure(&mut self, departure: &PacketView, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> DepartureDecision {
+    pub fn decide_departure(&mut self, departure: &PacketView, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> Fate {
         if !self.sees_departures {
-            return DepartureDecision::Send;
+            return Fate::Passed;
         }
         let verdict = self.aqm.on_dequeue(departure, sojourn, backlog, &mut self.random);
         self.apply_departure(verdict, departure.size, can_mark)
@@ -190,73 +155,55 @@ impl QueueController {
             }
     }
 
-    #[inline]
-    fn apply_arrival(&mut self, verdict: ArrivalVerdict, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
-        // As in Linux's sch_choke, a packet drawn from the queue is dropped even if the arriving one finds the queue full.
-        if self.is_full(arrival.size, backlog) && !matches!(verdict, ArrivalVerdict::DropBoth(_) | ArrivalVerdict::Inspect(_)) {
-            return self.drop_for_room(arrival.size);
-        }
-        self.apply_arrival_with_room(verdict, arrival.size, can_mark)
-    }
-
     /// A packet of `size` bytes is lost because there is no room for it.
-    fn drop_for_room(&mut self, size: u32) -> ArrivalDecision {
-        self.aqm.on_overflow();
-        self.counters.count_drop(size, DropReason::Tail);
-        ArrivalDecision::Drop(DropReason::Tail)
+    fn drop_for_room(&mut self, size: u32) -> Fate {
+        self.aqm.on_drop(Dropped::NoRoom);
+        self.lose(size, DropReason::Tail)
     }
 
-    /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    fn lose(&mut self, size: u32, reason: DropReason) -> Fate {
+        self.counters.count_drop(size, reason);
+        Fate::Dropped(reason)
+    }
+
+    fn mark(&mut self) -> Fate {
+        self.counters.marked += 1;
+        Fate::Marked
+    }
+
+    /// A signal to a packet of `size` bytes that can't be marked.
+    fn lose_unmarkable(&mut self, size: u32) -> Fate {
+        self.aqm.on_drop(Dropped::Unmarkable);
+        self.lose(size, DropReason::Early)
+    }
+
+    /// Turns the verdict on a packet of `size` bytes, for which there is room, into what becomes of it, and counts that.
     #[inline]
-    fn apply_arrival_with_room(&mut self, verdict: ArrivalVerdict, size: u32, can_mark: bool) -> ArrivalDecision {
+    fn apply_arrival(&mut self, verdict: ArrivalVerdict, size: u32, can_mark: bool) -> Fate {
         match verdict {
-            ArrivalVerdict::Signal if self.ecn && can_mark => {
-                self.counters.marked += 1;
-                ArrivalDecision::EnqueueMarked
-            }
-            ArrivalVerdict::DropUnlessMarkable if self.ecn && can_mark => ArrivalDecision::Enqueue,
-            ArrivalVerdict::DropWithoutEcn if self.ecn => ArrivalDecision::Enqueue,
-            ArrivalVerdict::Pass => ArrivalDecision::Enqueue,
-            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable | ArrivalVerdict::DropWithoutEcn => {
-                self.aqm.on_unmarkable();
-                self.counters.count_drop(size, DropReason::Early);
-                ArrivalDecision::Drop(DropReason::Early)
-            }
-            ArrivalVerdict::Drop => {
-                self.counters.count_drop(size, DropReason::Forced);
-                ArrivalDecision::Drop(DropReason::Forced)
-            }
+            ArrivalVerdict::Signal if self.ecn && can_mark => self.mark(),
+            ArrivalVerdict::DropUnlessMarkable if self.ecn && can_mark => Fate::Passed,
+            ArrivalVerdict::DropWithoutEcn if self.ecn => Fate::Passed,
+            ArrivalVerdict::Pass | ArrivalVerdict::Inspect(_) => Fate::Passed,
+            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable | ArrivalVerdict::DropWithoutEcn => self.lose_unmarkable(size),
+            ArrivalVerdict::Drop => self.lose(size, DropReason::Forced),
             ArrivalVerdict::DropForRoom => self.drop_for_room(size),
-            ArrivalVerdict::Inspect(position) => ArrivalDecision::Inspect(position),
             ArrivalVerdict::DropBoth(position) => {
-                self.counters.count_drop(size, DropReason::Early);
-                ArrivalDecision::DropBoth(position)
+                self.drawn = Some(position);
+                self.lose(size, DropReason::Early)
             }
         }
     }
 
-    /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    /// The same of a packet that leaves.
     #[inline]
-    fn apply_departure(&mut self, verdict: DepartureVerdict, size: u32, can_mark: bool) -> DepartureDecision {
+    fn apply_departure(&mut self, verdict: DepartureVerdict, size: u32, can_mark: bool) -> Fate {
         match verdict {
-            DepartureVerdict::Signal | DepartureVerdict::MarkOrPass if self.ecn && can_mark => {
-                self.counters.marked += 1;
-                DepartureDecision::SendMarked
-            }
-            DepartureVerdict::Mark if can_mark => {
-                self.counters.marked += 1;
-                DepartureDecision::SendMarked
-            }
-            DepartureVerdict::Pass | DepartureVerdict::MarkOrPass | DepartureVerdict::Mark => DepartureDecision::Send,
-            DepartureVerdict::Signal => {
-                self.aqm.on_unmarkable();
-                self.counters.count_drop(size, DropReason::Early);
-                DepartureDecision::Drop(DropReason::Early)
-            }
-            DepartureVerdict::Drop => {
-                self.counters.count_drop(size, DropReason::Forced);
-                DepartureDecision::Drop(DropReason::Forced)
-            }
+            DepartureVerdict::Signal | DepartureVerdict::MarkOrPass if self.ecn && can_mark => self.mark(),
+            DepartureVerdict::Mark if can_mark => self.mark(),
+            DepartureVerdict::Pass | DepartureVerdict::MarkOrPass | DepartureVerdict::Mark => Fate::Passed,
+            DepartureVerdict::Signal => self.lose_unmarkable(size),
+            DepartureVerdict::Drop => self.lose(size, DropReason::Forced),
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum DropReason {
 
 /// What became of a packet at a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It went on as it was.
     Passed,
     /// It got a congestion mark.

@@ -1,10 +1,8 @@
-//! A queue that the host keeps, such as a kernel's own queue discipline. [`Qdisc`](crate::Qdisc) gives it packets, asks for the next
-//! one whenever the link is free, and counts for it.
+//! What a queue of the host is asked, such as a kernel's own queue discipline.
 
-use crate::{DropReason, HostPacket, Packet};
+use crate::{DropReason, Fate, HostPacket};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::fmt::Debug;
 use sojourn_units::Time;
 
@@ -52,115 +50,5 @@ pub struct HostDecision {
     /// The packet.
     pub number: u32,
     /// What became of it.
-    pub fate: HostFate,
-}
-
-/// What became of a packet in a queue of the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HostFate {
-    /// It was sent.
-    Sent,
-    /// It was marked and sent.
-    SentMarked,
-    /// It was dropped.
-    Dropped(DropReason),
-}
-
-/// The packets that wait in a queue of the host.
-#[derive(Clone, Debug)]
-pub(crate) struct Held<P> {
-    host: Box<dyn HostQueue>,
-    /// By number.
-    packets: Vec<Option<Waiting<P>>>,
-    free: Vec<u32>,
-    waiting: u32,
-    calls: u64,
-    lost: Lost,
-    decisions: Vec<HostDecision>,
-}
-
-/// A packet that waits in a queue of the host.
-#[derive(Clone, Debug)]
-struct Waiting<P> {
-    since: Time,
-    packet: P,
-    /// Whether an earlier queue has marked it.
-    was_marked: bool,
-}
-
-/// A packet that leaves a queue of the host.
-pub(crate) struct Left<P> {
-    /// When it arrived.
-    pub since: Time,
-    pub packet: P,
-    /// Whether this queue marked it.
-    pub marked: bool,
-}
-
-impl<P: Packet> Held<P> {
-    pub fn new(host: Box<dyn HostQueue>) -> Self {
-        Held { host, packets: Vec::new(), free: Vec::new(), waiting: 0, calls: 0, lost: Lost::new(), decisions: Vec::new() }
-    }
-
-    /// Packets waiting.
-    pub fn packets(&self) -> u32 {
-        self.waiting
-    }
-
-    /// From `now` on `active` flows are active.
-    pub fn set_flows(&mut self, now: Time, active: u32) {
-        self.host.set_flows(now, active);
-    }
-
-    /// What the host decided since this was asked last.
-    pub fn take_decisions(&mut self) -> Vec<HostDecision> {
-        core::mem::take(&mut self.decisions)
-    }
-
-    /// A packet arrives.
-    pub fn enqueue(&mut self, now: Time, mut packet: P) {
-        let number = self.free.pop().unwrap_or(self.packets.len() as u32);
-        let given = packet.give_to_host();
-        if self.packets.len() == number as usize {
-            self.packets.push(None);
-        }
-        self.packets[number as usize] = Some(Waiting { since: now, packet, was_marked: given.is_marked });
-        self.waiting += 1;
-        self.host.enqueue(now, number, given, &mut self.lost);
-    }
-
-    /// The link is free: the next packet to send, if there is one.
-    pub fn dequeue(&mut self, now: Time) -> Option<Left<P>> {
-        let next = self.host.dequeue(now, &mut self.lost)?;
-        let Waiting { since, mut packet, was_marked } = self.take(next.number)?;
-        let marked = next.marked && !was_marked;
-        packet.take_from_host(next.handle);
-        let fate = if marked { HostFate::SentMarked } else { HostFate::Sent };
-        self.decisions.push(HostDecision { call: self.calls, number: next.number, fate });
-        Some(Left { since, packet, marked })
-    }
-
-    /// The next packet that was dropped in the present call.
-    pub fn next_lost(&mut self) -> Option<(Left<P>, DropReason)> {
-        while let Some((number, reason)) = self.lost.pop_front() {
-            if let Some(Waiting { since, packet, .. }) = self.take(number) {
-                self.decisions.push(HostDecision { call: self.calls, number, fate: HostFate::Dropped(reason) });
-                return Some((Left { since, packet, marked: false }, reason));
-            }
-        }
-        None
-    }
-
-    /// The call has ended.
-    pub fn end_call(&mut self) {
-        self.calls += 1;
-    }
-
-    /// Takes a packet out; `None` if there is none of this number.
-    fn take(&mut self, number: u32) -> Option<Waiting<P>> {
-        let waiting = self.packets.get_mut(number as usize)?.take()?;
-        self.free.push(number);
-        self.waiting -= 1;
-        Some(waiting)
-    }
+    pub fate: Fate,
 }

@@ -1,7 +1,5 @@
 //! What an algorithm needs from its host.
 
-use crate::{CakeQueuing, DualQueuing, FlowQueuing};
-
 /// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
@@ -16,13 +14,6 @@ pub struct Needs {
     pub rtt_hints: bool,
     /// [`Aqm::on_flows`] is called with the number of active flows.
     pub flow_count: bool,
-    /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue, or
-    /// that of all queues ([`FlowQueuing::shows_all`]).
-    pub flow_queues: Option<FlowQueuing>,
-    /// Two queues, one of them for scalable senders. [`Aqm::on_oldest`] is then called before each update.
-    pub dual_queue: Option<DualQueuing>,
-    /// The queues of CAKE. The algorithm gets the number of a packet's queue in the place of its flow.
-    pub cake: Option<CakeQueuing>,
 }
 
 impl Needs {
@@ -35,9 +26,6 @@ impl Needs {
             waiting_packets: self.waiting_packets || other.waiting_packets,
             rtt_hints: self.rtt_hints || other.rtt_hints,
             flow_count: self.flow_count || other.flow_count,
-            flow_queues: self.flow_queues.or(other.flow_queues),
-            dual_queue: self.dual_queue.or(other.dual_queue),
-            cake: self.cake.or(other.cake),
         }
     }
 }

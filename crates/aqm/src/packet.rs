@@ -54,7 +54,7 @@ pub enum DualClass {
 }
 
 /// What a queue must know of a packet.
-pub trait Packet {
+pub trait Packet: core::fmt::Debug + Clone + Send + Sync + 'static {
     /// Size on the wire in bytes, at most 65,535.
     fn size(&self) -> u32;
     /// The flow it belongs to.

@@ -31,13 +31,22 @@ impl core::fmt::Debug for dyn Plugin {
 ///
 /// ```text
 /// "name" => module::Algorithm: "summary",
+/// "name" => module::Algorithm in FlowQueues: "summary",
 /// ```
+///
+/// The second form says what the algorithm fills, a variant of [`Fills`](crate::Fills); the algorithm's method `queuing` says how. The first is one
+/// queue.
 ///
 /// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Algorithm`
 /// (which implements [`Aqm`] and `Clone`) and `Params` (with `Default`, serde behind its feature, and
 /// `build(&self, &Link) -> Result<Algorithm, ParamError>`).
 macro_rules! registry {
-    ($($name:literal => $module:ident::$algorithm:ident: $summary:literal,)*) => {
+    (@fills $aqm:ident) => {{
+        let _ = $aqm;
+        Fills::OneQueue
+    }};
+    (@fills $aqm:ident $container:ident) => { Fills::$container($aqm.queuing()) };
+    ($($name:literal => $module:ident::$algorithm:ident $(in $container:ident)?: $summary:literal,)*) => {
         $(pub mod $module;)*
 
         /// The parameters of any registered algorithm.
@@ -98,6 +107,16 @@ macro_rules! registry {
             }
         }
 
+        impl AnyAqm {
+            /// What it fills.
+            pub fn fills(&self) -> Fills {
+                match self {
+                    $(AnyAqm::$algorithm(aqm) => registry!(@fills aqm $($container)?),)*
+                    AnyAqm::Custom(_) => Fills::OneQueue,
+                }
+            }
+        }
+
         impl Aqm for AnyAqm {
             #[inline]
             fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
@@ -123,17 +142,11 @@ macro_rules! registry {
             fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_inspect(arrival, waiting, backlog, random),)* AnyAqm::Custom(a) => a.on_inspect(arrival, waiting, backlog, random) }
             }
-            fn on_overflow(&mut self) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_overflow(),)* AnyAqm::Custom(a) => a.on_overflow() }
-            }
-            fn on_full(&mut self, queue: u32, now: Time) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_full(queue, now),)* AnyAqm::Custom(a) => a.on_full(queue, now) }
+            fn on_drop(&mut self, dropped: Dropped) {
+                match self { $(AnyAqm::$algorithm(a) => a.on_drop(dropped),)* AnyAqm::Custom(a) => a.on_drop(dropped) }
             }
             fn on_empty(&mut self, queue: u32, now: Time) -> bool {
                 match self { $(AnyAqm::$algorithm(a) => a.on_empty(queue, now),)* AnyAqm::Custom(a) => a.on_empty(queue, now) }
-            }
-            fn on_unmarkable(&mut self) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_unmarkable(),)* AnyAqm::Custom(a) => a.on_unmarkable() }
             }
             fn on_flows(&mut self, now: Time, active: u32) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_flows(now, active),)* AnyAqm::Custom(a) => a.on_flows(now, active) }

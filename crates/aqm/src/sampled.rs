@@ -1,6 +1,6 @@
 //! A law and a gate together are an AQM.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Gate, Law, Needs, PacketView, Sample};
+use crate::{Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Dropped, Gate, Law, Needs, PacketView, Sample};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// What arrived and departed since the last step of the law.
@@ -93,8 +93,10 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         if signal { DepartureVerdict::MarkOrPass } else { DepartureVerdict::Pass }
     }
 
-    fn on_overflow(&mut self) {
-        self.gate.reset();
+    fn on_drop(&mut self, dropped: Dropped) {
+        if dropped != Dropped::Unmarkable {
+            self.gate.reset();
+        }
     }
 
     fn update_interval(&self) -> Option<Duration> {

@@ -1,6 +1,6 @@
 //! After some traffic no algorithm allocates memory, neither for a packet nor in its timer.
 
-use sojourn_aqm::{Amount, Aqm, ArrivalDecision, Backlog, Link, PacketView, QueueController, REGISTRY};
+use sojourn_aqm::{Amount, Aqm, Backlog, Link, PacketView, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 fn link() -> Link {
@@ -32,11 +32,7 @@ fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
             ecn: sojourn_aqm::Ecn::NotEct,
             class: sojourn_aqm::DualClass::Classic,
         };
-        let mut decision = controller.decide_arrival(&arrival, step % 2 == 0, &backlog);
-        for _ in 0..20 {
-            let ArrivalDecision::Inspect(_) = decision else { break };
-            decision = controller.inspect(&arrival, Some(&arrival), true, &backlog);
-        }
+        controller.decide_arrival(&arrival, step % 2 == 0, [&backlog, &backlog], |_| Some(arrival));
         controller.decide_departure(&arrival, Duration::from_millis(u64::from(packets)), true, &backlog);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::plant::Plant;
 use sojourn_aqm::algorithms::red::Resolved;
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Link, ParamError, Sample};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Fills, Link, ParamError, Sample};
 use sojourn_units::{Duration, Time};
 
 /// An algorithm as the fluid model sees it.
@@ -164,9 +164,8 @@ impl Control {
 fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
-        () if needs.flow_queues.is_some() => "each flow has its own queue",
-        () if needs.cake.is_some() => "each flow has its own queue",
-        () if needs.dual_queue.is_some() => "it has two queues",
+        () if matches!(aqm.fills(), Fills::DualQueues(_)) => "it has two queues",
+        () if aqm.fills() != Fills::OneQueue => "each flow has its own queue",
         () if needs.rtt_hints => "its probability depends on each flow's round-trip time, and the model has one probability for all flows",
         () if needs.waiting_packets => "it compares packets of single flows",
         () if needs.head_drop => "it drops single packets at its own times, by their sojourn time",

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Bernoulli, Law, Sampled};
+use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Sampled};
 use sojourn_cc::CcConfig;
 use sojourn_cc::algorithms::external::Supplier;
 use sojourn_net::Packet;
@@ -110,9 +110,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
         }
     }
     let mut config = LinkConfig::planned(link.clone(), aqms, plan.seed);
-    if config.controller.aqm.needs().cake.is_some() {
-        config.controller.dscps = plan.groups.iter().map(|group| group.dscp.0).collect();
-    }
+    config.set_dscps(&plan.groups.iter().map(|group| group.dscp.0).collect::<Vec<_>>());
     Ok(config)
 }
 

@@ -109,7 +109,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         impaired: (!impairments.is_empty()).then_some(impaired),
     };
     let dropped_total = counters.dropped() + impaired;
-    let parts = planned.queue.as_ref().map(|queue| subqueues(&stats.subqueues, queue, span)).unwrap_or_default();
+    let parts = planned.queue.as_ref().map(|queue| subqueues(&mut stats.subqueues.iter(), queue, span)).unwrap_or_default();
     let has_classes = planned.queue.as_ref().is_some_and(|queue| queue.classes.is_some());
     let (classes, queues) = if has_classes { (parts, Vec::new()) } else { (Vec::new(), parts) };
     Link {
@@ -146,15 +146,12 @@ fn wait(waits: &Sums, distribution: &Quantiles) -> Option<Wait> {
     })
 }
 
-/// What each class did and, where it has a dual queue, the two of that; or what the queues of the discipline did.
-fn subqueues(stats: &[SubqueueStats], queue: &Queue, span: f64) -> Vec<Class> {
-    let mut measured = stats.iter();
-    let mut next = |queue: &Queue| -> Vec<Class> {
-        queue.first_subqueues().iter().zip(measured.by_ref()).map(|(name, did)| one_class(did, name, span)).collect()
-    };
-    let mut parts = next(queue);
+/// What each class did and the queues within it; or what the queues of the discipline did.
+fn subqueues(measured: &mut core::slice::Iter<'_, SubqueueStats>, queue: &Queue, span: f64) -> Vec<Class> {
+    let names = queue.first_subqueues();
+    let mut parts: Vec<Class> = names.iter().zip(measured.by_ref()).map(|(name, did)| one_class(did, name, span)).collect();
     for (part, class) in parts.iter_mut().zip(queue.classes.iter().flat_map(|scheduler| &scheduler.classes)) {
-        part.queues = next(&class.queue);
+        part.queues = subqueues(measured, &class.queue, span);
     }
     parts
 }

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Classification, Counters, DropReason, FlowHashes, Packet as _, Qdisc};
+use sojourn_aqm::{AqmConfig, ArrivingAck, Classification, Counters, DropReason, FlowHashes, Packet as _, Qdisc};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -92,9 +92,7 @@ impl Discipline {
         let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
         let link = Link { name: link, rate: Some(rate), delay, queue: Some(Arc::new(queue)), ..Link::default() };
         let mut controller = LinkConfig::planned(link, vec![(aqm, Classification::default())], seed).controller;
-        if controller.aqm.needs().cake.is_some() {
-            controller.dscps = dscps;
-        }
+        controller.dscps = dscps;
         let mut empty = Qdisc::new(controller);
         (0u32..).zip(groups).for_each(|(flow, group)| empty.add_place(flow, group));
         (0u32..).zip(hashes).for_each(|(flow, hash)| empty.set_hash(flow, u64::from(hash)));

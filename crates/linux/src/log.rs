@@ -2,7 +2,7 @@
 
 use crate::header::Header;
 use crate::packet::Packet;
-use sojourn_aqm::{DropReason, HostDecision, HostFate};
+use sojourn_aqm::{DropReason, Fate, HostDecision};
 use sojourn_units::{Duration, Time};
 
 /// The length of an entry in the log, in bytes.
@@ -106,13 +106,8 @@ const DECIDED: u8 = 9;
 const WOKEN: u8 = 10;
 
 /// The fates of packets in a queue of the kernel, in the order of their numbers in the log.
-const FATES: [HostFate; 5] = [
-    HostFate::Sent,
-    HostFate::SentMarked,
-    HostFate::Dropped(DropReason::Early),
-    HostFate::Dropped(DropReason::Forced),
-    HostFate::Dropped(DropReason::Tail),
-];
+const FATES: [Fate; 5] =
+    [Fate::Passed, Fate::Marked, Fate::Dropped(DropReason::Early), Fate::Dropped(DropReason::Forced), Fate::Dropped(DropReason::Tail)];
 
 /// Two numbers in one.
 fn pair(low: u32, high: u32) -> u64 {

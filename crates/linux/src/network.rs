@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
-use sojourn_aqm::{Aqm, AqmConfig, HostDecision, HostQueue, ParamError};
+use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
     AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink,
     TcpOption, Window, packet_hash,
@@ -179,9 +179,7 @@ impl KernelNetwork {
                 }
             }
             let mut config = LinkConfig::planned(link.clone(), aqms, wiring.seed);
-            if config.controller.aqm.needs().cake.is_some() {
-                config.controller.dscps = wiring.dscps();
-            }
+            config.set_dscps(&wiring.dscps());
             if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {
                 let own = link.queue.as_ref().map(|queue| queue.in_kernel()).transpose().map_err(of_queue)?.flatten();
                 let qdisc = match own {

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Dequeued, HostDecision, HostFate, HostPacket, HostQueue, Lost};
+use sojourn_aqm::{Dequeued, Fate, HostDecision, HostPacket, HostQueue, Lost};
 use sojourn_units::Time;
 
 /// The decisions of one queue, in order.
@@ -29,8 +29,8 @@ impl Script {
         let mut sent = None;
         while let Some(HostDecision { number, fate, .. }) = self.next() {
             match fate {
-                HostFate::Dropped(reason) => lost.push_back((number, reason)),
-                HostFate::Sent | HostFate::SentMarked => sent = Some(Dequeued { number, handle: 0, marked: fate == HostFate::SentMarked }),
+                Fate::Dropped(reason) => lost.push_back((number, reason)),
+                Fate::Passed | Fate::Marked => sent = Some(Dequeued { number, handle: 0, marked: fate == Fate::Marked }),
             }
         }
         self.calls += 1;

@@ -8,7 +8,7 @@ pub use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{AccessLink, Link};
 use sojourn_spec::paths::Paths;
 use sojourn_spec::queue::Queue;
-use sojourn_spec::queue::classes::{Dscp, Match};
+use sojourn_spec::queue::classes::{Class, Dscp, Match};
 use sojourn_spec::queue::filters::Filter;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Amount, Stream, Time};
@@ -100,13 +100,23 @@ impl Plan {
 
     /// The packets that each discipline of a queue takes, in order, by the groups of this plan.
     pub fn classifications(&self, queue: &Queue) -> Vec<Classification> {
-        let mut classes = queue.classes.iter().flat_map(|scheduler| &scheduler.classes);
-        let of_filter = |filter: &Filter| DualFilter { rule: self.rule(Some(&filter.matches)), class: filter.class };
-        let classification = |queue: &Queue| Classification {
-            rule: self.rule(classes.next().and_then(|class| class.options.matches.as_ref())),
-            filters: queue.options.filters.iter().map(of_filter).collect(),
+        let Some(scheduler) = &queue.classes else {
+            let of_filter = |filter: &Filter| DualFilter { rule: self.rule(Some(&filter.matches)), class: filter.class };
+            let filters = queue.options.filters.iter().map(of_filter).collect();
+            return vec![Classification { filters, ..Classification::default() }];
         };
-        queue.disciplines().map(classification).collect()
+        let of_class = |class: &Class| {
+            let rule = self.rule(class.options.matches.as_ref());
+            let mut within = self.classifications(&class.queue);
+            for packets in &mut within {
+                match class.queue.classes {
+                    Some(_) => packets.outer.insert(0, rule.clone()),
+                    None => packets.rule = rule.clone(),
+                }
+            }
+            within
+        };
+        scheduler.classes.iter().flat_map(of_class).collect()
     }
 
     /// The packets that a class or a filter takes, by the groups of this plan.

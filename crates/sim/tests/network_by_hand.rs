@@ -9,7 +9,7 @@ use sojourn_traffic::{Action, Application, Model, Traffic, Write, kinds};
 use sojourn_units::{Amount, Bytes, Duration, Rate, Stream, Time};
 
 /// A packet with its bytes, which can't be copied.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Frame {
     bytes: Vec<u8>,
     source: u32,

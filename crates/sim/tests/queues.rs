@@ -3,7 +3,7 @@
 
 use crate::watch::Watch;
 use sojourn_aqm::{
-    Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, Overflow, PacketView, QueueController,
+    Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Fills, Link, Needs, Overflow, PacketView, QueueController,
 };
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, LinkConfig, Observer, Packet, World, WorldConfig};
@@ -160,7 +160,7 @@ fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queu
         let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
         for ecn in [Ecn::Off, Ecn::Classic] {
             let aqm = (entry.default)().build(&at).unwrap();
-            let drops_full_heads = aqm.needs().flow_queues.is_some_and(|queues| queues.overflow == Overflow::HeadOfLongest);
+            let drops_full_heads = matches!(aqm.fills(), Fills::FlowQueues(queues) if queues.overflow == Overflow::HeadOfLongest);
             let mut params = TcpOptions::rfc();
             params.ecn = ecn;
             let mut world = World::new(config(aqm, Amount::Packets(100), 20, params)).unwrap();

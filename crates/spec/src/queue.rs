@@ -96,13 +96,12 @@ impl Queue {
         Queue { options: QueueOptions { limit: limit.into(), ..QueueOptions::default() }, ..Queue::default() }
     }
 
-    /// The names of the queues that make it up, in the order in which a network measures them: its classes and behind them the two of
-    /// those that have a dual queue (`class/low-latency`), or the tins of CAKE, or the two of a dual queue.
+    /// The names of the queues that make it up, in the order in which a network measures them: its classes and behind them those within each
+    /// (`class/low-latency`, `outer/inner`), or the tins of CAKE, or the two of a dual queue.
     pub fn subqueues(&self) -> Vec<String> {
         let mut names = self.first_subqueues();
         let classes = self.classes.iter().flat_map(|scheduler| scheduler.names().into_iter().zip(&scheduler.classes));
-        let within =
-            |(name, class): (String, &Class)| class.queue.first_subqueues().into_iter().map(move |queue| format!("{name}/{queue}"));
+        let within = |(name, class): (String, &Class)| class.queue.subqueues().into_iter().map(move |queue| format!("{name}/{queue}"));
         names.extend(classes.flat_map(within));
         names
     }
@@ -118,10 +117,13 @@ impl Queue {
         }
     }
 
-    /// The queues that have a discipline: this one, or that of each class.
+    /// The queues that have a discipline: this one, or those of each class in turn.
     pub fn disciplines(&self) -> impl Iterator<Item = &Queue> {
-        let own = if self.classes.is_none() { Some(self) } else { None };
-        own.into_iter().chain(self.classes.iter().flat_map(|classes| classes.classes.iter().map(|class| &class.queue)))
+        let found: Vec<&Queue> = match &self.classes {
+            None => Vec::from([self]),
+            Some(scheduler) => scheduler.classes.iter().flat_map(|class| class.queue.disciplines()).collect(),
+        };
+        found.into_iter()
     }
 
     /// The same, to plan their limits.
@@ -129,7 +131,7 @@ impl Queue {
         if self.classes.is_none() {
             return Vec::from([self]);
         }
-        self.classes.iter_mut().flat_map(|classes| classes.classes.iter_mut().map(|class| &mut class.queue)).collect()
+        self.classes.iter_mut().flat_map(|classes| &mut classes.classes).flat_map(|class| class.queue.disciplines_mut()).collect()
     }
 
     /// Its discipline on a link of `rate` and `delay`, where packets have `mean_packet` bytes on average.
@@ -234,21 +236,24 @@ mod reading {
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let table = Table::deserialize(deserializer)?;
-            if table.contains_key("scheduler") || table.contains_key("classes") {
-                let classes = tracked(table, |input| Scheduler::deserialize(input)).map_err(D::Error::custom)?;
-                return Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() });
-            }
-            Queue::of_table(Queue::tagged(table)?)
+            if Queue::has_classes(&table) { Queue::of_classes(table) } else { Queue::of_table(Queue::tagged(table)?) }
         }
     }
 
     impl Queue {
-        /// Reads the table of a queue with a discipline, in which its discipline is not chosen yet.
-        pub(crate) fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tagged<D::Error>, D::Error> {
-            Queue::tagged(Table::deserialize(deserializer)?)
+        /// Whether the table is that of a queue with classes.
+        pub(crate) fn has_classes(table: &Table) -> bool {
+            table.contains_key("scheduler") || table.contains_key("classes")
         }
 
-        fn tagged<E: Error>(table: Table) -> Result<Tagged<E>, E> {
+        /// Reads such a table.
+        pub(crate) fn of_classes<E: Error>(table: Table) -> Result<Queue, E> {
+            let classes = tracked(table, |input| Scheduler::deserialize(input)).map_err(E::custom)?;
+            Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() })
+        }
+
+        /// The table of a queue with a discipline, in which its discipline is not chosen yet.
+        pub(crate) fn tagged<E: Error>(table: Table) -> Result<Tagged<E>, E> {
             Tagged::of(table, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))
         }
 

@@ -31,6 +31,15 @@ impl Amount {
         matches!(self, Amount::Packets(0) | Amount::Bytes(0))
     }
 
+    /// Whether so many packets or bytes are more than it.
+    #[inline]
+    pub fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
+        match self {
+            Amount::Packets(limit) => packets > limit,
+            Amount::Bytes(limit) => bytes > limit,
+        }
+    }
+
     /// In bytes, for packets of `packet` bytes.
     pub fn in_bytes(self, packet: u32) -> u64 {
         match self {

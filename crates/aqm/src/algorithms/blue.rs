@@ -4,7 +4,7 @@
 //! `length`) and falls when the link is idle, at most once in `freeze`. While the link stays idle, it falls once in every
 //! `freeze`.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, Dropped, Link, PacketView, ParamError};
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// The parameters of BLUE.
@@ -86,8 +86,10 @@ impl Aqm for Blue {
         if random.unit() < self.probability { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
-    fn on_overflow(&mut self) {
-        self.on_loss();
+    fn on_drop(&mut self, dropped: Dropped) {
+        if dropped != Dropped::Unmarkable {
+            self.on_loss();
+        }
     }
 
     fn probability(&self) -> Option<Probability> {
@@ -113,7 +115,7 @@ mod tests {
         let mut blue = Params::default().build(&test_link()).unwrap();
         for (ms, p) in [(100, 0.02), (150, 0.02), (199, 0.02), (200, 0.04)] {
             arrive(&mut blue, ms, 100, None);
-            blue.on_overflow();
+            blue.on_drop(Dropped::NoRoom);
             assert!((blue.probability - p).abs() < 1e-12);
         }
         arrive(&mut blue, 250, 0, Some(210));

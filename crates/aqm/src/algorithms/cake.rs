@@ -5,8 +5,8 @@
 //! `nat`, `wash`, `split-gso`, and the memory that a kernel counts for a packet: the limit is that of the queue.
 
 use super::cobalt::{self, Cobalt};
-use crate::cake_queues::QUEUES;
-use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Link, Needs, PacketView, ParamError};
+use crate::queuing::QUEUES;
+use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, Link, Needs, PacketView, ParamError};
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
 
@@ -86,6 +86,12 @@ pub struct Cake {
     last: usize,
 }
 
+impl Cake {
+    pub(super) fn queuing(&self) -> CakeQueuing {
+        self.queuing
+    }
+}
+
 impl Aqm for Cake {
     fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
         ArrivalVerdict::Pass
@@ -100,8 +106,12 @@ impl Aqm for Cake {
         self.queues[self.last].on_dequeue(departure, sojourn, backlog, random)
     }
 
-    fn on_full(&mut self, queue: u32, now: Time) {
-        self.queues[queue as usize].queue_full(now);
+    fn on_drop(&mut self, dropped: Dropped) {
+        match dropped {
+            Dropped::FromFull { queue, now, .. } => self.queues[queue as usize].queue_full(now),
+            Dropped::Unmarkable => self.queues[self.last].on_drop(dropped),
+            Dropped::NoRoom => {}
+        }
     }
 
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
@@ -110,12 +120,8 @@ impl Aqm for Cake {
         cobalt.rests(now)
     }
 
-    fn on_unmarkable(&mut self) {
-        self.queues[self.last].on_unmarkable();
-    }
-
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, cake: Some(self.queuing), ..Needs::default() }
+        Needs { departures: true, head_drop: true, ..Needs::default() }
     }
 }
 

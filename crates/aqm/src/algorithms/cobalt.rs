@@ -8,7 +8,7 @@
 //! dropped. Linux computes the inverse square root in fixed point, here it is exact.
 
 use super::codel;
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// The parameters of COBALT.
@@ -195,8 +195,11 @@ impl Aqm for Cobalt {
         ArrivalVerdict::Pass
     }
 
-    fn on_overflow(&mut self) {
-        self.queue_full(self.now);
+    fn on_drop(&mut self, dropped: Dropped) {
+        match dropped {
+            Dropped::Unmarkable => self.drop_next = self.drop_next_if_dropped,
+            Dropped::NoRoom | Dropped::FromFull { .. } => self.queue_full(self.now),
+        }
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
@@ -218,10 +221,6 @@ impl Aqm for Cobalt {
             (true, false) => DepartureVerdict::Signal,
             (false, false) => DepartureVerdict::Pass,
         }
-    }
-
-    fn on_unmarkable(&mut self) {
-        self.drop_next = self.drop_next_if_dropped;
     }
 
     fn needs(&self) -> Needs {
@@ -253,7 +252,7 @@ mod tests {
         let mut random = Stream::named(1, "cobalt");
         let mut signaled = |at| match cobalt.on_dequeue(&packet(ms(at)), Duration::from_millis(wait), &QUEUE, &mut random) {
             DepartureVerdict::Signal => {
-                cobalt.on_unmarkable();
+                cobalt.on_drop(Dropped::Unmarkable);
                 true
             }
             _ => false,
@@ -278,7 +277,7 @@ mod tests {
         let mut random = Stream::named(1, "cobalt");
         for at in [0, 1, 2, 6, 7, 12] {
             cobalt.on_enqueue(&packet(ms(at)), &QUEUE, &mut random);
-            cobalt.on_overflow();
+            cobalt.on_drop(Dropped::NoRoom);
         }
         assert_eq!(cobalt.blue, 0.75);
         let dropped =

@@ -6,7 +6,7 @@
 //! state machine over verdicts: after a drop the next packet is shown at once; after a mark the packet is sent.
 
 use super::ce_threshold::CeThreshold;
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream, Time, range};
 
 /// The count at which dropping continues if it starts again soon after it stopped.
@@ -287,8 +287,10 @@ impl Aqm for Codel {
         true
     }
 
-    fn on_unmarkable(&mut self) {
-        self.dropped();
+    fn on_drop(&mut self, dropped: Dropped) {
+        if dropped == Dropped::Unmarkable {
+            self.dropped();
+        }
     }
 
     fn needs(&self) -> Needs {

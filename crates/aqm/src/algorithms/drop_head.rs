@@ -1,7 +1,7 @@
 //! `DropHead`: a FIFO that drops its head when a packet arrives at a full queue, and enqueues that packet (Linux `pfifo_head_drop`,
 //! lakshman-1996). Senders learn of the loss a queue earlier than with droptail. Linux limits packets; here the limit may be in bytes too.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, FlowQueuing, Link, Overflow, PacketView, ParamError};
 use sojourn_units::Stream;
 
 /// No parameters: the limit belongs to the queue.
@@ -28,16 +28,16 @@ impl DropHead {
     /// One queue for all flows. The longest queue, which drops its head, is this one.
     const QUEUE: FlowQueuing =
         FlowQueuing { queues: 1, quantum: u32::MAX, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: true };
+
+    pub(super) fn queuing(&self) -> FlowQueuing {
+        DropHead::QUEUE
+    }
 }
 
 impl Aqm for DropHead {
     #[inline]
     fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
         ArrivalVerdict::Pass
-    }
-
-    fn needs(&self) -> Needs {
-        Needs { flow_queues: Some(DropHead::QUEUE), ..Needs::default() }
     }
 }
 

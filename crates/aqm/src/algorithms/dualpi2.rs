@@ -160,6 +160,12 @@ impl DualPi2 {
     }
 }
 
+impl DualPi2 {
+    pub(super) fn queuing(&self) -> DualQueuing {
+        self.queuing
+    }
+}
+
 impl Aqm for DualPi2 {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         if self.lacks_memory(arrival.size, backlog) {
@@ -212,7 +218,7 @@ impl Aqm for DualPi2 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, dual_queue: Some(self.queuing), ..Needs::default() }
+        Needs { departures: true, head_drop: true, ..Needs::default() }
     }
 
     /// That of classic packets.

@@ -9,7 +9,9 @@
 //! where the coupled probability would exceed 1. A law with a probability for each packet, as FuzzyRTT, has that of the packet.
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
-use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError};
+use crate::{
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError,
+};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
@@ -145,6 +147,12 @@ impl DualQ {
     }
 }
 
+impl DualQ {
+    pub(super) fn queuing(&self) -> DualQueuing {
+        self.queuing
+    }
+}
+
 impl Aqm for DualQ {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         let verdict = self.base.on_enqueue(arrival, backlog, random);
@@ -169,8 +177,10 @@ impl Aqm for DualQ {
         self.oldest = since;
     }
 
-    fn on_overflow(&mut self) {
-        self.base.on_overflow();
+    fn on_drop(&mut self, dropped: Dropped) {
+        if dropped != Dropped::Unmarkable {
+            self.base.on_drop(dropped);
+        }
     }
 
     fn on_flows(&mut self, now: Time, active: u32) {
@@ -191,7 +201,7 @@ impl Aqm for DualQ {
     }
 
     fn needs(&self) -> Needs {
-        let own = Needs { departures: true, head_drop: true, dual_queue: Some(self.queuing), ..Needs::default() };
+        let own = Needs { departures: true, head_drop: true, ..Needs::default() };
         Aqm::needs(&*self.base).and(own)
     }
 

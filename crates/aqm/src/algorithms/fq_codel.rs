@@ -7,7 +7,7 @@
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -108,6 +108,12 @@ pub struct FqCodel {
     last: usize,
 }
 
+impl FqCodel {
+    pub(super) fn queuing(&self) -> FlowQueuing {
+        self.queuing
+    }
+}
+
 impl Aqm for FqCodel {
     fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
         ArrivalVerdict::Pass
@@ -123,8 +129,12 @@ impl Aqm for FqCodel {
         self.ce_threshold.apply(verdict, sojourn, departure.ecn)
     }
 
-    fn on_full(&mut self, queue: u32, _now: Time) {
-        self.queues[queue as usize].overflowed();
+    fn on_drop(&mut self, dropped: Dropped) {
+        match dropped {
+            Dropped::FromFull { queue, .. } => self.queues[queue as usize].overflowed(),
+            Dropped::Unmarkable => self.queues[self.last].dropped(),
+            Dropped::NoRoom => {}
+        }
     }
 
     fn on_empty(&mut self, queue: u32, _now: Time) -> bool {
@@ -132,12 +142,8 @@ impl Aqm for FqCodel {
         true
     }
 
-    fn on_unmarkable(&mut self) {
-        self.queues[self.last].dropped();
-    }
-
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, flow_queues: Some(self.queuing), ..Needs::default() }
+        Needs { departures: true, head_drop: true, ..Needs::default() }
     }
 }
 
@@ -156,7 +162,7 @@ mod tests {
             let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
             let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);
             if verdict == DepartureVerdict::Signal {
-                fq.on_unmarkable();
+                fq.on_drop(Dropped::Unmarkable);
             }
             verdict
         };

@@ -5,7 +5,7 @@
 
 use super::pie::linux::{Constants, Vars};
 use super::pie::{self, Rule, Times};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -112,6 +112,12 @@ impl FqPie {
     }
 }
 
+impl FqPie {
+    pub(super) fn queuing(&self) -> FlowQueuing {
+        self.queuing
+    }
+}
+
 impl Aqm for FqPie {
     fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.last = self.queuing.queue_of(arrival.flow) as usize;
@@ -132,11 +138,7 @@ impl Aqm for FqPie {
         DepartureVerdict::Pass
     }
 
-    fn on_overflow(&mut self) {
-        self.not_admitted();
-    }
-
-    fn on_unmarkable(&mut self) {
+    fn on_drop(&mut self, _dropped: Dropped) {
         self.not_admitted();
     }
 
@@ -155,7 +157,7 @@ impl Aqm for FqPie {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, flow_queues: Some(self.queuing), ..Needs::default() }
+        Needs { departures: true, ..Needs::default() }
     }
 }
 
@@ -178,7 +180,7 @@ mod tests {
             for flow in [1, 2] {
                 let verdict = fq.on_enqueue(&packet(ms, flow), &long, &mut random);
                 if verdict != ArrivalVerdict::Pass {
-                    fq.on_unmarkable();
+                    fq.on_drop(Dropped::Unmarkable);
                     first = first.or(Some((ms, flow)));
                 }
                 let (wait, left) = if flow == 1 { (100, long) } else { (1, Backlog { bytes: 0, packets: 0, ..long }) };

@@ -5,7 +5,7 @@
 pub(super) mod linux;
 
 use self::linux::{Constants, LinuxPie};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Sample};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law, Link, Needs, PacketView, ParamError, Sample};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The variant, where the RFC differs from the code of 2013.
@@ -184,12 +184,8 @@ impl Aqm for Pie {
         self.aqm_mut().on_dequeue(departure, sojourn, backlog, random)
     }
 
-    fn on_overflow(&mut self) {
-        self.aqm_mut().on_overflow();
-    }
-
-    fn on_unmarkable(&mut self) {
-        self.aqm_mut().on_unmarkable();
+    fn on_drop(&mut self, dropped: Dropped) {
+        self.aqm_mut().on_drop(dropped);
     }
 
     fn update_interval(&self) -> Option<Duration> {

@@ -20,7 +20,7 @@ mod tests;
 pub use params::{Params, Resolved};
 pub(super) use params::{TC_BURST, tc_weight, tc_weight_log};
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError, Spread};
+use crate::{Aqm, ArrivalVerdict, Backlog, Dropped, Link, PacketView, ParamError, Spread};
 use sojourn_units::{Probability, Stream, Time};
 
 /// The last region of the average, for Feng's rule.
@@ -197,8 +197,10 @@ impl Aqm for Red {
         }
     }
 
-    fn on_overflow(&mut self) {
-        self.spread.clear();
+    fn on_drop(&mut self, dropped: Dropped) {
+        if dropped != Dropped::Unmarkable {
+            self.spread.clear();
+        }
     }
 
     fn probability(&self) -> Option<Probability> {

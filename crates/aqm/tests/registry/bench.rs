@@ -1,6 +1,6 @@
 //! A queue, the link that it feeds, and a log of what happens to every packet.
 
-use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Ecn, Link, Packet, Qdisc, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Ecn, Fills, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -74,12 +74,18 @@ pub struct Bench {
     /// The flow of each packet offered.
     flows: HashMap<u32, Offered>,
     limit: Amount,
+    filled: AnyAqm,
 }
 
 impl Bench {
     pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, seed: u64) -> Self {
-        let queue = Qdisc::new(QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
-        Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
+        Bench::in_queues_of(aqm.clone(), aqm, limit, ecn, seed)
+    }
+
+    /// One of `aqm` in the queues that `filled` fills.
+    pub fn in_queues_of(filled: AnyAqm, aqm: AnyAqm, limit: Amount, ecn: bool, seed: u64) -> Self {
+        let queue = Qdisc::in_queues_of(&filled, QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
+        Bench { filled, queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
     }
 
     /// Moves the time forward and runs the algorithm's timer.
@@ -139,12 +145,11 @@ impl Bench {
         self.check()?;
         let mut seen = Vec::new();
         // With more than one queue only the order within each is kept.
-        let needs = self.queue.aqm().needs();
-        let queue_of = |packet: Offered| match (needs.flow_queues, needs.dual_queue) {
-            (Some(queuing), _) => queuing.queue_of(packet.flow),
-            _ if needs.cake.is_some() => packet.flow,
-            (None, Some(queuing)) => u32::from(queuing.is_l4s(packet.ecn)),
-            (None, None) => 0,
+        let queue_of = |packet: Offered| match self.filled.fills() {
+            Fills::OneQueue => 0,
+            Fills::FlowQueues(queuing) => queuing.queue_of(packet.flow),
+            Fills::DualQueues(queuing) => u32::from(queuing.is_l4s(packet.ecn)),
+            Fills::CakeQueues(_) => packet.flow,
         };
         let mut last = std::collections::BTreeMap::new();
         for fate in &self.fates {
@@ -173,13 +178,18 @@ const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 /// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
 /// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
-    workload_while(aqm, seed, |_| true)
+    workload_in(aqm.clone(), aqm, seed)
+}
+
+/// The same of `aqm` in the queues that `filled` fills.
+pub fn workload_in(filled: AnyAqm, aqm: AnyAqm, seed: u64) -> Vec<Fate> {
+    workload_while(filled, aqm, seed, |_| true)
 }
 
 /// Whether the workload has another outcome than `usual`; it ends with the first packet that has another fate.
 pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
     let mut same = 0;
-    let fates = workload_while(aqm, seed, |fates| {
+    let fates = workload_while(aqm.clone(), aqm, seed, |fates| {
         let agree = usual.get(same..fates.len()) == Some(&fates[same..]);
         same = fates.len();
         agree
@@ -188,8 +198,8 @@ pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
 }
 
 /// The workload, for as long as `goes_on` says so of the fates so far.
-fn workload_while(aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
-    let mut bench = Bench::new(aqm, Amount::Packets(100), true, seed);
+fn workload_while(filled: AnyAqm, aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
+    let mut bench = Bench::in_queues_of(filled, aqm, Amount::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));
     let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
     while arrival < Time::from_secs_f64(20.0) && goes_on(&bench.fates) {

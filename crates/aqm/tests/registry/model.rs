@@ -1,12 +1,12 @@
 //! Random operations on every registered algorithm, with its defaults and with other parameters.
 
-use crate::bench::{Bench, TestPacket, link, workload};
+use crate::bench::{Bench, TestPacket, link, workload, workload_in};
 use crate::{entries, knobs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sojourn_aqm::{
-    Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, LowLatency, Needs, PacketView, REGISTRY,
+    Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Entry, LowLatency, Needs, PacketView, REGISTRY,
 };
 use sojourn_units::{Duration, Probability, Stream, Time};
 
@@ -156,17 +156,11 @@ impl Aqm for Shown {
     fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.0.on_inspect(arrival, waiting, backlog, random)
     }
-    fn on_overflow(&mut self) {
-        self.0.on_overflow();
-    }
-    fn on_full(&mut self, queue: u32, now: Time) {
-        self.0.on_full(queue, now);
+    fn on_drop(&mut self, dropped: Dropped) {
+        self.0.on_drop(dropped);
     }
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
         self.0.on_empty(queue, now)
-    }
-    fn on_unmarkable(&mut self) {
-        self.0.on_unmarkable();
     }
     fn on_flows(&mut self, now: Time, active: u32) {
         self.0.on_flows(now, active);
@@ -199,7 +193,7 @@ impl Aqm for Shown {
 fn an_algorithm_that_reads_departures_asks_for_them() {
     for entry in entries() {
         let build = || (entry.default)().build(&link()).unwrap();
-        let shown = workload(AnyAqm::Custom(Box::new(Shown(build(), More::Departures))), 1);
+        let shown = workload_in(build(), AnyAqm::Custom(Box::new(Shown(build(), More::Departures))), 1);
         assert!(workload(build(), 1) == shown, "{}: its needs() must say `departures`", entry.name);
     }
 }
@@ -208,7 +202,7 @@ fn an_algorithm_that_reads_departures_asks_for_them() {
 fn an_algorithm_that_ignores_the_backlog_that_arrivals_meet_does_the_same_with_another() {
     let same = |entry: &Entry| {
         let build = || (entry.default)().build(&link()).unwrap();
-        workload(AnyAqm::Custom(Box::new(Shown(build(), More::Backlog))), 1) == workload(build(), 1)
+        workload_in(build(), AnyAqm::Custom(Box::new(Shown(build(), More::Backlog))), 1) == workload(build(), 1)
     };
     for entry in entries() {
         let ignores = (entry.default)().build(&link()).unwrap().ignores_backlog();

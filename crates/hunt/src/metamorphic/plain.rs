@@ -2,7 +2,7 @@
 
 use super::changes::list_mut;
 use crate::valid::World;
-use sojourn_aqm::Aqm;
+use sojourn_aqm::Fills;
 use sojourn_cc::CcConfig;
 use sojourn_scenario::Checked;
 use toml::{Table, Value};
@@ -78,7 +78,7 @@ fn names_seed_nothing(world: &World) -> bool {
     let hashes = queues.any(|(link, queue)| {
         let rate = link.rate.or(link.trace.as_ref().map(|trace| trace.rows.mean_rate()));
         let mut built = queue.disciplines().map(|queue| rate.and_then(|rate| queue.build(rate, link.delay, *packet).ok()));
-        built.any(|aqm| aqm.is_none_or(|aqm| aqm.needs().flow_queues.is_some() || aqm.needs().cake.is_some()))
+        built.any(|aqm| aqm.is_none_or(|aqm| !matches!(aqm.fills(), Fills::OneQueue | Fills::DualQueues(_))))
     });
     !draws && !random && !hashes
 }

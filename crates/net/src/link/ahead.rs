@@ -15,7 +15,7 @@ use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Backlog, DepartureDecision, DropReason, Packet as _, PacketView, Qdisc, QueueController};
+use sojourn_aqm::{Backlog, DropReason, Fate, Packet as _, PacketView, Qdisc, QueueController};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -97,12 +97,12 @@ impl<P: Packet> Ahead<P> {
         let start = if transmitter.free_at <= now {
             let nothing = Backlog { packets: 0, bytes: 0, idle_since: None };
             match self.queue.controller.decide_departure(&PacketView::of(now, packet), Duration::ZERO, packet.can_mark(), &nothing) {
-                DepartureDecision::Send => {}
-                DepartureDecision::SendMarked => {
+                Fate::Passed => {}
+                Fate::Marked => {
                     packet.mark();
                     marked = true;
                 }
-                DepartureDecision::Drop(reason) => return Err(reason),
+                Fate::Dropped(reason) => return Err(reason),
             }
             self.queue.last_departure = LastDeparture { at: now, size: 0 };
             now
@@ -144,12 +144,12 @@ impl<P: Packet> Ahead<P> {
             if start <= now {
                 let backlog = Backlog { packets: held as u32 - 1, bytes: behind, idle_since: None };
                 match controller.decide_departure(&departure, wait, packet.can_mark(), &backlog) {
-                    DepartureDecision::Send => {}
-                    DepartureDecision::SendMarked => {
+                    Fate::Passed => {}
+                    Fate::Marked => {
                         packet.mark();
                         self.reports.push_back(Report::Marked(departure.flow));
                     }
-                    DepartureDecision::Drop(reason) => lost = Some(reason),
+                    Fate::Dropped(reason) => lost = Some(reason),
                 }
             } else if !controller.passes_ahead(&departure, wait, behind) {
                 return None;

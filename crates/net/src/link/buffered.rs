@@ -209,7 +209,7 @@ impl<P: Packet> Buffered<P> {
     #[inline(never)]
     fn account_class(&self, service: &Service, meter: &mut Meter) {
         meter.stats.set_subqueues(service.start, &self.qdisc);
-        for at in [self.qdisc.last_subqueue(), self.qdisc.last_within_class()].into_iter().flatten() {
+        for at in self.qdisc.last_path() {
             meter.account_subqueue(at, service);
         }
     }

@@ -60,15 +60,15 @@ impl SubqueueStats {
 
 impl LinkStats {
     /// The window opens: subqueues forget what was before.
-    pub(super) fn open_subqueues(&mut self, now: Time, done: impl Iterator<Item = Subqueue>) {
+    pub(super) fn open_subqueues(&mut self, now: Time, done: &[Subqueue]) {
         for (stats, done) in self.subqueues.iter_mut().zip(done) {
             stats.queue.restart(now);
-            stats.at_opening = done;
+            stats.at_opening = *done;
         }
     }
 
     /// The end of the run.
-    pub(super) fn finish_subqueues(&mut self, end: Time, done: impl Iterator<Item = Subqueue>) {
+    pub(super) fn finish_subqueues(&mut self, end: Time, done: &[Subqueue]) {
         for (stats, done) in self.subqueues.iter_mut().zip(done) {
             stats.queue.finish(end);
             stats.counters = difference(&done.counters, &stats.at_opening.counters);

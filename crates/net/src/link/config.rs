@@ -7,7 +7,7 @@ use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Counters, Needs, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Counters, Fills, Needs, QueueController};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started, Windowed};
 use sojourn_spec::link::{AccessLink, Link, Measure};
@@ -43,7 +43,7 @@ impl LinkConfig {
         let (controller, classes) = match link.queue.as_deref() {
             Some(Queue { classes: Some(classes), .. }) => {
                 let steady = link.rate.filter(|_| link.rate_changes.is_empty() && link.trace.is_none());
-                (QueueController::passing(), classes.build(steady, aqms, |name| random(&format!("class/{name}/"))))
+                (QueueController::passing(), classes.build(steady, aqms, &|name| random(&format!("class/{name}/"))))
             }
             Some(Queue { options, .. }) if !aqms.is_empty() => {
                 let (aqm, packets) = aqms.remove(0);
@@ -57,6 +57,12 @@ impl LinkConfig {
             impairments.0.insert(0, Started { impairment: Windowed::always(AnyImpairment::Trace(loss)), place: Place::AfterQueue });
         }
         LinkConfig { link, controller, classes, impairments, seed }
+    }
+
+    /// Sets the DSCP of each group of flows, which CAKE goes by.
+    pub fn set_dscps(&mut self, dscps: &[u8]) {
+        let of_classes = self.classes.iter_mut().flat_map(|class| class.queue.controllers_mut());
+        of_classes.chain([&mut self.controller]).for_each(|controller| controller.dscps = dscps.to_vec());
     }
 
     /// What its disciplines need.
@@ -89,7 +95,7 @@ impl LinkConfig {
     /// Whether its queue must hold its packets.
     pub(crate) fn holds_packets(&self) -> bool {
         let (needs, controller) = (self.needs(), &self.controller);
-        let asked = needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some();
+        let asked = needs.head_drop || needs.waiting_packets || controller.aqm.fills() != Fills::OneQueue;
         asked || self.takes_turns() || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 

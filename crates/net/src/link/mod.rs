@@ -130,7 +130,7 @@ impl<P: Packet> Link<P> {
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
-        meter.stats.subqueues = queue.subqueues().map(|queue| SubqueueStats::new(&queue)).collect();
+        meter.stats.subqueues = queue.subqueues().iter().map(SubqueueStats::new).collect();
         meter.stats.turns = takes_turns.then(TurnStats::default);
         if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
@@ -305,7 +305,7 @@ impl<P: Packet> Link<P> {
             let is_decided_then = matches!(self.queue, Queue::Ahead(_));
             self.catch_up(opening, Time::from_nanos(opening.as_nanos() - u64::from(is_decided_then && opening > Time::ZERO)));
             self.meter.open(self.counters());
-            self.meter.stats.open_subqueues(opening, self.queue.subqueues());
+            self.meter.stats.open_subqueues(opening, &self.queue.subqueues());
             self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier();
         }
     }
@@ -349,7 +349,7 @@ impl<P: Packet> Link<P> {
             let Backlog { packets, bytes, .. } = queue.backlog();
             QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
         };
-        self.meter.sample(now, sample, queue.samples());
+        self.meter.sample(now, sample, queue.samples().into_iter());
     }
 
     /// Catches up with what is due before a departure at `now`.
@@ -380,7 +380,7 @@ impl<P: Packet> Link<P> {
         }
         let total = self.counters();
         self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier() - self.meter.stats.drops_of_earlier;
-        self.meter.stats.finish_subqueues(end, self.queue.subqueues());
+        self.meter.stats.finish_subqueues(end, &self.queue.subqueues());
         self.meter.finish(end, &total);
     }
 

@@ -9,7 +9,7 @@ use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Aqm, ArrivalDecision, Backlog, DropReason, PacketView, QueueController};
+use sojourn_aqm::{Aqm, Backlog, DropReason, Fate, PacketView, QueueController};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -151,15 +151,14 @@ impl Precomputed {
         };
         let backlog = self.backlog(simultaneous, idle_since);
         let mut marked = false;
-        match self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog) {
-            // A discipline that inspects waiting packets has a buffered queue.
-            ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => {}
-            ArrivalDecision::EnqueueMarked => {
+        // A discipline that inspects waiting packets has a buffered queue.
+        match self.controller.decide_arrival(&arrival, packet.can_mark(), [&backlog, &backlog], |_| None) {
+            Fate::Passed => {}
+            Fate::Marked => {
                 packet.mark();
                 marked = true;
             }
-            ArrivalDecision::Drop(reason) => return Err(reason),
-            ArrivalDecision::DropBoth(_) => return Err(DropReason::Early),
+            Fate::Dropped(reason) => return Err(reason),
         }
         if meter.wants_probability(now) {
             meter.probability(self.controller.aqm.probability());

@@ -7,6 +7,7 @@ use super::precomputed::Precomputed;
 use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
+use alloc::vec::Vec;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue, SubqueueSample};
 use sojourn_units::{Duration, Time};
 
@@ -70,15 +71,13 @@ impl<P: Packet> Queue<P> {
     }
 
     /// What each of the queues did that make it up ([`Qdisc::subqueues`](sojourn_aqm::Qdisc::subqueues)).
-    pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
-        let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
-        qdisc.into_iter().flat_map(|qdisc| qdisc.subqueues())
+    pub fn subqueues(&self) -> Vec<Subqueue> {
+        if let Queue::Buffered(queue) = self { queue.qdisc.subqueues() } else { Vec::new() }
     }
 
     /// What waits in each of them.
-    pub fn samples(&self) -> impl Iterator<Item = SubqueueSample> {
-        let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
-        qdisc.into_iter().flat_map(|qdisc| qdisc.samples())
+    pub fn samples(&self) -> Vec<SubqueueSample> {
+        if let Queue::Buffered(queue) = self { queue.qdisc.samples() } else { Vec::new() }
     }
 
     /// Packets and bytes that wait.

@@ -145,7 +145,7 @@ mod tests {
     use sojourn_aqm::Timestamps;
 
     /// An ACK of the one flow that there is.
-    #[derive(Default)]
+    #[derive(Clone, Debug, Default)]
     struct Ack;
 
     impl sojourn_aqm::Packet for Ack {

@@ -2,19 +2,18 @@
 
 use super::Group;
 use crate::error::{Error, unknown};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Fills, Needs};
 use sojourn_spec::queue::Queue;
-use sojourn_spec::queue::classes::{ClassOptions, Match, Scheduler, Scheduling};
+use sojourn_spec::queue::classes::{Class, ClassOptions, Match, Scheduler, Scheduling};
 use sojourn_spec::queue::filters::Filter;
 use sojourn_units::{Duration, Rate};
 use std::collections::HashSet;
 
-/// The queues with a discipline, each with its field: the queue at `field`, or that of each of its classes.
+/// The queues with a discipline, each with its field: the queue at `field`, or those of each of its classes in turn.
 pub(super) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
-    match &queue.classes {
-        None => vec![(queue, field.to_string())],
-        Some(_) => queue.disciplines().enumerate().map(|(i, queue)| (queue, format!("{field}.classes[{i}]"))).collect(),
-    }
+    let Some(scheduler) = &queue.classes else { return vec![(queue, field.to_string())] };
+    let of_class = |(i, class): (usize, &'a Class)| disciplines(&class.queue, &format!("{field}.classes[{i}]"));
+    scheduler.classes.iter().enumerate().flat_map(of_class).collect()
 }
 
 /// Checks the classes of the queue at `field`, if it has some, on a link of `rate`.
@@ -39,6 +38,7 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
         class.options.matches.iter().try_for_each(|matches| known_groups(matches, &at, groups))?;
         parts(*scheduler, &class.options, &at, rate)?;
         own_queue(&class.queue, &class.options, &at, rate)?;
+        within(class, &at, rate, groups)?;
         rates += class.options.rate.map_or(0, Rate::as_bps);
         if rates > rate.as_bps() {
             let expected = format_args!("rates that are together at most {rate}, that of the link");
@@ -55,13 +55,28 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
     Ok(())
 }
 
+/// Checks the classes within a class: together they have at most its rate.
+fn within(class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
+    let ClassOptions { rate: own, ceil, flow_queues, .. } = class.options;
+    let Some(scheduler) = class.queue.classes.as_deref() else { return Ok(()) };
+    if let Some(queues) = flow_queues {
+        return Err(Error::got(format!("{at}.flow_queues"), format_args!("{queues} with classes"), "them in the classes of this class"));
+    }
+    let rates = scheduler.classes.iter().filter_map(|class| class.options.rate).map(Rate::as_bps).fold(0u64, u64::saturating_add);
+    if let Some(own) = own.filter(|own| rates > own.as_bps()) {
+        let expected = format_args!("rates that are together at most {own}, that of the class around them");
+        return Err(Error::got(format!("{at}.classes"), format_args!("{rates} bit/s together"), expected));
+    }
+    check(&class.queue, at, ceil.map_or(rate, |ceil| ceil.min(rate)), groups)
+}
+
 /// Checks the filters of the queue at `field` with this discipline.
 pub(super) fn filters(queue: &Queue, aqm: &AnyAqm, field: &str, groups: &[Group]) -> Result<(), Error> {
     let filters = &queue.options.filters;
     if filters.len() > Filter::MOST {
         return Err(Error::got(format!("{field}.filters"), filters.len(), format_args!("at most {} filters", Filter::MOST)));
     }
-    if !filters.is_empty() && aqm.needs().dual_queue.is_none() {
+    if !filters.is_empty() && !matches!(aqm.fills(), Fills::DualQueues(_)) {
         let got = format_args!("filters with {}", queue.aqm.name());
         return Err(Error::got(format!("{field}.filters"), got, "them with a dual queue: dualpi2 or dualq"));
     }
@@ -111,18 +126,19 @@ fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) ->
 
 /// Checks that the queue of a class is one of ours, and that its discipline can have a queue for each flow if it is to.
 fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Result<(), Error> {
+    if queue.classes.is_some() {
+        return Ok(());
+    }
     if let AqmConfig::Linux(params) = &queue.aqm {
         return Err(Error::got(format!("{at}.linux"), format_args!("\"{}\"", params.linux), "a discipline of ours in a class"));
     }
-    let needs = queue.build(rate, Duration::ZERO, 1500).map(|aqm| aqm.needs()).unwrap_or_default();
-    if needs.cake.is_some() {
-        return Err(Error::got(format!("{at}.aqm"), "\"cake\"", "a discipline without a shaper and tins of its own in a class"));
-    }
+    let built = queue.build(rate, Duration::ZERO, 1500).ok();
+    let (needs, fills) = built.map_or((Needs::default(), Fills::OneQueue), |aqm| (aqm.needs(), aqm.fills()));
     let Some(queues) = options.flow_queues else { return Ok(()) };
     if !(1..=65_536).contains(&queues) {
         return Err(Error::got(format!("{at}.flow_queues"), queues, "1 to 65536 queues"));
     }
-    match needs.waiting_packets || needs.flow_queues.is_some() || needs.dual_queue.is_some() {
+    match needs.waiting_packets || fills != Fills::OneQueue {
         true => Err(Error::got(
             format!("{at}.flow_queues"),
             format_args!("{queues} with {}", queue.aqm.name()),

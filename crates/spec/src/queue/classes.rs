@@ -1,10 +1,11 @@
 //! Classes of a link: which packets each takes, its queue, and how they share the link.
 
 use crate::queue::Queue;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Overflow, Shares};
+use sojourn_aqm::{AnyAqm, ClassConfig, Classification, Ecn, FlowQueuing, Overflow, QdiscConfig, Rule, Shares};
 use sojourn_units::{Bytes, Rate, Stream};
 
 /// How the classes of a link share it.
@@ -17,7 +18,7 @@ pub enum Scheduling {
     /// By priority; classes of the same priority take turns in bytes, in proportion to their shares (deficit round robin, shreedhar-1995).
     Drr,
     /// Each class has its rate, and what is left is shared by priority and in turns of each class's `quantum`, up to its `ceil` (Linux `htb`
-    /// with one level of classes below the link).
+    /// the link or the class around them as the root).
     Htb,
 }
 
@@ -172,32 +173,57 @@ impl Scheduler {
         self.classes.iter().enumerate().map(name).collect()
     }
 
-    /// The classes as they run on a link of this rate, if that never changes. Each gets its discipline, the packets that it takes, and its random
-    /// stream by its name.
-    pub fn build(&self, link: Option<Rate>, queues: Vec<(AnyAqm, Classification)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
-        let names = self.names();
-        let class = |(i, (class, (aqm, Classification { rule, filters }))): (usize, (&Class, (AnyAqm, Classification)))| {
-            let ClassOptions { priority, share, rate, ceil, quantum, flow_queues, .. } = &class.options;
-            let options = &class.queue.options;
-            let queues = flow_queues.map(|queues| FlowQueuing {
-                queues,
-                quantum: ROUND as u32,
-                perturbation: 0,
-                overflow: Overflow::HeadOfLongest,
-                shows_all: true,
-            });
+    /// The classes as they run on a link of this rate, if that never changes. Each discipline gets, in order, what runs it, the packets that it
+    /// takes, and its random stream by the names of its classes.
+    pub fn build(&self, link: Option<Rate>, queues: Vec<(AnyAqm, Classification)>, random: &dyn Fn(&str) -> Stream) -> Vec<ClassConfig> {
+        self.build_within(&Outer { link, depth: 0, name: String::new() }, &mut queues.into_iter(), random)
+    }
+
+    fn build_within(&self, outer: &Outer, queues: &mut Queues, random: &dyn Fn(&str) -> Stream) -> Vec<ClassConfig> {
+        let class = |(i, (name, class)): (usize, (String, &Class))| {
+            let ClassOptions { priority, share, rate, ceil, quantum, .. } = class.options;
+            let name = format!("{}{name}", outer.name);
             let by_rate = rate.map(|rate| (rate.as_bps() / 8 / RATE_TO_QUANTUM).clamp(QUANTUM.0, QUANTUM.1));
             let position = if self.scheduler == Scheduling::Strict { i as u32 } else { 0 };
+            let (rule, queue) = class.build(outer, name, queues, random);
             ClassConfig {
                 rule,
-                controller: options.controller(aqm, filters, random(&names[i])),
+                queue,
                 priority: u32::from(priority.unwrap_or(LAST)) * 1000 + position,
                 quantum: quantum.map(|quantum| quantum.0).or(by_rate).unwrap_or((ROUND * share.unwrap_or(1.0)) as u64) as u32,
-                shares: rate.map(|rate| Shares { rate, ceil: *ceil, link }),
-                flow_queues: queues,
+                shares: rate.map(|rate| Shares { rate, ceil, link: outer.link }),
             }
         };
-        self.classes.iter().zip(queues).enumerate().map(class).collect()
+        self.names().into_iter().zip(&self.classes).enumerate().map(class).collect()
+    }
+}
+
+/// What runs each discipline, and the packets that it takes.
+type Queues = alloc::vec::IntoIter<(AnyAqm, Classification)>;
+
+/// What classes stand in: the link, or a class with so many others around it.
+struct Outer {
+    /// The most that they get together, if that never changes.
+    link: Option<Rate>,
+    depth: usize,
+    /// The names of the classes around them, each with a slash behind it.
+    name: String,
+}
+
+impl Class {
+    /// The packets that it takes, and its queue or its classes.
+    fn build(&self, outer: &Outer, name: String, queues: &mut Queues, random: &dyn Fn(&str) -> Stream) -> (Rule, QdiscConfig) {
+        if let Some(scheduler) = &self.queue.classes {
+            let rule = queues.as_slice().first().and_then(|(_, packets)| packets.outer.get(outer.depth)).cloned().unwrap_or_default();
+            let link = outer.link.map(|link| self.options.ceil.map_or(link, |ceil| ceil.min(link)));
+            let own = Outer { link, depth: outer.depth + 1, name: format!("{name}/") };
+            return (rule, QdiscConfig::Classes(scheduler.build_within(&own, queues, random)));
+        }
+        let Some((aqm, Classification { rule, filters, .. })) = queues.next() else { unreachable!("each discipline has what runs it") };
+        let controller = self.queue.options.controller(aqm, filters, random(&name));
+        let queuing =
+            |queues| FlowQueuing { queues, quantum: ROUND as u32, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: true };
+        (rule, QdiscConfig::One(Box::new(controller), self.options.flow_queues.map(queuing)))
     }
 }
 
@@ -205,18 +231,26 @@ impl Scheduler {
 mod reading {
     use super::{Class, ClassOptions, Dscp, Listed};
     use crate::queue::Queue;
+    use crate::tagged::tracked;
+    use alloc::string::ToString;
     use alloc::vec;
     use alloc::vec::Vec;
     use serde::de::{DeserializeOwned, Error};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use toml::Value;
+    use toml::{Table, Value};
 
     /// The keys of [`ClassOptions`], which stand in the same table as the queue.
     const OPTIONS: &[&str] = &["name", "match", "priority", "share", "rate", "ceil", "quantum", "flow_queues"];
 
     impl<'de> Deserialize<'de> for Class {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut table = Queue::table(deserializer)?;
+            let mut table = Table::deserialize(deserializer)?;
+            if Queue::has_classes(&table) {
+                let own = OPTIONS.iter().filter_map(|key| Some(((*key).to_string(), table.remove(*key)?))).collect();
+                let options = tracked(own, |input| ClassOptions::deserialize(input)).map_err(D::Error::custom)?;
+                return Ok(Class { options, queue: Queue::of_classes(table)? });
+            }
+            let mut table = Queue::tagged(table)?;
             let options: ClassOptions = table.split_off(OPTIONS)?;
             Ok(Class { options, queue: Queue::of_table(table)? })
         }
@@ -303,12 +337,13 @@ mod reading {
 
 #[cfg(feature = "schema")]
 mod schema {
-    use super::{Class, ClassOptions, Dscp, Listed};
+    use super::{Class, ClassOptions, Dscp, Listed, Scheduler};
     use crate::queue;
     use crate::tagged::schema::{add_properties, describe};
     use alloc::borrow::Cow;
     use alloc::format;
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use serde_json::Value;
 
     impl JsonSchema for Class {
         fn schema_name() -> Cow<'static, str> {
@@ -316,10 +351,17 @@ mod schema {
         }
 
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            let mut schema = queue::schema::discipline(generator);
-            add_properties(&mut schema, "aqm", &ClassOptions::json_schema(generator));
-            describe(&mut schema, "A class: what it takes, its part of the link, and its queue.");
-            schema
+            let options = ClassOptions::json_schema(generator);
+            let mut one = queue::schema::discipline(generator);
+            add_properties(&mut one, "aqm", &options);
+            describe(&mut one, "A class with a queue.");
+            let mut several = Scheduler::json_schema(generator);
+            let own = options.get("properties").and_then(Value::as_object);
+            if let (Some(Value::Object(properties)), Some(own)) = (several.get_mut("properties"), own) {
+                properties.extend(own.clone());
+            }
+            describe(&mut several, "A class with classes of its own.");
+            json_schema!({ "description": "A class: what it takes, its part of the link, and its queue or classes of its own.", "anyOf": [one, several] })
         }
     }
 

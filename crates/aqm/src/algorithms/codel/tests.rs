@@ -292,7 +292,7 @@ fn decided(params: &Params, departures: &[Departure], asked: bool) -> (Vec<Depar
         let backlog = Backlog { packets: 1, bytes: behind, idle_since: None };
         let verdict = codel.on_dequeue(&departure, sojourn, &backlog, &mut Stream::named(0, ""));
         if verdict == DepartureVerdict::Signal && size.is_multiple_of(2) {
-            codel.on_unmarkable();
+            codel.on_drop(Dropped::Unmarkable);
         }
         verdict
     };

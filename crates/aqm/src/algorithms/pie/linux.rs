@@ -4,7 +4,7 @@
 //! delay of 250 ms the probability rises faster, and a burst ends by the time between departures. A probability may grow beyond 1,
 //! and after a long overload it takes as long to fall.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Needs, PacketView, Sample};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law, Needs, PacketView, Sample};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters, as in `Params` of PIE.
@@ -185,11 +185,7 @@ impl Aqm for LinuxPie {
         DepartureVerdict::Pass
     }
 
-    fn on_overflow(&mut self) {
-        self.vars.dropped();
-    }
-
-    fn on_unmarkable(&mut self) {
+    fn on_drop(&mut self, _dropped: Dropped) {
         self.vars.dropped();
     }
 

@@ -158,7 +158,7 @@ fn a_packet_lost_to_a_full_queue_restarts_the_count() {
     // With wait and p = 0.05 nothing can be dropped while the count is below 20.
     for _ in 0..100 {
         assert_eq!(bench.offers(19, 30), 0);
-        bench.red.on_overflow();
+        bench.red.on_drop(Dropped::NoRoom);
     }
 }
 

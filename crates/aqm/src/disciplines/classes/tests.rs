@@ -1,6 +1,6 @@
 use super::*;
 use crate::parcel::Parcel;
-use crate::{AnyAqm, Ecn, Link, REGISTRY};
+use crate::{AnyAqm, DropReason, Ecn, Link, REGISTRY};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Stream};
 use std::boxed::Box;
@@ -23,7 +23,8 @@ fn discipline(entry: usize) -> Option<AnyAqm> {
 
 fn class(aqm: AnyAqm, group: u32, priority: u32, quantum: u32) -> ClassConfig {
     let controller = QueueController::new(aqm, Amount::Packets(20), true, Stream::named(1, "class"));
-    ClassConfig { rule: Rule { groups: Some(vec![group]), ecn: None }, controller, priority, quantum, shares: None, flow_queues: None }
+    let queue = QdiscConfig::One(Box::new(controller), None);
+    ClassConfig { rule: Rule { groups: Some(vec![group]), ecn: None }, queue, priority, quantum, shares: None }
 }
 
 /// A queue with these classes; the place of a packet is the number of its class.
@@ -161,6 +162,49 @@ proptest! {
         }
         prop_assert!(queue.balances() && queue.bytes() == 0);
     }
+}
+
+/// Two levels of deficit round robin: 3 to 1 outside and 1 to 1 inside leave 3/8, 3/8 and 1/4 of the link.
+#[test]
+fn classes_of_a_class_share_what_it_has() {
+    let inner = vec![class(fifo(), 0, 1, 1000), class(fifo(), 1, 1, 1000)];
+    let outer = |groups: &[u32], queue, quantum| {
+        let rule = Rule { groups: Some(groups.to_vec()), ecn: None };
+        ClassConfig { rule, queue, priority: 1, quantum, shares: None }
+    };
+    let mut queue = Qdisc::of_classes(vec![
+        outer(&[0, 1], QdiscConfig::Classes(inner), 3000),
+        ClassConfig { rule: Rule { groups: Some(vec![2]), ecn: None }, ..class(fifo(), 2, 1, 1000) },
+    ]);
+    (0..3).for_each(|group| queue.add_place(group, group));
+    let sent = share(queue.clone(), rate(8_000_000), &[0, 1, 2], Duration::from_secs(1));
+    assert_eq!(&sent[..3], [375_000, 375_000, 250_000]);
+    // The two outer classes, then the two inner ones; the last packet was in one of each.
+    queue.offer(Time::ZERO, parcel(1, 700, false), None);
+    assert_eq!(queue.take(Time::ZERO).0.unwrap().size, 700);
+    assert_eq!((queue.subqueues().len(), queue.last_path()), (4, vec![0, 3]));
+    assert_eq!(queue.subqueues().iter().map(|part| part.counters.arrived).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    assert!(queue.balances());
+}
+
+/// The inner class has at most 1 Mbit/s of the 2 Mbit/s that the outer one has at most.
+#[test]
+fn a_class_is_held_back_by_its_own_ceil_and_by_that_of_the_class_around_it() {
+    let with = |group, ceil| ClassConfig {
+        shares: Some(Shares { rate: rate(500_000), ceil: Some(rate(ceil)), link: Some(rate(10_000_000)) }),
+        ..class(fifo(), group, 1, 1500)
+    };
+    let sent = |ceils: [u64; 2], of: &[u32]| {
+        let inner = QdiscConfig::Classes(vec![with(0, ceils[0]), with(1, ceils[1])]);
+        let outer = ClassConfig { rule: Rule::default(), queue: inner, ..with(0, 2_000_000) };
+        let mut queue = Qdisc::of_classes(vec![outer]);
+        (0..2).for_each(|group| queue.add_place(group, group));
+        let sent = share(queue, rate(10_000_000), of, Duration::from_secs(10));
+        [sent[0], sent[1]].map(|bytes| bytes as f64 * 8.0 / 1e7)
+    };
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 0.03, "{found} for {expected} Mbit/s");
+    near(sent([1_000_000, 9_000_000], &[0])[0], 1.0);
+    near(sent([9_000_000, 9_000_000], &[0, 1]).iter().sum(), 2.0);
 }
 
 #[test]

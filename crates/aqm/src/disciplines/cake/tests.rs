@@ -3,8 +3,8 @@
 use super::*;
 use crate::algorithms::test_link;
 use crate::parcel::Parcel;
-use crate::{Amount, AnyAqm, DropReason, Qdisc, QueueController, algorithms::cake};
-use sojourn_units::{Duration, Stream};
+use crate::{AnyAqm, Diffserv, DropReason, Qdisc, QueueController, algorithms::cake};
+use sojourn_units::{Overhead, Rate, Stream};
 use std::vec;
 
 /// A queue for three groups with these DSCPs.
@@ -92,14 +92,15 @@ fn a_shaper_keeps_its_rate_with_the_overhead_and_the_urgent_tin_goes_first() {
 
 #[test]
 fn flows_have_queues_of_their_own_as_long_as_eight_ways_have_room() {
-    let mut queues: CakeQueues<Parcel> = CakeQueues::new(
-        CakeQueuing { diffserv: Diffserv::BestEffort, isolates_hosts: true, bandwidth: None, overhead: Overhead::default() },
-        Vec::new(),
-    );
+    let queuing = CakeQueuing { diffserv: Diffserv::BestEffort, isolates_hosts: true, bandwidth: None, overhead: Overhead::default() };
+    let mut given = Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() };
+    let mut queues: CakeQueues<Parcel> = CakeQueues::new(queuing, &mut given);
+    let header = crate::AckHeader { connection: 0, number: 0, is_pure: true, echo: 0, timestamps: None, sack: [(0, 0); 4], blocks: 0 };
+    let ack = |flow| ArrivingAck { flow, place: 0, ecn: crate::Ecn::NotEct, header };
     for flow in 0..400 {
         queues.push(Time::ZERO, parcel(flow, 0));
     }
-    let mut own: Vec<u32> = (0..400).filter_map(|flow| queues.queue_of(flow, 0)).map(|(queue, _)| queue).collect();
+    let mut own: Vec<u32> = (0..400).filter_map(|flow| queues.queue_of(&ack(flow))).map(|(queue, _)| queue).collect();
     own.sort_unstable();
     own.dedup();
     // A direct hash into 1024 queues has 71 collisions among 400 flows (400²/2/1024), eight ways have next to none.
@@ -125,7 +126,7 @@ fn each_tin_counts_what_it_did() {
         let mut queue = queue(cake::Params { diffserv, ..cake::Params::default() }, 100, [0, 8, 46]);
         (0..3).for_each(|group| drop(fill(&mut queue, group, group, 60)));
         let last = served(&mut queue, Time::ZERO, 30).pop().unwrap();
-        let found: Vec<Subqueue> = queue.subqueues().collect();
+        let found = queue.subqueues();
         assert_eq!((found.len(), queue.last_subqueue().is_some(), queue.balances()), (tins, tins > 0, true), "{diffserv:?}");
         let Some(own) = queue.last_subqueue() else { continue };
         // Best effort, bulk, voice: the last of the tins.

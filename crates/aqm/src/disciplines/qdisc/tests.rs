@@ -1,7 +1,8 @@
 use super::*;
 use crate::algorithms::{dualpi2, test_link};
+use crate::disciplines::dual::DualQueues;
 use crate::parcel::Parcel;
-use crate::{ArrivalVerdict, DepartureVerdict, DualClass, DualFilter, DualQueuing, Ecn, Needs, Rule};
+use crate::{Amount, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualFilter, DualQueuing, Ecn, Needs, PacketView, Rule, Shares};
 use sojourn_units::{Bytes, Stream};
 use std::vec::Vec;
 
@@ -28,16 +29,7 @@ impl Aqm for Scripted {
     }
 }
 
-const HEAD_DROP: Needs = Needs {
-    departures: true,
-    head_drop: true,
-    waiting_packets: false,
-    rtt_hints: false,
-    flow_count: false,
-    flow_queues: None,
-    dual_queue: None,
-    cake: None,
-};
+const HEAD_DROP: Needs = Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false };
 
 fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Amount, ecn: bool) -> Qdisc<Parcel> {
     let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };
@@ -166,17 +158,15 @@ impl Aqm for MarksEarly {
         DepartureVerdict::Pass
     }
     fn needs(&self) -> Needs {
-        Needs {
-            dual_queue: Some(DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false }),
-            ..HEAD_DROP
-        }
+        HEAD_DROP
     }
 }
 
 #[test]
 fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic_queue() {
     let aqm = AnyAqm::Custom(Box::new(MarksEarly(false)));
-    let mut q: Qdisc<Parcel> = Qdisc::new(QueueController::new(aqm, Amount::Packets(9), true, Stream::named(1, "qdisc")));
+    let controller = QueueController::new(aqm, Amount::Packets(9), true, Stream::named(1, "qdisc"));
+    let mut q: Qdisc<Parcel> = Qdisc::in_queues_of(&AnyAqm::DualPi2(dualpi2::Params::default().build(&test_link()).unwrap()), controller);
     assert_eq!(offer(&mut q, 4, true), []);
     let order: Vec<_> = core::iter::from_fn(|| q.take(Time::ZERO).0).map(|packet| (packet.id, packet.ce)).collect();
     assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
@@ -197,8 +187,8 @@ fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_qu
         filter(&[3], None, DualClass::L4s),
     ];
     let queuing = DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false };
-    let mut queues: DualQueues<Parcel> = DualQueues::new(queuing, filters);
-    (0..4).for_each(|group| queues.add_place(10 * group, group));
+    let mut queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters });
+    (0..4).for_each(|group| crate::Discipline::add_place(&mut queues, 10 * group, group));
     use DualClass::{Classic as C, L4s as L, LowLatency as U};
     // Of packets that are not ECT, ECT(0), ECT(1) and CE.
     let of_group = |group: u32| Ecn::ALL.map(|ecn| queues.class_of(10 * group, ecn));
@@ -226,7 +216,7 @@ fn what_a_filter_takes_for_scalable_is_dropped_above_the_step_and_what_it_takes_
         let at = Time::from_nanos(5_000_000);
         let sent = core::iter::from_fn(|| q.take(at).0).count();
         assert!(q.balances());
-        let [low, classic] = [0, 1].map(|at| q.subqueues().nth(at).unwrap().counters);
+        let [low, classic] = [0, 1].map(|at| q.subqueues()[at].counters);
         (sent, low.arrived, classic.arrived, low.dropped())
     };
     assert_eq!(ends(DualClass::L4s), (0, 40, 0, 40));
@@ -257,7 +247,8 @@ fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() 
         let aqm = (entry.default)().build(&test_link()).unwrap();
         let controller = QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "class"));
         let rule = Rule { groups: Some(std::vec![group]), ecn: None };
-        ClassConfig { rule, controller, priority: 0, quantum: 1514, shares: Some(slow), flow_queues: None }
+        let queue = QdiscConfig::One(Box::new(controller), None);
+        ClassConfig { rule, queue, priority: 0, quantum: 1514, shares: Some(slow) }
     };
     let disciplines = ["droptail", "fq-codel", "dualpi2", "cake"];
     let mut q = Qdisc::of_classes((0..).zip(disciplines).map(|(group, name)| class(group, name)).collect());

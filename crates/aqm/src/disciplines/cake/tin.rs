@@ -1,8 +1,7 @@
 //! A tin of CAKE: its queues, the lists in which they take turns, and its part of the shaper.
 
-use super::{QUEUES, WAYS};
-use crate::counters::Fate;
-use crate::{FlowQueuing, Overflow, Packet, Subqueue};
+use crate::queuing::{QUEUES, WAYS};
+use crate::{Fate, FlowQueuing, Overflow, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
@@ -106,9 +105,9 @@ impl<P: Packet> Tin<P> {
         }
     }
 
-    /// The packets of all queues, oldest first in each.
-    pub fn into_packets(self) -> impl Iterator<Item = P> {
-        self.flows.into_iter().flat_map(|flow| flow.waiting).map(|(_, packet)| packet)
+    /// Takes out the packets of all queues, oldest first in each.
+    pub fn drain(&mut self, take: &mut dyn FnMut(P)) {
+        self.flows.iter_mut().flat_map(|flow| flow.waiting.drain(..)).for_each(|(_, packet)| take(packet));
     }
 
     pub fn flow(&self, at: usize) -> &Flow<P> {

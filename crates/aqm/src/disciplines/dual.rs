@@ -1,69 +1,15 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
 use crate::classifier::{Classifier, Rule};
-use crate::counters::Fate;
-use crate::{DropReason, DualClass, Ecn, Packet, Subqueue};
+use crate::disciplines::Given;
+use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::{
+    Aqm, ArrivingAck, Backlog, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue, SubqueueSample,
+};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::Time;
-
-/// Fewer full packets than this are a short queue (Linux `must_drop`).
-const FEW_PACKETS: u64 = 2;
-
-/// How two queues share a link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DualQueuing {
-    /// The percentage of the bytes that the classic queue sends while packets wait in both, 0 to 100.
-    pub classic_share: u32,
-    /// The size of a full packet in bytes: that much the other queue is ahead at first.
-    pub packet: u32,
-    /// The bits of the ECN field of which a packet of the low-latency queue has one (Linux `ecn_mask`).
-    pub ecn_mask: u8,
-    /// Whether the law is told the length of the low-latency queue ([`Aqm::on_low_latency`](crate::Aqm::on_low_latency)).
-    pub tells_length: bool,
-}
-
-impl DualQueuing {
-    /// Packets of scalable senders, ECT(1) and CE, are in the low-latency queue (rfc9331#5.1).
-    pub const L4S: u8 = 1;
-
-    /// Whether a packet with this ECN field belongs to the low-latency queue, whatever filters say.
-    #[inline]
-    pub fn is_l4s(&self, ecn: Ecn) -> bool {
-        ecn.bits() & self.ecn_mask != 0
-    }
-
-    /// Whether so few bytes wait in both queues that none of their packets is to be signaled (Linux `must_drop`).
-    #[inline]
-    pub fn is_short(&self, backlog_bytes: u64) -> bool {
-        backlog_bytes < FEW_PACKETS * u64::from(self.packet)
-    }
-
-    /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
-    pub const NAMES: [&str; 2] = ["low-latency", "classic"];
-}
-
-/// A filter of a dual queue: what it takes, and what for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct DualFilter {
-    /// The packets that it takes.
-    pub rule: Rule,
-    /// What they are taken for.
-    pub class: DualClass,
-}
-
-/// How packets get to a discipline and into its queues.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Classification {
-    /// The packets of its class, if it is that of a class.
-    pub rule: Rule,
-    /// The filters of its dual queue: the first that takes a packet counts.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
-    pub filters: Vec<DualFilter>,
-}
+use sojourn_units::{Duration, Time};
 
 /// Filters at work.
 #[derive(Clone, Debug)]
@@ -93,22 +39,13 @@ impl Filters {
     }
 }
 
-/// The length of the low-latency queue in packets, as one leaves it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LowLatency {
-    /// How many it found there as it arrived.
-    pub found: u32,
-    /// How many wait behind it.
-    pub behind: u32,
-}
-
 /// All of the percentages.
 const WHOLE: i64 = 100;
 
 /// One of the two queues.
 #[derive(Clone, Debug)]
 struct Queue<P> {
-    waiting: VecDeque<(Time, P)>,
+    waiting: Waiting<P>,
     /// What it did; its packets are counted where they wait.
     did: Subqueue,
 }
@@ -123,7 +60,7 @@ impl<P: Packet> Queue<P> {
 
 /// The two queues.
 #[derive(Clone, Debug)]
-pub(crate) struct DualQueues<P> {
+pub struct DualQueues<P> {
     queuing: DualQueuing,
     filters: Option<Box<Filters>>,
     low_latency: Queue<P>,
@@ -136,12 +73,15 @@ pub(crate) struct DualQueues<P> {
     charge: i64,
     /// Whether that packet was in the low-latency queue.
     last_is_l4s: bool,
-    /// Whether the packet that joined last did so there.
+    /// Whether the packet that arrived last belongs there, and whether the one that joined last did.
+    arriving_l4s: bool,
     joined_l4s: bool,
 }
 
 impl<P: Packet> DualQueues<P> {
-    pub fn new(queuing: DualQueuing, filters: Vec<DualFilter>) -> Self {
+    /// Empty queues.
+    pub fn new(queuing: DualQueuing, given: &mut Given) -> Self {
+        let filters = core::mem::take(&mut given.filters);
         let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
         let (low_latency, classic) = (empty(), empty());
         let mut queues = DualQueues {
@@ -153,6 +93,7 @@ impl<P: Packet> DualQueues<P> {
             credit: 0,
             charge: 0,
             last_is_l4s: false,
+            arriving_l4s: false,
             joined_l4s: false,
         };
         queues.reset_credit();
@@ -171,53 +112,9 @@ impl<P: Packet> DualQueues<P> {
         if is_l4s { &mut self.low_latency } else { &mut self.classic }
     }
 
-    /// What each queue did, and what waits in it.
-    pub fn subqueues(&self) -> [Subqueue; 2] {
-        [&self.low_latency, &self.classic].map(|queue| Subqueue { packets: queue.waiting.len() as u32, ..queue.did })
-    }
-
-    /// The packets and bytes that wait in this one of [`DualQueues::subqueues`].
-    #[inline]
-    pub fn backlog(&self, at: usize) -> (u32, u64) {
-        let queue = if at == 0 { &self.low_latency } else { &self.classic };
-        (queue.waiting.len() as u32, queue.did.bytes)
-    }
-
-    /// Which of [`DualQueues::subqueues`] the packet came from that was taken last.
-    pub fn last(&self) -> usize {
-        usize::from(!self.last_is_l4s)
-    }
-
-    /// Which of [`DualQueues::subqueues`] the packet went to that joined last.
-    pub fn last_joined(&self) -> usize {
-        usize::from(!self.joined_l4s)
-    }
-
-    /// The packets of both queues, oldest first in each.
-    pub fn into_packets(self) -> impl Iterator<Item = P> {
-        self.low_latency.waiting.into_iter().chain(self.classic.waiting).map(|(_, packet)| packet)
-    }
-
-    /// Packets in both queues.
-    pub fn packets(&self) -> u32 {
-        (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
-    }
-
-    /// When the packet arrived that has waited longest in each of [`DualQueues::subqueues`].
-    pub fn heads(&self) -> [Option<Time>; 2] {
+    /// When the packet arrived that has waited longest in each of the two.
+    fn heads(&self) -> [Option<Time>; 2] {
         [&self.low_latency, &self.classic].map(|queue| queue.waiting.front().map(|&(since, _)| since))
-    }
-
-    /// When the packet arrived that has waited longest.
-    pub fn oldest(&self) -> Option<Time> {
-        self.heads().into_iter().flatten().min()
-    }
-
-    /// Counts an arriving packet of `size` bytes in the queue of its kind.
-    pub fn count_arrival(&mut self, is_l4s: bool, size: u32, fate: Fate) {
-        let counters = &mut self.queue(is_l4s).did.counters;
-        counters.count_arrival(size);
-        counters.count(size, fate);
     }
 
     /// What a packet at this place of its route, with this ECN field, is taken for: filters are asked about packets that the ECN field leaves
@@ -233,25 +130,13 @@ impl<P: Packet> DualQueues<P> {
 
     /// Whether an arriving packet joins the low-latency queue.
     #[inline]
-    pub fn is_low_latency(&self, packet: &P) -> bool {
+    fn is_low_latency(&self, packet: &P) -> bool {
         let filtered = |filters: &Filters| filters.class_of(packet.place(), packet.ecn()) != DualClass::Classic;
         self.queuing.is_l4s(packet.ecn()) || self.filters.as_deref().is_some_and(filtered)
     }
 
-    /// Whether it has filters.
-    pub fn has_filters(&self) -> bool {
-        self.filters.is_some()
-    }
-
-    /// Packets of flows of this group come to the link at this place of their route.
-    pub fn add_place(&mut self, place: u32, group: u32) {
-        if let Some(filters) = &mut self.filters {
-            filters.classifier.add_place(place, group);
-        }
-    }
-
     /// Adds a packet to the queue of its kind as it arrived (rfc9332#A.1): the mark that this queue has set does not count.
-    pub fn push(&mut self, now: Time, packet: P, is_l4s: bool) {
+    fn add(&mut self, now: Time, packet: P, is_l4s: bool) {
         if is_l4s && self.queuing.tells_length {
             self.found.push_back(self.low_latency.waiting.len() as u32);
         }
@@ -261,32 +146,9 @@ impl<P: Packet> DualQueues<P> {
         queue.waiting.push_back((now, packet));
     }
 
-    /// The packets of the queue of scalable senders, or of the other.
-    pub fn waiting(&self, is_l4s: bool) -> &VecDeque<(Time, P)> {
-        if is_l4s { &self.low_latency.waiting } else { &self.classic.waiting }
-    }
-
-    /// Takes out the packet at a place of a queue. [`DualQueues::count_drop`] must follow.
-    pub fn remove(&mut self, is_l4s: bool, at: usize) -> Option<(Time, P)> {
-        if is_l4s {
-            self.found.remove(at);
-        }
-        let queue = self.queue(is_l4s);
-        let (since, packet) = queue.waiting.remove(at)?;
-        queue.did.bytes -= u64::from(packet.size());
-        Some((since, packet))
-    }
-
-    /// A packet of this queue, of `size` bytes, is dropped; for `is_earlier` see [`DualQueues::leave`].
-    pub fn count_drop(&mut self, is_l4s: bool, size: u32, reason: DropReason, is_earlier: bool) {
-        let queue = self.queue(is_l4s);
-        queue.did.counters.count(size, Fate::Dropped(reason));
-        queue.did.drops_of_earlier += u64::from(is_earlier);
-    }
-
-    /// The next packet, the time of its arrival, and what it is taken for. [`DualQueues::leave`] must follow.
+    /// The next packet, the time of its arrival, and what it is taken for.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Time, P, DualClass)> {
+    fn take(&mut self) -> Option<(Time, P, DualClass)> {
         let (low_latency, classic) = (!self.low_latency.waiting.is_empty(), !self.classic.waiting.is_empty());
         let both = low_latency && classic;
         self.last_is_l4s = low_latency && !(both && self.credit > 0);
@@ -306,27 +168,142 @@ impl<P: Packet> DualQueues<P> {
     }
 
     /// The length of the low-latency queue, where the law is told of it and the packet that was taken last came from there.
-    pub fn take_length(&mut self) -> Option<LowLatency> {
+    fn take_length(&mut self) -> Option<LowLatency> {
         if !self.last_is_l4s {
             return None;
         }
         self.found.pop_front().map(|found| LowLatency { found, behind: self.low_latency.waiting.len() as u32 })
     }
+}
 
-    /// The packet that was taken last, of `size` bytes, is sent or dropped; `is_earlier` says that it had waited since before the time from
-    /// which on drops are counted.
-    pub fn leave(&mut self, size: u32, fate: Fate, is_earlier: bool) {
-        if let Fate::Dropped(reason) = fate {
-            return self.count_drop(self.last_is_l4s, size, reason, is_earlier);
+impl<P: Packet> Discipline<P> for DualQueues<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        self.offer(desk, arrival, lost);
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        self.serve(desk, now, lost)
+    }
+
+    fn packets(&self) -> u32 {
+        (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
+    }
+
+    fn drain(&mut self, take: &mut dyn FnMut(P)) {
+        let DualQueues { low_latency, classic, .. } = self;
+        low_latency.waiting.drain(..).chain(classic.waiting.drain(..)).for_each(|(_, packet)| take(packet));
+    }
+
+    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
+        desk.update(now, idle_since, |aqm| aqm.on_oldest(self.oldest()));
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.heads().into_iter().flatten().min()
+    }
+
+    fn subqueues(&self) -> Vec<Subqueue> {
+        let of = |queue: &Queue<P>| Subqueue { packets: queue.waiting.len() as u32, ..queue.did };
+        Vec::from([&self.low_latency, &self.classic].map(of))
+    }
+
+    fn samples(&self, desk: &Desk) -> Vec<SubqueueSample> {
+        let aqm = &desk.controller.aqm;
+        let probabilities = [aqm.low_latency_probability(), aqm.probability()];
+        let sample = |at: usize| {
+            let (packets, bytes) = self.subqueue_backlog(at);
+            SubqueueSample { packets, bytes, oldest: self.heads()[at], probability: probabilities[at] }
+        };
+        Vec::from([0, 1].map(sample))
+    }
+
+    #[inline]
+    fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
+        let queue = if at == 0 { &self.low_latency } else { &self.classic };
+        (queue.waiting.len() as u32, queue.did.bytes)
+    }
+
+    #[inline]
+    fn last_subqueue(&self) -> Option<usize> {
+        Some(usize::from(!self.last_is_l4s))
+    }
+
+    #[inline]
+    fn last_joined(&self) -> Option<usize> {
+        Some(usize::from(!self.joined_l4s))
+    }
+
+    fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
+        let is_l4s = self.class_of(ack.place, ack.ecn) != DualClass::Classic;
+        Some((u32::from(is_l4s), if is_l4s { &self.low_latency.waiting } else { &self.classic.waiting }))
+    }
+
+    /// By its filters.
+    fn knows_groups(&self) -> bool {
+        self.filters.is_some()
+    }
+
+    fn add_place(&mut self, place: u32, group: u32) {
+        if let Some(filters) = &mut self.filters {
+            filters.classifier.add_place(place, group);
         }
-        self.queue(self.last_is_l4s).did.counters.count(size, fate);
-        self.credit += self.charge * i64::from(size);
+    }
+}
+
+/// Queue 1 is the low-latency one.
+impl<P: Packet> Queues<P> for DualQueues<P> {
+    #[inline]
+    fn push(&mut self, now: Time, packet: P) {
+        self.add(now, packet, self.arriving_l4s);
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+        let (since, packet, class) = self.take()?;
+        if let Some(length) = self.take_length() {
+            desk.controller.aqm.on_low_latency(length);
+        }
+        let view = PacketView { class, ..PacketView::of(now, &packet) };
+        Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: u32::from(self.last_is_l4s) })
+    }
+
+    fn show(&self, packet: &P, view: &mut PacketView, _backlog: &mut Backlog) {
+        view.class = self.class_of(packet.place(), packet.ecn());
+    }
+
+    #[inline]
+    fn arrives(&mut self, packet: &P, fate: Fate) {
+        self.arriving_l4s = self.is_low_latency(packet);
+        let counters = &mut self.queue(self.arriving_l4s).did.counters;
+        counters.count_arrival(packet.size());
+        counters.count(packet.size(), fate);
+    }
+
+    #[inline]
+    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+        let did = &mut self.queue(packet.queue == 1).did;
+        did.counters.count(packet.size, fate);
+        match fate {
+            Fate::Dropped(_) => did.drops_of_earlier += u64::from(packet.is_earlier),
+            Fate::Passed | Fate::Marked => self.credit += self.charge * i64::from(packet.size),
+        }
+    }
+
+    fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+        if queue == 1 {
+            self.found.remove(at);
+        }
+        let queue = self.queue(queue == 1);
+        let (since, packet) = queue.waiting.remove(at)?;
+        queue.did.bytes -= u64::from(packet.size());
+        Some((since, packet))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropReason;
     use std::vec::Vec;
 
     fn queuing(classic_share: u32) -> DualQueuing {
@@ -346,11 +323,21 @@ mod tests {
         fn mark(&mut self) {}
     }
 
+    fn empty(queuing: DualQueuing) -> DualQueues<u32> {
+        DualQueues::new(queuing, &mut Given { limit: crate::Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
+    }
+
+    /// This becomes of the packet that was taken last.
+    fn leave(queues: &mut DualQueues<u32>, size: u32, fate: Fate, is_earlier: bool) {
+        let queue = u32::from(queues.last_is_l4s);
+        queues.leaves(&Leaving { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
+    }
+
     /// Which of the next `count` packets are of the low-latency queue.
     fn served(queues: &mut DualQueues<u32>, count: usize) -> Vec<bool> {
         let next = |_| {
-            let (_, size, class) = queues.pop()?;
-            queues.leave(size, Fate::Passed, false);
+            let (_, size, class) = queues.take()?;
+            leave(queues, size, Fate::Passed, false);
             Some(class == DualClass::L4s)
         };
         (0..count).map_while(next).collect()
@@ -359,9 +346,9 @@ mod tests {
     #[test]
     fn while_packets_wait_in_both_the_classic_queue_has_its_share_of_the_bytes() {
         for (share, size) in [(10, 1000), (10, 250), (50, 1000), (0, 1000)] {
-            let mut queues = DualQueues::new(queuing(share), Vec::new());
-            (0..1000).for_each(|_| queues.push(Time::ZERO, 1000, true));
-            (0..4000).for_each(|_| queues.push(Time::ZERO, size, false));
+            let mut queues = empty(queuing(share));
+            (0..1000).for_each(|_| queues.add(Time::ZERO, 1000, true));
+            (0..4000).for_each(|_| queues.add(Time::ZERO, size, false));
             let order = served(&mut queues, 500);
             let classic = order.iter().filter(|&&low| !low).count() as f64 * f64::from(size);
             let all = classic + order.iter().filter(|&&low| low).count() as f64 * 1000.0;
@@ -372,33 +359,33 @@ mod tests {
 
     #[test]
     fn each_queue_has_all_of_the_link_while_the_other_is_empty_and_owes_nothing_for_it() {
-        let mut queues = DualQueues::new(queuing(10), Vec::new());
-        (0..50).for_each(|_| queues.push(Time::ZERO, 1000, false));
+        let mut queues = empty(queuing(10));
+        (0..50).for_each(|_| queues.add(Time::ZERO, 1000, false));
         assert_eq!(served(&mut queues, 40), [false; 40]);
-        (0..5).for_each(|_| queues.push(Time::ZERO, 1000, true));
+        (0..5).for_each(|_| queues.add(Time::ZERO, 1000, true));
         assert_eq!(served(&mut queues, 5), [true; 5]);
-        assert_eq!((served(&mut queues, 99).len(), queues.packets(), queues.pop()), (10, 0, None));
+        assert_eq!((served(&mut queues, 99).len(), queues.packets(), queues.take()), (10, 0, None));
     }
 
     #[test]
     fn the_oldest_packet_is_that_of_both_heads() {
-        let mut queues = DualQueues::new(queuing(10), Vec::new());
+        let mut queues = empty(queuing(10));
         assert_eq!(queues.oldest(), None);
-        queues.push(Time::from_nanos(5), 1, true);
-        queues.push(Time::from_nanos(7), 1, false);
+        queues.add(Time::from_nanos(5), 1, true);
+        queues.add(Time::from_nanos(7), 1, false);
         assert_eq!(queues.oldest(), Some(Time::from_nanos(5)));
-        queues.pop();
+        queues.take();
         assert_eq!(queues.oldest(), Some(Time::from_nanos(7)));
     }
 
     #[test]
     fn the_law_is_told_what_a_packet_of_the_low_latency_queue_found_and_leaves_behind() {
-        let mut queues = DualQueues::new(queuing(10), Vec::new());
-        (0..4).for_each(|_| queues.push(Time::ZERO, 1, true));
-        queues.push(Time::ZERO, 1, false);
+        let mut queues = empty(queuing(10));
+        (0..4).for_each(|_| queues.add(Time::ZERO, 1, true));
+        queues.add(Time::ZERO, 1, false);
         // An ACK filter takes the second one.
-        queues.remove(true, 1);
-        let lengths: Vec<_> = std::iter::from_fn(|| queues.pop().map(|_| queues.take_length())).collect();
+        queues.remove(1, 1);
+        let lengths: Vec<_> = std::iter::from_fn(|| queues.take().map(|_| queues.take_length())).collect();
         let [first, second, third] = [(0, 2), (2, 1), (3, 0)].map(|(found, behind)| Some(LowLatency { found, behind }));
         assert_eq!(lengths, [first, second, third, None]);
     }
@@ -406,7 +393,7 @@ mod tests {
     #[test]
     fn a_mask_of_the_ecn_field_says_whose_packets_are_in_the_low_latency_queue() {
         let members = |ecn_mask| {
-            let queues: DualQueues<u32> = DualQueues::new(DualQueuing { ecn_mask, ..queuing(10) }, Vec::new());
+            let queues: DualQueues<u32> = empty(DualQueuing { ecn_mask, ..queuing(10) });
             Ecn::ALL.map(|ecn| queues.class_of(0, ecn) == DualClass::L4s)
         };
         // Not-ECT, ECT(0), ECT(1), CE.
@@ -416,25 +403,27 @@ mod tests {
 
     #[test]
     fn each_queue_counts_what_came_to_it_and_what_became_of_it() {
-        let mut queues = DualQueues::new(queuing(10), Vec::new());
+        let mut queues = empty(queuing(10));
         for (is_l4s, size, fate) in [
             (true, 100, Fate::Passed),
             (true, 200, Fate::Dropped(DropReason::Tail)),
             (false, 300, Fate::Marked),
             (false, 400, Fate::Passed),
         ] {
-            queues.count_arrival(is_l4s, size, fate);
+            let counters = &mut queues.queue(is_l4s).did.counters;
+            counters.count_arrival(size);
+            counters.count(size, fate);
             if !matches!(fate, Fate::Dropped(_)) {
-                queues.push(Time::ZERO, size, is_l4s);
+                queues.add(Time::ZERO, size, is_l4s);
             }
         }
-        let [low, classic] = queues.subqueues();
+        let [low, classic] = queues.subqueues()[..] else { panic!("two queues") };
         assert_eq!((low.packets, low.bytes, classic.packets, classic.bytes), (1, 100, 2, 700));
         for fate in [Fate::Marked, Fate::Dropped(DropReason::Forced), Fate::Passed] {
-            let (_, size, _) = queues.pop().unwrap();
-            queues.leave(size, fate, true);
+            let (_, size, _) = queues.take().unwrap();
+            leave(&mut queues, size, fate, true);
         }
-        let [low, classic] = queues.subqueues();
+        let [low, classic] = queues.subqueues()[..] else { panic!("two queues") };
         let counted = |queue: Subqueue| [queue.counters.arrived, queue.counters.marked, queue.counters.dropped(), queue.drops_of_earlier];
         assert_eq!((counted(low), counted(classic)), ([2, 1, 1, 0], [2, 1, 1, 1]));
         assert_eq!((low.bytes, classic.bytes, classic.counters.dropped_bytes), (0, 0, 300));

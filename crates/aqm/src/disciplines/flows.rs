@@ -1,51 +1,15 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::{Backlog, FlowHashes, Packet};
+use crate::disciplines::Given;
+use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::queuing::NO_LIMIT;
+use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::Time;
-
-/// How flows are assigned to queues and how queues are served.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FlowQueuing {
-    /// Number of queues, above zero; flows with the same hash share a queue (rfc8290#5.2.6).
-    pub queues: u32,
-    /// Bytes that a queue may send in a round, above zero (rfc8290#5.2.4).
-    pub quantum: u32,
-    /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
-    pub perturbation: u32,
-    /// What happens where all queues together hold too much.
-    pub overflow: Overflow,
-    /// Whether the algorithm sees the backlog of all queues together where a packet departs, instead of that of the packet's own queue.
-    pub shows_all: bool,
-}
-
-/// What is dropped where all queues together hold too much.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Overflow {
-    /// The arriving packet.
-    Arrival,
-    /// The packet at the head of the longest queue (rfc8290#4.1.3).
-    HeadOfLongest,
-    /// From the head of the longest queue half of its bytes, but at most [`BATCH`] packets (Linux `fq_codel_drop`).
-    HalfOfLongest,
-}
+use sojourn_units::{Duration, Time};
 
 /// Packets that are dropped at once at most (Linux `fq_codel`'s `drop_batch`).
 const BATCH: u32 = 64;
-
-impl FlowQueuing {
-    /// The queue of the flow with this hash ([`FlowHashes::of`]).
-    #[inline]
-    pub fn queue_of(&self, hash: u32) -> u32 {
-        // The finalizer of MurmurHash3: every bit moves every bit of the result.
-        let mut hash = hash ^ self.perturbation;
-        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
-        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
-        hash ^= hash >> 16;
-        ((u64::from(hash) * u64::from(self.queues.max(1))) >> 32) as u32
-    }
-}
 
 /// The list that a queue is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,8 +33,10 @@ struct FlowQueue<P> {
 
 /// The queues and the two lists in which they are served.
 #[derive(Clone, Debug)]
-pub(crate) struct FlowQueues<P> {
+pub struct FlowQueues<P> {
     queuing: FlowQueuing,
+    /// What all of them together hold at most, if they make room.
+    limit: Amount,
     hashes: FlowHashes,
     queues: Vec<FlowQueue<P>>,
     new: VecDeque<u32>,
@@ -89,36 +55,13 @@ struct Batch {
 }
 
 impl<P: Packet> FlowQueues<P> {
-    pub fn new(queuing: FlowQueuing) -> Self {
+    /// Empty queues. Where the longest queue drops, an arriving packet is always admitted: room is then made there.
+    pub fn new(queuing: FlowQueuing, given: &mut Given) -> Self {
         let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
-        FlowQueues { queuing, hashes: FlowHashes::default(), queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
-    }
-
-    /// Sets the hash of a flow.
-    pub fn set_hash(&mut self, flow: u32, hash: u64) {
-        self.hashes.set(flow, hash);
-    }
-
-    /// The hash of a flow.
-    #[inline]
-    pub fn hash_of(&self, flow: u32) -> u32 {
-        self.hashes.of(flow)
-    }
-
-    /// Packets in all queues.
-    pub fn packets(&self) -> u32 {
-        self.packets
-    }
-
-    /// The packets of all queues, oldest first in each.
-    pub fn into_packets(self) -> impl Iterator<Item = P> {
-        self.queues.into_iter().flat_map(|queue| queue.waiting).map(|(_, packet)| packet)
-    }
-
-    /// When the packet arrived that has waited longest.
-    pub fn oldest(&self) -> Option<Time> {
-        self.queues.iter().filter_map(|queue| queue.waiting.front()).map(|&(since, _)| since).min()
+        let limit = if queuing.overflow == Overflow::Arrival { NO_LIMIT } else { given.take_limit() };
+        let hashes = FlowHashes::default();
+        FlowQueues { queuing, limit, hashes, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
     }
 
     /// What the algorithm sees where a packet of `queue` departs; `bytes` wait in all queues together.
@@ -131,7 +74,7 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// Adds a packet to its flow's queue (rfc8290#4.1.2).
-    pub fn push(&mut self, now: Time, packet: P) {
+    fn add(&mut self, now: Time, packet: P) {
         let index = self.queuing.queue_of(self.hashes.of(packet.flow()));
         let queue = &mut self.queues[index as usize];
         queue.bytes += u64::from(packet.size());
@@ -147,7 +90,7 @@ impl<P: Packet> FlowQueues<P> {
     /// The next packet, its queue and the time of its arrival (rfc8290#4.2). A packet that is sent must be charged to its queue.
     /// `found_empty` is called with each queue whose turn comes while it is empty.
     #[inline(never)]
-    pub fn pop(&mut self, mut found_empty: impl FnMut(u32)) -> Option<(u32, Time, P)> {
+    fn take(&mut self, mut found_empty: impl FnMut(u32)) -> Option<(u32, Time, P)> {
         loop {
             let (index, is_new) = match self.new.front() {
                 Some(&index) => (index, true),
@@ -177,19 +120,8 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// A packet of `size` bytes of this queue was sent.
-    pub fn charge(&mut self, queue: u32, size: u32) {
-        self.queues[queue as usize].deficit -= i64::from(size);
-    }
-
-    /// The queue of a flow, and its number.
-    pub fn queue_of(&self, flow: u32) -> (u32, &VecDeque<(Time, P)>) {
-        let index = self.queuing.queue_of(self.hashes.of(flow));
-        (index, &self.queues[index as usize].waiting)
-    }
-
     /// Takes out the packet at a place of a queue.
-    pub fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+    fn take_at(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
         let queue = &mut self.queues[queue as usize];
         let (since, packet) = queue.waiting.remove(at)?;
         queue.bytes -= u64::from(packet.size());
@@ -204,11 +136,11 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// Removes the packet at the head of the queue with the most bytes, or the next of a batch.
-    pub fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
+    fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
         let batch = self.batch.take();
         let longest = batch.map_or_else(|| self.longest(), |batch| Some(batch.queue))?;
         let half = self.queues[longest as usize].bytes / 2;
-        let (since, packet) = self.remove(longest, 0)?;
+        let (since, packet) = self.take_at(longest, 0)?;
         if self.queuing.overflow == Overflow::HalfOfLongest {
             let Batch { packets, bytes, .. } = batch.unwrap_or(Batch { queue: longest, packets: BATCH, bytes: half });
             let left = Batch { queue: longest, packets: packets - 1, bytes: bytes.saturating_sub(u64::from(packet.size())) };
@@ -216,10 +148,78 @@ impl<P: Packet> FlowQueues<P> {
         }
         Some((longest, since, packet))
     }
+}
 
-    /// Whether a batch of drops is not complete.
-    pub fn drops_more(&self) -> bool {
-        self.batch.is_some()
+impl<P: Packet> Discipline<P> for FlowQueues<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        self.offer(desk, arrival, lost);
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        self.serve(desk, now, lost)
+    }
+
+    fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    fn drain(&mut self, take: &mut dyn FnMut(P)) {
+        self.queues.iter_mut().flat_map(|queue| queue.waiting.drain(..)).for_each(|(_, packet)| take(packet));
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queues.iter().filter_map(|queue| queue.waiting.front()).map(|&(since, _)| since).min()
+    }
+
+    fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
+        let index = self.queuing.queue_of(self.hashes.of(ack.flow));
+        Some((index, &self.queues[index as usize].waiting))
+    }
+
+    fn hashes_flows(&self) -> bool {
+        true
+    }
+
+    fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.hashes.set(flow, hash);
+    }
+}
+
+impl<P: Packet> Queues<P> for FlowQueues<P> {
+    fn push(&mut self, now: Time, packet: P) {
+        self.add(now, packet);
+    }
+
+    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+        let aqm = &mut desk.controller.aqm;
+        let (queue, since, packet) = self.take(|queue| {
+            aqm.on_empty(queue, now);
+        })?;
+        let mut view = PacketView::of(now, &packet);
+        view.flow = self.hashes.of(view.flow);
+        let left = desk.without(view.size).bytes;
+        Some(Taken { since, packet, view, backlog: self.backlog(queue, left), queue })
+    }
+
+    fn show(&self, _packet: &P, view: &mut PacketView, backlog: &mut Backlog) {
+        view.flow = self.hashes.of(view.flow);
+        if !self.queuing.shows_all {
+            *backlog = Backlog { idle_since: backlog.idle_since, ..self.backlog(self.queuing.queue_of(view.flow), backlog.bytes) };
+        }
+    }
+
+    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+        if !matches!(fate, Fate::Dropped(_)) {
+            self.queues[packet.queue as usize].deficit -= i64::from(packet.size);
+        }
+    }
+
+    fn make_room(&mut self, packets: u32, bytes: u64) -> Option<(u32, Time, P)> {
+        if self.limit.is_exceeded(packets, bytes) || self.batch.is_some() { self.drop_longest() } else { None }
+    }
+
+    fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+        self.take_at(queue, at)
     }
 }
 
@@ -247,11 +247,15 @@ mod tests {
     const QUEUING: FlowQueuing =
         FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
 
+    fn empty(queuing: FlowQueuing) -> FlowQueues<Parcel> {
+        FlowQueues::new(queuing, &mut Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
+    }
+
     /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
         let next = |_| {
-            let (queue, _, packet) = queues.pop(|_| ())?;
-            queues.charge(queue, packet.1);
+            let (queue, _, packet) = queues.take(|_| ())?;
+            queues.leaves(&Leaving { queue, size: packet.1, at: Some(Time::ZERO), is_earlier: false }, Fate::Passed);
             Some(packet.0)
         };
         (0..n).map_while(next).collect()
@@ -259,7 +263,7 @@ mod tests {
 
     #[test]
     fn queues_take_turns_in_bytes_and_a_new_flow_is_first() {
-        let mut queues = FlowQueues::new(QUEUING);
+        let mut queues = empty(QUEUING);
         (0..6).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
         (0..12).for_each(|_| queues.push(Time::ZERO, Parcel(2, 500)));
         assert_eq!(served(&mut queues, 6), [1, 2, 2, 1, 2, 2]);
@@ -272,7 +276,7 @@ mod tests {
     /// rfc8290#4.2: an empty new queue moves to the end of the old ones, and leaves them only when its turn comes there.
     #[test]
     fn a_flow_that_sends_a_little_at_a_time_is_new_only_once_a_round() {
-        let mut queues = FlowQueues::new(QUEUING);
+        let mut queues = empty(QUEUING);
         (0..40).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
         // A quantum of ten packets is used up: flow 1 is an old one.
         assert_eq!(served(&mut queues, 11), [1; 11]);
@@ -289,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_queue_with_the_most_bytes_loses_the_packet_at_its_head() {
-        let mut queues = FlowQueues::new(QUEUING);
+        let mut queues = empty(QUEUING);
         (0..3).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
         queues.push(Time::ZERO, Parcel(2, 900));
         assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(2), Time::ZERO, Parcel(2, 900))));
@@ -301,11 +305,11 @@ mod tests {
     #[test]
     fn a_batch_takes_half_of_the_longest_queue_and_no_more_than_64_packets() {
         let dropped = |packets: u32| {
-            let mut queues = FlowQueues::new(FlowQueuing { overflow: Overflow::HalfOfLongest, ..QUEUING });
+            let mut queues = empty(FlowQueuing { overflow: Overflow::HalfOfLongest, ..QUEUING });
             (0..packets).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
             queues.push(Time::ZERO, Parcel(2, 100));
             let mut from = Vec::new();
-            while from.is_empty() || queues.drops_more() {
+            while from.is_empty() || queues.batch.is_some() {
                 from.push(queues.drop_longest().unwrap().2.0);
             }
             assert!(from.iter().all(|&flow| flow == 1));

@@ -1,0 +1,261 @@
+//! The queues of CAKE: tins, in each of them a queue for each flow, hosts that share alike, and a shaper (Linux `sch_cake.c`,
+//! hoeiland-joergensen-2018).
+//!
+//! Names are those of Linux. A host is a group of flows: packets whose group is not known are each flow's own host. Where Linux adds a
+//! random number to a queue's quantum before it cuts it, the remainder is carried here.
+
+mod tin;
+
+use crate::disciplines::Given;
+use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::queuing::{QUEUES, Share};
+use crate::{Amount, Aqm, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Time};
+use tin::{Sender, Set, Tin};
+
+/// Where packets come from: the place on their route, their group, and their tin.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    place: u32,
+    group: u32,
+    tin: usize,
+}
+
+/// The packets that wait.
+#[derive(Clone, Debug)]
+pub struct CakeQueues<P> {
+    queuing: CakeQueuing,
+    /// What all of them together hold at most.
+    limit: Amount,
+    /// The DSCP of each group.
+    dscps: Vec<u8>,
+    /// By their places.
+    origins: Vec<Origin>,
+    hashes: FlowHashes,
+    tins: Vec<Tin<P>>,
+    packets: u32,
+    /// The tin of the packet that was sent last.
+    last: usize,
+    /// The tin whose turn it is, and whether its last packet was not sent after all.
+    current: usize,
+    resumes: bool,
+    /// When the shaper lets the next packet go (Linux `time_next_packet`).
+    next: Time,
+}
+
+impl<P: Packet> CakeQueues<P> {
+    /// Empty queues.
+    pub fn new(queuing: CakeQueuing, given: &mut Given) -> Self {
+        let dscps = core::mem::take(&mut given.dscps);
+        let tin = |(at, share): (usize, &Share)| Tin::new(queuing.rate_of(at), share.shift);
+        let tins = queuing.diffserv.shares().iter().enumerate().map(tin).collect();
+        CakeQueues {
+            queuing,
+            limit: given.take_limit(),
+            dscps,
+            origins: Vec::new(),
+            hashes: FlowHashes::default(),
+            tins,
+            packets: 0,
+            last: 0,
+            current: 0,
+            resumes: false,
+            next: Time::ZERO,
+        }
+    }
+
+    /// The tin of a packet, and its host.
+    fn origin(&self, place: u32) -> (usize, Option<u32>) {
+        let known = self.origins.binary_search_by_key(&place, |origin| origin.place).ok().map(|at| self.origins[at]);
+        let host = known.map(|origin| origin.group).filter(|_| self.queuing.isolates_hosts);
+        (known.map_or(0, |origin| origin.tin), host)
+    }
+
+    /// Chooses the tin that sends at `now`: by turns where there is no shaper, else the most urgent one that is in time, or the one that is
+    /// first in time.
+    fn choose_tin(&mut self, now: Time) {
+        if self.queuing.bandwidth.is_none() {
+            while self.tins[self.current].deficit < 0 || self.tins[self.current].is_empty() {
+                let tin = &mut self.tins[self.current];
+                if tin.deficit <= 0 {
+                    tin.deficit += tin.quantum;
+                }
+                self.current = (self.current + 1) % self.tins.len();
+            }
+            return;
+        }
+        let mut earliest = Time::NEVER;
+        for (at, tin) in self.tins.iter().enumerate().filter(|(_, tin)| !tin.is_empty()) {
+            let next = tin.next.max(now);
+            if next <= earliest.max(now) {
+                (earliest, self.current) = (next, at);
+            }
+        }
+    }
+
+    /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`). A packet that is sent must be charged; after one
+    /// that is not, the same queue goes on. `on_empty` is called with each queue whose turn comes while it is empty; gives whether it is at
+    /// rest.
+    #[inline(never)]
+    fn take(&mut self, now: Time, mut on_empty: impl FnMut(u32) -> bool) -> Option<(u32, Time, P)> {
+        let mut resumes = core::mem::replace(&mut self.resumes, true);
+        let mut decays = !resumes;
+        if !resumes && self.queuing.bandwidth.is_some() && self.next > now {
+            self.resumes = false;
+            return None;
+        }
+        while self.packets > 0 {
+            // A tin may have nothing but queues whose turn is still to come.
+            if !core::mem::replace(&mut resumes, false) || self.tins[self.current].is_empty() {
+                self.choose_tin(now);
+            }
+            let tin = &mut self.tins[self.current];
+            let (list, at) = tin.first(core::mem::replace(&mut decays, false))?;
+            if tin.flow(at).deficit <= 0 {
+                tin.refill(list, at);
+                resumes = true;
+                continue;
+            }
+            if let Some((since, packet)) = tin.take(at) {
+                self.packets -= 1;
+                return Some((self.current as u32 * QUEUES + at as u32, since, packet));
+            }
+            let at_rest = on_empty(self.current as u32 * QUEUES + at as u32);
+            tin.leave(list, at, if at_rest { Set::None } else { Set::Decaying });
+        }
+        self.resumes = false;
+        None
+    }
+
+    /// A packet of `size` bytes of this queue is sent at `now` (Linux `cake_advance_shaper`).
+    fn charge(&mut self, queue: u32, size: u32, now: Time) {
+        self.resumes = false;
+        self.last = (queue / QUEUES) as usize;
+        let size = self.queuing.overhead.on_link(size);
+        if let Some(rate) = self.queuing.bandwidth {
+            self.next += rate.time_for(u64::from(size));
+        }
+        self.tins[(queue / QUEUES) as usize].charge((queue % QUEUES) as usize, size, now);
+    }
+
+    /// Removes the packet at the head of the queue with the most bytes (Linux `cake_drop`); gives its queue too.
+    fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
+        let longest = |(tin, each): (usize, &Tin<P>)| each.longest().map(|(at, bytes)| (bytes, tin, at));
+        let (_, tin, at) = self.tins.iter().enumerate().filter_map(longest).max_by_key(|&(bytes, ..)| bytes)?;
+        let (since, packet) = self.tins[tin].remove(at, 0)?;
+        self.packets -= 1;
+        Some((tin as u32 * QUEUES + at as u32, since, packet))
+    }
+}
+
+impl<P: Packet> Discipline<P> for CakeQueues<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        self.offer(desk, arrival, lost);
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        self.serve(desk, now, lost)
+    }
+
+    fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    fn drain(&mut self, take: &mut dyn FnMut(P)) {
+        self.tins.iter_mut().for_each(|tin| tin.drain(take));
+    }
+
+    fn ready(&self) -> Option<Time> {
+        (self.packets > 0 && self.queuing.bandwidth.is_some()).then_some(self.next)
+    }
+
+    /// Those of its tins; nothing where there is one for all.
+    fn subqueues(&self) -> Vec<Subqueue> {
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue).collect()
+    }
+
+    fn samples(&self, _desk: &Desk) -> Vec<SubqueueSample> {
+        let sample = |tin: &Tin<P>| {
+            let (packets, bytes) = tin.backlog();
+            SubqueueSample { packets, bytes, oldest: tin.oldest(), probability: None }
+        };
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(sample).collect()
+    }
+
+    fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
+        self.tins[at].backlog()
+    }
+
+    fn last_subqueue(&self) -> Option<usize> {
+        (self.tins.len() > 1).then_some(self.last)
+    }
+
+    fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
+        let (tin, _) = self.origin(ack.place);
+        let at = self.tins[tin].find(self.hashes.of(ack.flow))?;
+        Some((tin as u32 * QUEUES + at as u32, &self.tins[tin].flow(at).waiting))
+    }
+
+    fn knows_groups(&self) -> bool {
+        true
+    }
+
+    fn add_place(&mut self, place: u32, group: u32) {
+        let at = self.origins.partition_point(|origin| origin.place < place);
+        let tin = self.queuing.diffserv.tin(self.dscps.get(group as usize).copied().unwrap_or(0));
+        self.origins.insert(at, Origin { place, group, tin });
+    }
+
+    fn hashes_flows(&self) -> bool {
+        true
+    }
+
+    fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.hashes.set(flow, hash);
+    }
+}
+
+impl<P: Packet> Queues<P> for CakeQueues<P> {
+    /// Linux `cake_enqueue`.
+    fn push(&mut self, now: Time, packet: P) {
+        let (at, host) = self.origin(packet.place());
+        if self.packets == 0 {
+            self.next = self.next.max(now);
+        }
+        self.packets += 1;
+        let hash = self.hashes.of(packet.flow());
+        self.tins[at].push(now, packet, Sender { hash, host });
+    }
+
+    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+        let aqm = &mut desk.controller.aqm;
+        let (queue, since, packet) = self.take(now, |queue| aqm.on_empty(queue, now))?;
+        let view = PacketView { flow: queue, ..PacketView::of(now, &packet) };
+        let flow = self.tins[(queue / QUEUES) as usize].flow((queue % QUEUES) as usize);
+        let backlog = Backlog { packets: flow.waiting.len() as u32, bytes: flow.bytes, idle_since: None };
+        desk.without(view.size);
+        Some(Taken { since, packet, view, backlog, queue })
+    }
+
+    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+        let &Leaving { queue, size, at, is_earlier } = packet;
+        self.tins[(queue / QUEUES) as usize].count(size, fate, is_earlier);
+        if let (Some(now), Fate::Passed | Fate::Marked) = (at, fate) {
+            self.charge(queue, size, now);
+        }
+    }
+
+    fn make_room(&mut self, packets: u32, bytes: u64) -> Option<(u32, Time, P)> {
+        if self.limit.is_exceeded(packets, bytes) { self.drop_longest() } else { None }
+    }
+
+    fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+        let removed = self.tins[(queue / QUEUES) as usize].remove((queue % QUEUES) as usize, at)?;
+        self.packets -= 1;
+        Some(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! One queue, first in, first out.
+
+use crate::disciplines::discipline::{Arrival, Desk, Discipline, Loss, Queues, Taken, Waiting};
+use crate::{ArrivingAck, Packet, PacketView};
+use sojourn_units::{Duration, Time};
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub struct Fifo<P>(Waiting<P>);
+
+impl<P> Default for Fifo<P> {
+    fn default() -> Self {
+        Fifo(Waiting::new())
+    }
+}
+
+impl<P: Packet> Discipline<P> for Fifo<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        self.offer(desk, arrival, lost);
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        self.serve(desk, now, lost)
+    }
+
+    fn packets(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn drain(&mut self, take: &mut dyn FnMut(P)) {
+        self.0.drain(..).for_each(|(_, packet)| take(packet));
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.0.front().map(|&(since, _)| since)
+    }
+
+    fn queue_of(&self, _ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
+        Some((0, &self.0))
+    }
+}
+
+impl<P: Packet> Queues<P> for Fifo<P> {
+    fn push(&mut self, now: Time, packet: P) {
+        self.0.push_back((now, packet));
+    }
+
+    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+        let (since, packet) = self.0.pop_front()?;
+        let view = PacketView::of(now, &packet);
+        Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: 0 })
+    }
+
+    fn remove(&mut self, _queue: u32, at: usize) -> Option<(Time, P)> {
+        self.0.remove(at)
+    }
+
+    fn only_queue(&self) -> Option<&Waiting<P>> {
+        Some(&self.0)
+    }
+}

@@ -1,0 +1,128 @@
+//! A queue that the host keeps, such as a kernel's own queue discipline. [`Qdisc`](crate::Qdisc) gives it packets, asks for the next
+//! one whenever the link is free, and counts for it.
+
+use super::discipline::{Arrival, Desk, Discipline, Loss};
+use crate::{DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Time};
+
+/// The packets that wait in a queue of the host.
+#[derive(Clone, Debug)]
+pub struct HostQueues<P> {
+    host: Box<dyn HostQueue>,
+    /// By number.
+    packets: Vec<Option<Waiting<P>>>,
+    free: Vec<u32>,
+    waiting: u32,
+    calls: u64,
+    lost: Lost,
+    decisions: Vec<HostDecision>,
+}
+
+/// A packet that waits in a queue of the host.
+#[derive(Clone, Debug)]
+struct Waiting<P> {
+    since: Time,
+    packet: P,
+    /// Whether an earlier queue has marked it.
+    was_marked: bool,
+}
+
+impl<P: Packet> HostQueues<P> {
+    pub fn new(host: Box<dyn HostQueue>) -> Self {
+        HostQueues { host, packets: Vec::new(), free: Vec::new(), waiting: 0, calls: 0, lost: Lost::new(), decisions: Vec::new() }
+    }
+
+    /// What the host decided since this was asked last.
+    pub fn take_decisions(&mut self) -> Vec<HostDecision> {
+        core::mem::take(&mut self.decisions)
+    }
+
+    /// The next packet that was dropped in the present call.
+    fn next_lost(&mut self) -> Option<(Waiting<P>, DropReason)> {
+        while let Some((number, reason)) = self.lost.pop_front() {
+            if let Some(kept) = self.take(number) {
+                self.decisions.push(HostDecision { call: self.calls, number, fate: Fate::Dropped(reason) });
+                return Some((kept, reason));
+            }
+        }
+        None
+    }
+
+    /// Counts what the host has dropped in a call, which has ended.
+    fn end_call(&mut self, desk: &mut Desk, lost: Loss<P>) {
+        while let Some((Waiting { since, packet, .. }, reason)) = self.next_lost() {
+            desk.earlier.add(since);
+            desk.held.take(packet.size());
+            desk.controller.counters.count_drop(packet.size(), reason);
+            lost(packet, reason);
+        }
+        self.calls += 1;
+    }
+
+    /// Takes a packet out; `None` if there is none of this number.
+    fn take(&mut self, number: u32) -> Option<Waiting<P>> {
+        let kept = self.packets.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        self.waiting -= 1;
+        Some(kept)
+    }
+
+    /// The packet that the host sends next, and whether it has marked it.
+    fn next(&mut self, now: Time) -> Option<(Waiting<P>, bool)> {
+        let next = self.host.dequeue(now, &mut self.lost)?;
+        let mut kept = self.take(next.number)?;
+        let marked = next.marked && !kept.was_marked;
+        kept.packet.take_from_host(next.handle);
+        let fate = if marked { Fate::Marked } else { Fate::Passed };
+        self.decisions.push(HostDecision { call: self.calls, number: next.number, fate });
+        Some((kept, marked))
+    }
+}
+
+impl<P: Packet> Discipline<P> for HostQueues<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        let Arrival { now, mut packet, .. } = arrival;
+        desk.controller.counters.count_arrival(packet.size());
+        desk.departure = None;
+        desk.held.add(packet.size());
+        let number = self.free.pop().unwrap_or(self.packets.len() as u32);
+        let given = packet.give_to_host();
+        if self.packets.len() == number as usize {
+            self.packets.push(None);
+        }
+        self.packets[number as usize] = Some(Waiting { since: now, packet, was_marked: given.is_marked });
+        self.waiting += 1;
+        self.host.enqueue(now, number, given, &mut self.lost);
+        self.end_call(desk, lost);
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        let next = self.next(now);
+        self.end_call(desk, lost);
+        let (Waiting { since, mut packet, .. }, marked) = next?;
+        desk.held.take(packet.size());
+        if marked {
+            packet.mark();
+            desk.controller.counters.marked += 1;
+        }
+        desk.departed += 1;
+        Some((packet, now.since(since)))
+    }
+
+    fn packets(&self) -> u32 {
+        self.waiting
+    }
+
+    /// They stay there: the host frees them.
+    fn drain(&mut self, _take: &mut dyn FnMut(P)) {}
+
+    fn may_hold_back(&self) -> bool {
+        true
+    }
+
+    fn set_flows(&mut self, now: Time, active: u32) {
+        self.host.set_flows(now, active);
+    }
+}
