@@ -104,7 +104,10 @@ impl Schema {
         for forms in [&node["oneOf"], &node["anyOf"]] {
             if let Some(forms) = forms.as_array() {
                 // The simulator has no part of a Linux kernel.
-                let own: Vec<&Json> = forms.iter().filter(|form| !self.resolve(form)["properties"]["linux"].is_object()).collect();
+                // Classes within classes are not drawn at any depth.
+                let has = |form: &Json, key: &str| self.resolve(form)["properties"][key].is_object();
+                let is_own = |form: &&Json| !has(form, "linux") && !(node["oneOf"].is_array() && has(form, "classes"));
+                let own: Vec<&Json> = forms.iter().filter(is_own).collect();
                 let first = draw.index(own.len());
                 // The name of a file is a form of which only the user knows a value.
                 return (0..own.len()).find_map(|next| self.any(own[(first + next) % own.len()], key, names, draw));

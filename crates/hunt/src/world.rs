@@ -245,8 +245,26 @@ pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
         }
         class
     };
-    let classes = (1..=most).map(|number| class(number, draw)).collect();
+    let mut classes: Vec<Value> = (1..=most).map(|number| class(number, draw)).collect();
+    if draw.chance(0.25) {
+        let at = draw.index(classes.len());
+        within(&mut classes[at], draw);
+    }
     Value::Table(Table::from_iter([("scheduler".to_string(), Value::from(scheduler)), ("classes".to_string(), Value::Array(classes))]))
+}
+
+/// What a class has besides a queue.
+const OF_CLASS: [&str; 7] = ["name", "match", "priority", "share", "rate", "ceil", "quantum"];
+
+/// Gives a class classes of its own: one with the queue that it had, and one for what can't carry a mark.
+fn within(class: &mut Value, draw: &mut Draw) {
+    let Value::Table(table) = class else { return };
+    let (outer, mut inner): (Table, Table) = core::mem::take(table).into_iter().partition(|(key, _)| OF_CLASS.contains(&&key[..]));
+    let marked = ["ect0", "ect1", "ce"].map(Value::from).to_vec();
+    inner.insert("match".into(), Value::Table(Table::from_iter([("ecn".to_string(), Value::Array(marked))])));
+    *table = outer;
+    table.insert("scheduler".into(), draw.pick(&["strict", "drr"]).into());
+    table.insert("classes".into(), Value::Array(vec![Value::Table(inner), Value::Table(Table::new())]));
 }
 
 /// The nodes, and from which of them a link leads to which.

@@ -352,16 +352,18 @@ mod schema {
 
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
             let options = ClassOptions::json_schema(generator);
-            let mut one = queue::schema::discipline(generator);
-            add_properties(&mut one, "aqm", &options);
-            describe(&mut one, "A class with a queue.");
-            let mut several = Scheduler::json_schema(generator);
-            let own = options.get("properties").and_then(Value::as_object);
-            if let (Some(Value::Object(properties)), Some(own)) = (several.get_mut("properties"), own) {
+            let mut within = Scheduler::json_schema(generator);
+            if let (Some(Value::Object(properties)), Some(Value::Object(own))) = (within.get_mut("properties"), options.get("properties")) {
                 properties.extend(own.clone());
             }
-            describe(&mut several, "A class with classes of its own.");
-            json_schema!({ "description": "A class: what it takes, its part of the link, and its queue or classes of its own.", "anyOf": [one, several] })
+            describe(&mut within, "A class with classes of its own.");
+            let mut schema = queue::schema::discipline(generator);
+            add_properties(&mut schema, "aqm", &options);
+            if let Some(forms) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
+                forms.push(within.into());
+            }
+            describe(&mut schema, "A class: what it takes, its part of the link, and its queue or classes of its own.");
+            schema
         }
     }
 
