@@ -165,6 +165,7 @@ fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
         () if matches!(aqm.fills(), Fills::DualQueues(_)) => "it has two queues",
+        () if matches!(aqm, AnyAqm::DropHead(_)) => "its losses are noticed before the queue ahead of them is sent",
         () if aqm.fills() != Fills::OneQueue => "each flow has its own queue",
         () if needs.rtt_hints => "its probability depends on each flow's round-trip time, and the model has one probability for all flows",
         () if needs.waiting_packets => "it compares packets of single flows",

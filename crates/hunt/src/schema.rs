@@ -106,8 +106,8 @@ impl Schema {
                 // The simulator has no part of a Linux kernel.
                 // Classes within classes are not drawn at any depth.
                 let has = |form: &Json, key: &str| self.resolve(form)["properties"][key].is_object();
-                let is_own = |form: &&Json| !has(form, "linux") && !(node["oneOf"].is_array() && has(form, "classes"));
-                let own: Vec<&Json> = forms.iter().filter(is_own).collect();
+                let is_of_others = |form: &&Json| has(form, "linux") || node["oneOf"].is_array() && has(form, "classes");
+                let own: Vec<&Json> = forms.iter().filter(|form| !is_of_others(form)).collect();
                 let first = draw.index(own.len());
                 // The name of a file is a form of which only the user knows a value.
                 return (0..own.len()).find_map(|next| self.any(own[(first + next) % own.len()], key, names, draw));
