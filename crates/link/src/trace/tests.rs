@@ -225,7 +225,7 @@ fn a_cursor_goes_through_all_rows_of_all_turns_and_never_back() {
         let expected = row(number % rows);
         assert_eq!(moving.row_at(&trace, begin), expected, "row {number}");
         assert_eq!(moving.row_at(&trace, Time::ZERO), expected, "row {number} after an earlier time");
-        begin = begin + expected.span;
+        begin += expected.span;
     }
 }
 
