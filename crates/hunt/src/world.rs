@@ -202,7 +202,7 @@ pub fn with_lists(mut queue: Value, schema: &Schema, draw: &mut Draw) -> Value {
             let filters = (0..draw.whole(1, 3)).map(|_| schema.value("Filter", &some_groups(), draw)).collect();
             table.insert("filters".into(), Value::Array(filters));
         }
-        Some("fuzzy-rtt") if draw.chance(0.5) => {
+        Some("fuzzy-rtt") if draw.chance(0.8) => {
             let mut rtts: Vec<u64> = (0..draw.whole(1, 5)).map(|_| draw.magnitude(1.0, 65_535.0) as u64).collect();
             rtts.sort_unstable();
             rtts.dedup();
