@@ -362,7 +362,7 @@ def test_the_papers_with_the_tcp_of_linux_are_those_that_are_stored() -> None:
     shown = page.split("<!-- papers: begin -->\n")[1].split("<!-- papers: end -->")[0]
     stored = json.loads(papers.STORED.read_text(encoding="utf-8"))
     assert shown.splitlines() == papers.tables(stored)[:-1]
-    assert [sample.paper for sample in papers.SAMPLES] == list(stored["samples"])
+    assert [sample.experiment for sample in papers.SAMPLES] == list(stored["samples"])
 
 
 def test_a_case_alone_has_a_line_a_block_without_what_it_does_not_measure() -> None:

@@ -97,9 +97,13 @@ def _residual_at_amplitude(loop: Loop, amplitude: float, at: Array) -> Array:
 
 
 def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
-    # The describing function is averaged over whole steps of the law, so it is smooth to about 1e-6.
-    found = root(residual, guess, options={"xtol": 1e-6, "eps": 1e-4})
-    return np.asarray(found.x) if found.success else None
+    # The describing function is averaged over whole steps of the law: it is smooth to about 1e-6, and has small jumps. Where
+    # a difference meets one, a difference of another length may not.
+    for difference in (1e-4, 1e-3, 1e-5):
+        found = root(residual, guess, options={"xtol": 1e-6, "eps": difference})
+        if found.success:
+            return np.asarray(found.x)
+    return None
 
 
 def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCycle | None:
