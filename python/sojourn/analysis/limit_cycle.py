@@ -97,8 +97,8 @@ def _residual_at_amplitude(loop: Loop, amplitude: float, at: Array) -> Array:
 
 
 def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
-    # The describing function is averaged over whole steps of the law: it is smooth to about 1e-6, and has small jumps. Where
-    # a difference meets one, a difference of another length may not.
+    # The describing function is averaged over whole steps of the law: it is smooth to about 1e-6, and has small jumps.
+    # Where a difference meets one, a difference of another length may not.
     for difference in (1e-4, 1e-3, 1e-5):
         found = root(residual, guess, options={"xtol": 1e-6, "eps": difference})
         if found.success:
