@@ -31,7 +31,7 @@ STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"}
 """The audit events of a test that starts a process, in which any function may run."""
 
 
-@dataclass
+@dataclass(eq=False)  # plugins of pytest are kept in a set
 class Watch:
     """A plugin of pytest that records what each test reaches."""
 
