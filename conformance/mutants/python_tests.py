@@ -79,7 +79,7 @@ class Watch:
         return {"seconds": self.seconds, "reached": reached, "starting": sorted(self.starting)}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Only:
     """A plugin of pytest that runs some of the tests, in a given order, and doesn't shrink what fails."""
 
