@@ -163,7 +163,8 @@ def _directions(
         for one, other in ((0, 1), (1, 0)):
             if not data[one] and not _speed(found["link"][one]):
                 rates[one] = rates[other]
-                remarks.append("Only ACKs and requests went one way, so its rate is a guess: that of the other.")
+                seen = "If the directions are right, only" if found["guesses"] else "Only"
+                remarks.append(f"{seen} ACKs and requests went one way, so its rate is a guess: that of the other.")
     directions = []
     for way in (0, 1):
         waits = [flow["longest_wait_s"] for flow in flows if flow["rightward"] == (way == 0)]

@@ -43,6 +43,7 @@ fn a_table_has_its_columns_in_any_order_and_unit() {
     assert_eq!(rows("header.csv", "# measured\nrate_kbps; t_ms\n1500; 1700000000000\n0; 1700000000500"), plain);
     let all = Ok((Service::Rates, vec![(2_000 * MS, 1_000_000, 20 * MS, 10_000_000), (2_000 * MS, 3, 500_000, 0)]));
     assert_eq!(rows("all.csv", "t,rate,delay,loss\n0,1,20,0.01\n2,0.000003,0.5,0\n"), all);
+    assert_eq!(rows("marked.csv", "\u{feff}0, 1.5\n0.5, 0\n"), plain);
     assert_eq!(rows("one.csv", "0 8\n"), Ok((Service::Rates, vec![(1_000 * MS, 8_000_000, 0, 0)])));
 }
 
@@ -88,6 +89,7 @@ fn what_is_no_trace_is_refused_in_one_line_that_names_the_place() {
             "0,0\n1,0\n",
             "never.csv: expected a trace with a time in which something is sent, got one with a rate of zero for ever",
         ),
+        ("table.toml", "[TraceBwConfig]\n", "table.toml:1:1: expected a trace in JSON, got text that is none: expected value"),
         ("same.csv", "0,1\n0,2\n", "same.csv:2:1: expected a time later than in the line before, got \"0\""),
         ("minus.csv", "0,-1\n", "minus.csv:1:3: expected a number, zero or more, for rate, got \"-1\""),
         ("short.csv", "0,1\n1\n", "short.csv:2:1: expected 2 numbers, got \"1\""),

@@ -4,6 +4,9 @@ use crate::bounded::said;
 use crate::error::Error;
 use std::io::{BufRead, BufReader, Read};
 
+/// What some programs put before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The longest line, in bytes.
 const LONGEST: u64 = 1000;
 
@@ -31,6 +34,9 @@ impl<'a> Lines<'a> {
             }
             if read == 0 {
                 return Ok(false);
+            }
+            if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+                self.line.drain(..BYTE_ORDER_MARK.len());
             }
             self.line.truncate(self.line.trim_ascii_end().len());
             if self.line.first().is_some_and(|&byte| byte != b'#') {

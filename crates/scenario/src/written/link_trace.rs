@@ -32,7 +32,8 @@ impl TraceFormat {
     pub fn of(path: &Path) -> TraceFormat {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv" | "txt") => TraceFormat::Csv,
-            Some("json") => TraceFormat::NetemTrace,
+            // netem-trace writes TOML too, which is refused where JSON is read.
+            Some("json" | "toml") => TraceFormat::NetemTrace,
             _ => TraceFormat::Mahimahi,
         }
     }
