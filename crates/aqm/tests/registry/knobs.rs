@@ -125,7 +125,7 @@ fn has_effect(config: &AqmConfig, path: &str) -> bool {
 }
 
 /// `config` with random values of parameters other than the one at `path`.
-fn combination(config: &AqmConfig, path: &str, number: u64) -> AqmConfig {
+pub fn combination(config: &AqmConfig, path: &str, number: u64) -> AqmConfig {
     let mut random = Stream::named(number, path);
     let (mut config, mut paths) = (config.clone(), Vec::new());
     leaves(&written(&config), "", &mut paths);
@@ -140,9 +140,9 @@ fn combination(config: &AqmConfig, path: &str, number: u64) -> AqmConfig {
     config
 }
 
-/// The parameter that a leaf belongs to.
+/// The parameter that a leaf belongs to; nothing for the path of the whole.
 fn field(path: &str) -> &str {
-    path.split('/').nth(1).expect("a field")
+    path.split('/').nth(1).unwrap_or_default()
 }
 
 /// The parameters of an algorithm for which no value changes anything.

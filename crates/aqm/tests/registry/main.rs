@@ -1,9 +1,11 @@
-//! What must be true of every registered algorithm under any traffic (`model`), and of every parameter (`knobs`).
+//! What must be true of every registered algorithm under any traffic (`model`), of every parameter (`knobs`),
+//! and what each decides (`records`).
 //! These tests cover a new line in the registry without a change. `AQMS=ramp,red cargo test -p sojourn-aqm --test registry` tests these two.
 
 mod bench;
 mod knobs;
 mod model;
+mod records;
 
 use sojourn_aqm::{Entry, REGISTRY};
 
