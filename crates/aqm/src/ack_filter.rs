@@ -140,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_whose_blocks_are_not_all_within_those_of_a_newer_one_stays() {
+        let older = sack(1, &[(10, 20)]);
+        for (blocks, useless) in [([(10, 20)], true), ([(5, 25)], true), ([(11, 25)], false), ([(5, 19)], false), ([(30, 40)], false)] {
+            assert_eq!(dropped(&[older], sack(2, &blocks))[1].is_some(), useless, "{blocks:?}");
+        }
+    }
+
+    #[test]
     fn a_newer_ack_makes_the_first_of_two_useless_and_aggressively_the_only_one() {
         assert_eq!(dropped(&[ack(1), ack(2)], ack(3)), [Some(0), Some(0)]);
         assert_eq!(dropped(&[ack(1)], ack(3)), [None, Some(0)]);

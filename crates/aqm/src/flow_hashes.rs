@@ -55,6 +55,7 @@ mod tests {
         let mut hashes = FlowHashes::default();
         hashes.set(2, 0x0000_0005_0000_0006);
         assert_eq!([0, 1, 2, 3].map(|flow| hashes.of(flow)), [0, 1, 3, 3]);
+        assert_eq!(hashes.memory(), 8 * hashes.0.capacity());
         let names = (0..100_000).map(|number| FlowHashes::short(FlowHashes::of_name(&std::format!("group/{number}"))));
         // Of 100,000 flows one pair has the same 32 bits in the mean.
         assert!(names.collect::<std::collections::BTreeSet<_>>().len() > 99_990);

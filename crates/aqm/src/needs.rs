@@ -29,3 +29,16 @@ impl Needs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_need_what_either_needs() {
+        let some = Needs { departures: true, waiting_packets: true, ..Needs::default() };
+        let others = Needs { head_drop: true, rtt_hints: true, flow_count: true, ..Needs::default() };
+        let all = Needs { departures: true, head_drop: true, waiting_packets: true, rtt_hints: true, flow_count: true };
+        assert_eq!([some.and(others), others.and(some), some.and(some)], [all, all, some]);
+    }
+}

@@ -155,3 +155,15 @@ impl Backlog {
         Backlog { packets: self.packets - 1, bytes: self.bytes - u64::from(size), ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parcel::Parcel;
+
+    #[test]
+    fn a_packet_that_says_no_more_carries_data_and_no_estimate() {
+        let parcel = Parcel { size: 40, ..Parcel::default() };
+        assert_eq!((parcel.rtt_hint_ms(), parcel.has_data()), (0, true));
+    }
+}

@@ -40,7 +40,7 @@ pub fn read(name: &str, value: Value) -> Result<AqmConfig, String> {
 }
 
 /// Every leaf of `value` as a JSON pointer.
-fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
+pub fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(table) => table.iter().for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found)),
         Value::Array(list) => list.iter().enumerate().for_each(|(i, value)| leaves(value, &format!("{path}/{i}"), found)),

@@ -1,10 +1,12 @@
-//! Every registered algorithm decides about the same packets as stored in `records.txt`: with its defaults, and with drawn parameters.
+//! Every registered algorithm decides about the same packets as stored in `records.txt`, with its defaults and with drawn parameters, and takes
+//! and refuses the same values.
 //! A change of a line is meant, and then it is stored anew with the change, or it is a fault.
 //!
 //! `cargo test --package sojourn-aqm --test registry -- --ignored` stores what this build gives.
 
 use crate::bench::{Bench, Fate, TestPacket, link};
-use crate::knobs::combination;
+use crate::knobs::{combination, leaves, read, written};
+use serde_json::json;
 use sojourn_aqm::{Amount, Aqm, AqmConfig, Entry, REGISTRY};
 use sojourn_units::{Duration, Serializer, Stream, Time};
 use std::collections::BTreeMap;
@@ -83,13 +85,33 @@ fn outcome(config: &AqmConfig, number: u64) -> u64 {
     hash.0
 }
 
-/// A line for an algorithm, with 32 bits of each outcome.
+/// The hash of which values each parameter takes, and of how the others are refused.
+fn bounds(entry: &Entry) -> u64 {
+    let (default, mut paths, mut hash) = (written(&(entry.default)()), Vec::new(), Hash(0));
+    leaves(&default, "", &mut paths);
+    let numbers = [-1.0, 0.0, 1e-9, 0.5, 1.0, 1.5, 2.0, 45.0, 90.0, 100.0, 1000.0, 1e6, 1e9, 1e10, 1e300].map(|x| json!(x));
+    let whole = [-1i64, 0, 1, 2, 3, 7, 8, 31, 32, 100, 101, 255, 256, 65_535, 65_536, 1 << 20, 1 << 32].map(|x| json!(x));
+    let times = ["0 s", "1 ns", "1 us", "1 ms", "1 s", "60 s", "1000 s", "1001 s", "1000000 s"].map(|x| json!(x));
+    let others = ["0 B", "1 B", "1500 B", "65535 B", "65536 B", "1 GB", "0 bit/s", "1 bit/s", "10 Tbit/s"].map(|x| json!(x));
+    for path in &paths {
+        for value in numbers.iter().chain(&whole).chain(&times).chain(&others) {
+            let mut tree = default.clone();
+            *tree.pointer_mut(path).expect("a leaf") = value.clone();
+            let built = read(entry.name, tree).and_then(|config| config.build(&link()).map_err(|error| error.to_string()));
+            let text = built.map_or_else(|error| error, |_| String::new());
+            text.bytes().chain([0]).for_each(|byte| hash.add(u64::from(byte)));
+        }
+    }
+    hash.0
+}
+
+/// A line for an algorithm: 32 bits of its bounds, and of each outcome.
 fn record(entry: &Entry) -> String {
     let outcomes = (0..COMBINATIONS).map(|number| {
         let config = if number == 0 { (entry.default)() } else { combination(&(entry.default)(), "", number) };
         format!(" {:08x}", outcome(&config, number) >> 32)
     });
-    outcomes.collect()
+    std::iter::once(format!(" {:08x}", bounds(entry) >> 32)).chain(outcomes).collect()
 }
 
 #[test]

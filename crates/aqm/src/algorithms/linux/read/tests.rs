@@ -10,6 +10,13 @@ fn a_discipline_is_sent_as_tc_sends_it() {
     assert_eq!(pie, Qdisc { kind: "pie", options: expected });
     assert_eq!(Qdisc::read("codel").unwrap(), Qdisc { kind: "codel", options: vec![] });
     assert_eq!(Qdisc::read("bfifo limit 64k").unwrap().options, 65_536u32.to_ne_bytes());
+    let limit = |text: &str| Qdisc::read(&format!("bfifo limit {text}")).ok().map(|fifo| fifo.options);
+    let sizes = [("1514", 1514u32), ("2kb", 2048), ("3m", 3 << 20), ("2g", 2 << 30), ("4194303k", 4_294_966_272)];
+    for (text, bytes) in sizes {
+        assert_eq!(limit(text), Some(bytes.to_ne_bytes().to_vec()), "{text}");
+    }
+    assert_eq!(limit("4g"), None, "the kernel has 32 bits for it");
+    assert_eq!(Qdisc::read("sfq perturb 10s").unwrap().options[4..8], 10u32.to_ne_bytes());
     assert_eq!(Qdisc::read("sfq").unwrap().options.len(), 72, "struct tc_sfq_qopt_v1");
     assert_eq!(Qdisc::read("dualpi2 coupling_factor 2").unwrap().options, [5, 0, 10, 0, 2, 0, 0, 0]);
     assert_eq!(Qdisc::read("cake bandwidth 8mbit").unwrap().options[4..], 1_000_000u64.to_ne_bytes());
@@ -58,4 +65,16 @@ proptest::proptest! {
         }
         let _ = Qdisc::read(&text);
     }
+}
+
+#[test]
+fn the_discipline_that_runs_ours_is_followed_by_its_queue() {
+    assert_eq!(own_queue("sojourn"), Some("{}"));
+    assert_eq!(own_queue("  sojourn { aqm = \"pie\" } "), Some("{ aqm = \"pie\" }"));
+    assert_eq!((own_queue("sojourner"), own_queue("pie")), (None, None));
+    // The text is an attribute of netlink: 4 bytes of header, 3 of text, filled up.
+    assert_eq!(
+        Qdisc::read("sojourn abc").unwrap(),
+        Qdisc { kind: "sojourn", options: [7u16.to_ne_bytes(), 1u16.to_ne_bytes(), *b"ab", [b'c', 0]].concat() }
+    );
 }
