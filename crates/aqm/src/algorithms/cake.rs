@@ -121,7 +121,7 @@ impl Aqm for Cake {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, ..Needs::default() }
     }
 }
 

@@ -224,7 +224,7 @@ impl Aqm for Cobalt {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, ..Needs::default() }
     }
 
     fn probability(&self) -> Option<Probability> {

@@ -294,7 +294,7 @@ impl Aqm for Codel {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, ..Needs::default() }
     }
 }
 

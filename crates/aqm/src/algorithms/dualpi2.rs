@@ -218,7 +218,7 @@ impl Aqm for DualPi2 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, ..Needs::default() }
     }
 
     /// That of classic packets.

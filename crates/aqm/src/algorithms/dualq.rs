@@ -201,7 +201,7 @@ impl Aqm for DualQ {
     }
 
     fn needs(&self) -> Needs {
-        let own = Needs { departures: true, head_drop: true, ..Needs::default() };
+        let own = Needs { head_drop: true, ..Needs::default() };
         Aqm::needs(&*self.base).and(own)
     }
 

@@ -143,7 +143,7 @@ impl Aqm for FqCodel {
     }
 
     fn needs(&self) -> Needs {
-        Needs { departures: true, head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, ..Needs::default() }
     }
 }
 

@@ -224,16 +224,16 @@ fn caution_lets_packets_pass_a_queue_far_below_its_average() {
     let base = Params { weight: 0.05, use_mark_p: false, gentle: false, ..lehto() };
     let signals = |cautious| {
         let mut bench = Bench::new(&Params { cautious, max: 1000.0, max_p: 1.0, wait: false, ..base.clone() });
-        let mut at_two = 0;
+        let (mut at_two, mut at_four) = (0, 0);
         for _ in 0..2000 {
             bench.offers(200, 90);
             at_two += bench.offers(1, 2);
+            at_four += bench.offers(1, 4);
         }
-        at_two
+        (at_two, at_four)
     };
-    assert!(signals(0) > signals(2));
-    assert!(signals(2) > signals(1));
-    assert_eq!(signals(1), 0);
+    let [(none, _), (all, above), (some, _)] = [0, 1, 2].map(signals);
+    assert!(none > some && some > 0 && all == 0 && above > 0, "{none} {some} {all} {above}");
     let idle = |cautious| Params { cautious, ..Params::ns2() }.resolve(&link(10, 50, 1000)).unwrap().idle_ptc;
     assert_eq!((idle(0), idle(3)), (2500.0, 12_500.0));
 }
