@@ -45,7 +45,7 @@ def copied(root: Path, tree: Path) -> None:
     for name in sources:
         content = (root / name).read_bytes()
         write(tree / name, with_switch(content) if name == LIBRARY else content)
-    for name in (".cargo", "docs", "papers", "examples", "tests", "Cargo.lock"):
+    for name in (".cargo", "conformance", "docs", "papers", "examples", "tests", "Cargo.lock"):
         (tree / name).unlink(missing_ok=True)
         (tree / name).symlink_to(root / name)
     write(tree / "Cargo.toml", (root / "Cargo.toml").read_text().replace(LINTS, ALLOWED).encode())
