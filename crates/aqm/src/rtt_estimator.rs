@@ -294,6 +294,13 @@ mod tests {
     }
 
     #[test]
+    fn flows_are_spread_over_all_sets() {
+        let router = RttEstimator::new(WAYS as u32 * 64);
+        let sets = (0..1000).map(|flow| router.set(flow)).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!((sets.len(), sets.last().copied()), (64, Some(63 * WAYS)));
+    }
+
+    #[test]
     fn the_handshake_gives_the_first_estimate() {
         let mut router = RttEstimator::new(8);
         assert_eq!(router.syn(1000, 1), 0);

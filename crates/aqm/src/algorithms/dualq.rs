@@ -289,4 +289,13 @@ mod tests {
             assert_eq!(params.build(&test_link()).unwrap_err().field, field);
         }
     }
+
+    #[test]
+    fn a_scalable_packet_without_ecn_is_not_signaled_where_every_other_is() {
+        let mut dual = at(0.9);
+        (dual.coupling_factor, dual.drop_overload) = (2.0, false);
+        let mut random = Stream::named(1, "x");
+        let verdicts = [Ecn::NotEct, Ecn::Ect1].map(|ecn| dual.couple(50_000, ecn, &mut random));
+        assert_eq!(verdicts, [ArrivalVerdict::Pass, ArrivalVerdict::Signal]);
+    }
 }

@@ -129,6 +129,7 @@ fn impossible_designs_are_refused_with_the_field() {
     assert_eq!(field(Params { flows: 0.0, ..example() }), "flows");
     assert_eq!(field(Params { flows: f64::NAN, ..example() }), "flows");
     assert_eq!(field(Params { rtt: Duration::ZERO, target: 0.0, ..example() }), "rtt");
+    assert!(Params { rtt: Duration::ZERO, target: 1.0, ..example() }.build(&example_link()).is_ok());
     assert_eq!(field(Params { target: -1.0, ..example() }), "target");
     assert_eq!(field(Params { interval: Duration::ZERO, ..example() }), "interval");
     assert_eq!(field(Params { max_p: 0.0, ..example() }), "max_p");

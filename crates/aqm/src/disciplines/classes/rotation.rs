@@ -144,6 +144,12 @@ mod tests {
     }
 
     #[test]
+    fn in_htb_the_turn_passes_over_classes_that_cannot_send() {
+        let mut rotation = Rotation::by_priority(&[(0, 500), (0, 500), (0, 500), (0, 500)], Turns::Htb).remove(0);
+        assert_eq!(order(&mut rotation, 6, |class| class % 2 == 1), [1, 3, 1, 3, 1, 3]);
+    }
+
+    #[test]
     fn a_quantum_below_a_packet_is_a_packet_in_a_turn() {
         let mut rotation = Rotation::by_priority(&[(0, 100), (0, 100)], Turns::Htb).remove(0);
         assert_eq!(order(&mut rotation, 4, |_| true), [0, 1, 0, 1]);
