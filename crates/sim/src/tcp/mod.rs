@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `ack.rs` | what an ACK says, for recovery, controller and samples |
 //! | `delivered.rs` | how much each ACK newly delivers, where there are no samples |
 //! | `sender.rs` | the sending endpoint: a core and a recovery strategy |
 //! | `sender_core/` | what every sender has: sequence numbers, windows, the timer |
@@ -30,6 +31,7 @@
 
 mod accecn_option;
 mod accurate_ecn;
+mod ack;
 mod ack_options;
 mod ack_policy;
 mod ack_rules;

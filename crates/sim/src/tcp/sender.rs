@@ -4,7 +4,7 @@
 use super::ack_options::AckOptions;
 use super::call::{Call, SegmentSink};
 use super::recovery::{AnyRecovery, LossRecovery};
-use super::sender_core::{Before, Expiry, IncomingAck, Origin, SenderCore, SenderStats};
+use super::sender_core::{Before, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
@@ -222,28 +222,24 @@ impl Sender {
             return Progress::Going;
         }
         let reports_itself = self.recovery.reports_itself();
-        let counted = core.tracks() && !reports_itself && core.track_ack(ack, options, call);
-        let (ece, full) = (counted || (ack.has(flag::ECE) && core.ecn().is_on()), ack.seq >= core.recover());
+        let mut digest = core.digest(ack).with(options);
         if !reports_itself {
+            digest.ece |= core.tracks() && core.track_ack(&digest, call);
             core.tell_sample(call);
-            if ece {
+            if digest.ece {
                 core.on_ece(ack.seq, self.recovery.inflation(), call);
             }
         }
         if core.read_window(ack) && ack.seq == core.snd_una() && options.sack.is_none() {
             // Changes the receive window alone, so it is no duplicate ACK (rfc5681#2).
             if reports_itself && core.tracks() {
-                core.track_ack(ack, options, call);
+                core.track_ack(&digest, call);
             }
             core.tell_sample(call);
             self.on_window_update(call);
             return Progress::Going;
         }
-        self.recovery.on_ack(
-            core,
-            &IncomingAck { packet: ack, sack: options.sack.as_ref(), byte_counts: options.byte_counts.as_ref(), ece, full },
-            call,
-        );
+        self.recovery.on_ack(core, &digest, call);
         if core.is_complete() {
             core.finish(call);
             return Progress::Complete;
@@ -277,14 +273,9 @@ impl Sender {
             self.recovery.go_on_sending(&mut self.core, call);
             self.core.track_window(call.params);
         }
-        if call.now < self.core.timer() || self.recovery.on_timer(&mut self.core, call) {
-            return;
+        if call.now >= self.core.timer() {
+            self.recovery.on_timer(&mut self.core, call);
+            self.predict();
         }
-        match self.core.on_timer(call) {
-            Expiry::Handled => {}
-            Expiry::EndsWait => self.recovery.send_window(&mut self.core, call),
-            Expiry::Retransmission => self.recovery.on_timeout(&mut self.core, call),
-        }
-        self.predict();
     }
 }

@@ -1,20 +1,28 @@
 //! What every recovery strategy does.
 
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+use crate::tcp::sender_core::{Expiry, SendLimits, SenderCore};
 use sojourn_cc::LossState;
 
 /// What a sender asks of its recovery strategy.
 pub trait LossRecovery {
     /// An ACK arrives: takes what it acknowledges, finds losses, and sends what is to be sent.
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>);
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>);
 
-    /// The retransmission timer expired and the window was reduced: retransmits.
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
+    /// The retransmission timer expired and the window was reduced: takes what is outstanding for lost, before it goes on sending.
+    fn on_timeout(&mut self, _sender: &mut SenderCore) {}
 
-    /// The sender's timer expired: says whether that was for the strategy alone.
-    fn on_timer<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) -> bool {
-        false
+    /// The sender's timer expires. A strategy whose timer stands for more than a retransmission does all of this itself.
+    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        match sender.on_timer(call) {
+            Expiry::Handled => {}
+            Expiry::EndsWait => self.send_window(sender, call),
+            Expiry::Retransmission => {
+                self.on_timeout(sender);
+                self.go_on_sending(sender, call);
+            }
+        }
     }
 
     /// Whether it tells the controller itself of ECN echoes and of delivery-rate samples, and knows what ACKs deliver.

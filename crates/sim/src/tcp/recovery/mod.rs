@@ -14,8 +14,9 @@ mod retransmissions;
 mod sack;
 mod scoreboard;
 
+use super::ack::AckDigest;
 use super::call::{Call, SegmentSink};
-use super::sender_core::{IncomingAck, SenderCore};
+use super::sender_core::SenderCore;
 use newreno::NewReno;
 use ns2_sack::Ns2Sack;
 use rack_tlp::RackTlp;
@@ -68,16 +69,12 @@ macro_rules! of_any {
 
 impl LossRecovery for AnyRecovery {
     #[inline]
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         of_any!(self, strategy => strategy.on_ack(sender, ack, call))
     }
 
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
-        of_any!(self, strategy => strategy.on_timeout(sender, call))
-    }
-
-    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
-        of_any!(self, strategy => strategy.on_timer(sender, call))
+    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.on_timer(sender, call));
     }
 
     fn reports_itself(&self) -> bool {

@@ -3,8 +3,9 @@
 
 use super::loss_recovery::LossRecovery;
 use super::reno::Reno;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SenderCore};
+use crate::tcp::sender_core::{RecoveryEntry, SenderCore};
 
 /// What NewReno remembers.
 #[derive(Clone, Default, Debug)]
@@ -16,11 +17,10 @@ pub struct NewReno {
 
 impl NewReno {
     /// An ACK of new data within recovery that does not reach `recover` (rfc6582#3.2 step 3).
-    fn partial_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+    fn partial_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
-        let snd_una_before = sender.snd_una();
         // Deflate by what was acknowledged and add one segment back.
-        let acked = (ack.packet.seq - snd_una_before).div_ceil(mss) as u32;
+        let acked = (ack.packet.seq - ack.prior_una).div_ceil(mss) as u32;
         if self.reno.inflation > acked {
             self.reno.inflation -= acked - 1;
         } else {
@@ -30,7 +30,7 @@ impl NewReno {
         // Also where an ECN echo left less than a segment (ns-2 tcp-newreno.cc).
         sender.set_cwnd(sender.cwnd().max(1.0));
         sender.accept_partial_ack(ack);
-        sender.grow(&IncomingAck { ece: false, ..*ack }, snd_una_before, call);
+        sender.grow(&AckDigest { ece: false, ..*ack }, call);
         if !self.partial_ack_seen {
             sender.restart_timer(call);
         }
@@ -43,14 +43,14 @@ impl NewReno {
 
 impl LossRecovery for NewReno {
     #[inline]
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        if ack.packet.seq > sender.snd_una() {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
+        if ack.advances() {
             if sender.in_recovery() && !ack.full {
                 self.partial_ack(sender, ack, call);
             } else {
                 self.reno.full_ack(sender, ack, call);
             }
-        } else if sender.is_duplicate(ack) {
+        } else if ack.is_duplicate() {
             let entry = self.reno.duplicate_ack(sender, call);
             let recover_moved = entry == RecoveryEntry::ReducedForEcn && call.params.update_recover_after_ecn;
             if entry == RecoveryEntry::Reduced || recover_moved {
@@ -63,8 +63,8 @@ impl LossRecovery for NewReno {
         self.reno.send_inflated(sender, burst, call);
     }
 
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
-        self.reno.on_timeout(sender, call);
+    fn on_timeout(&mut self, sender: &mut SenderCore) {
+        self.reno.on_timeout(sender);
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {

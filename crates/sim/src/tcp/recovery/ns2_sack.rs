@@ -3,8 +3,9 @@
 
 use super::loss_recovery::{LossRecovery, send_all};
 use super::scoreboard::Scoreboard;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What Sack1 remembers.
 #[derive(Clone, Default, Debug)]
@@ -37,24 +38,23 @@ impl Ns2Sack {
         self.high_rxt = sender.snd_una() + mss;
     }
 
-    fn on_ack_in_recovery<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        let snd_una_before = sender.snd_una();
+    fn on_ack_in_recovery<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         self.pipe -= 1;
         if ack.packet.seq >= sender.recover() {
             sender.forget_recover();
             sender.exit_recovery();
             sender.accept_ack(ack, call);
             self.forget();
-        } else if ack.packet.seq > snd_una_before {
+        } else if ack.advances() {
             sender.accept_partial_ack(ack);
-            sender.grow(ack, snd_una_before, call);
+            sender.grow(ack, call);
             self.scoreboard.update(sender.snd_una(), ack.sack);
             self.pipe -= 1;
             sender.restart_timer(call);
             sender.end_backoff(call.params);
             self.dupacks = call.params.dupack_threshold + 1;
-        } else if ack.packet.seq == snd_una_before {
-            self.scoreboard.update(snd_una_before, ack.sack);
+        } else if ack.packet.seq == ack.prior_una {
+            self.scoreboard.update(ack.prior_una, ack.sack);
             self.dupacks += 1;
         }
     }
@@ -79,16 +79,15 @@ impl Ns2Sack {
 }
 
 impl LossRecovery for Ns2Sack {
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         let threshold = call.params.dupack_threshold;
         if sender.in_recovery() {
             self.on_ack_in_recovery(sender, ack, call);
-        } else if ack.packet.seq > sender.snd_una() {
-            let snd_una_before = sender.snd_una();
+        } else if ack.advances() {
             sender.accept_ack(ack, call);
-            sender.grow(ack, snd_una_before, call);
+            sender.grow(ack, call);
             self.forget();
-        } else if sender.is_duplicate(ack) && !sender.after_timeout() && self.scoreboard.update(sender.snd_una(), ack.sack) > 0 {
+        } else if ack.is_duplicate() && !sender.after_timeout() && self.scoreboard.update(sender.snd_una(), ack.sack) > 0 {
             self.dupacks += 1;
             if self.dupacks == threshold {
                 self.enter(sender, call);
@@ -105,10 +104,9 @@ impl LossRecovery for Ns2Sack {
         }
     }
 
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+    fn on_timeout(&mut self, sender: &mut SenderCore) {
         self.forget();
         sender.go_back();
-        self.send_window(sender, call);
     }
 
     #[inline]

@@ -4,9 +4,10 @@
 use super::loss_recovery::LossRecovery;
 use super::retransmissions::Retransmissions;
 use super::scoreboard::Scoreboard;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+use crate::tcp::sender_core::{SendLimits, SenderCore};
 use std::collections::BTreeSet;
 
 /// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
@@ -116,11 +117,9 @@ impl RateHalving {
 }
 
 impl LossRecovery for RateHalving {
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        let snd_una_before = sender.snd_una();
-        let advances = ack.packet.seq > snd_una_before;
-        let sacked = self.scoreboard.update(ack.packet.seq.max(snd_una_before), ack.sack);
-        if advances {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
+        let sacked = self.scoreboard.update(ack.packet.seq.max(ack.prior_una), ack.sack);
+        if ack.advances() {
             sender.accept_ack(ack, call);
         } else {
             sender.sample_rtt(ack.packet.stamp, call);
@@ -129,8 +128,8 @@ impl LossRecovery for RateHalving {
         }
         let lost = self.find_losses(sender.snd_una(), ack.sack, u64::from(call.params.mss));
         sender.lose_below(self.lost_below, call);
-        if advances || (sender.in_recovery() && sacked > 0) {
-            sender.grow(ack, snd_una_before, call);
+        if ack.advances() || (sender.in_recovery() && sacked > 0) {
+            sender.grow(ack, call);
         }
         let repairing = sender.in_recovery() || self.repairing_timeout;
         if repairing && sender.snd_una() >= sender.recover() {
@@ -142,10 +141,9 @@ impl LossRecovery for RateHalving {
     }
 
     /// Everything that is not SACKed is lost.
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+    fn on_timeout(&mut self, sender: &mut SenderCore) {
         self.repairing_timeout = true;
         self.lose_below(sender.snd_max());
-        self.fill_window(sender, call);
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {

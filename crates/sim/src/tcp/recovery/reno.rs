@@ -1,8 +1,9 @@
 //! Reno: one fast retransmit on the third duplicate ACK, and recovery until the next ACK of new data (rfc5681#3.2).
 
 use super::loss_recovery::{LossRecovery, send_all};
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What Reno remembers.
 #[derive(Clone, Default, Debug)]
@@ -16,8 +17,7 @@ pub struct Reno {
 impl Reno {
     /// An ACK of new data outside recovery, or one that ends it.
     #[inline]
-    pub(super) fn full_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        let snd_una_before = sender.snd_una();
+    pub(super) fn full_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         let recovered = sender.in_recovery();
         *self = Reno::default();
         sender.exit_recovery();
@@ -27,7 +27,7 @@ impl Reno {
             let flight_size = ((sender.snd_max() - sender.snd_una()) / u64::from(call.params.mss)) as f64;
             sender.set_cwnd(sender.ssthresh().min(flight_size.max(1.0) + 1.0));
         } else {
-            sender.grow(ack, snd_una_before, call);
+            sender.grow(ack, call);
         }
     }
 
@@ -63,10 +63,10 @@ impl Reno {
 
 impl LossRecovery for Reno {
     #[inline]
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        if ack.packet.seq > sender.snd_una() {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
+        if ack.advances() {
             self.full_ack(sender, ack, call);
-        } else if sender.is_duplicate(ack) {
+        } else if ack.is_duplicate() {
             self.duplicate_ack(sender, call);
         } else {
             return;
@@ -74,10 +74,9 @@ impl LossRecovery for Reno {
         self.send_inflated(sender, 0, call);
     }
 
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+    fn on_timeout(&mut self, sender: &mut SenderCore) {
         *self = Reno::default();
         sender.go_back();
-        self.send_window(sender, call);
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {

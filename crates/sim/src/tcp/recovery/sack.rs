@@ -2,8 +2,9 @@
 
 use super::loss_recovery::LossRecovery;
 use super::scoreboard::Scoreboard;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What SACK recovery remembers.
 #[derive(Clone, Default, Debug)]
@@ -19,14 +20,12 @@ pub struct Sack {
 
 impl Sack {
     /// Takes what an ACK acknowledges. `sacked` bytes are newly known to have arrived.
-    fn accept<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, sacked: u64, call: &mut Call<O>) {
-        let snd_una_before = sender.snd_una();
-        let advances = ack.packet.seq > snd_una_before;
+    fn accept<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, sacked: u64, call: &mut Call<O>) {
         if !sender.in_recovery() {
-            if advances {
+            if ack.advances() {
                 self.dupacks = 0;
                 sender.accept_ack(ack, call);
-                sender.grow(ack, snd_una_before, call);
+                sender.grow(ack, call);
             }
         } else if ack.full {
             self.dupacks = 0;
@@ -34,15 +33,15 @@ impl Sack {
             self.rescue_rxt = false;
             sender.exit_recovery();
             sender.accept_ack(ack, call);
-        } else if advances {
+        } else if ack.advances() {
             sender.accept_partial_ack(ack);
             sender.restart_timer(call);
             if call.params.timestamps {
                 sender.end_backoff(call.params);
             }
-            sender.grow(ack, snd_una_before, call);
+            sender.grow(ack, call);
         } else if sacked > 0 {
-            sender.grow(ack, snd_una_before, call);
+            sender.grow(ack, call);
         }
     }
 
@@ -98,10 +97,9 @@ impl Sack {
 }
 
 impl LossRecovery for Sack {
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         let params = call.params;
-        let advances = ack.packet.seq > sender.snd_una();
-        let sacked = self.scoreboard.update(ack.packet.seq.max(sender.snd_una()), ack.sack);
+        let sacked = self.scoreboard.update(ack.packet.seq.max(ack.prior_una), ack.sack);
         self.accept(sender, ack, sacked, call);
         // An ACK with new SACK information counts as a duplicate, also where it acknowledges new data (rfc6675#5).
         let duplicate = !sender.in_recovery() && sacked > 0 && ack.packet.seq == sender.snd_una();
@@ -116,7 +114,7 @@ impl LossRecovery for Sack {
             self.fill_pipe(sender, lost_below, call);
             return;
         }
-        if advances || self.dupacks == 0 {
+        if ack.advances() || self.dupacks == 0 {
             self.send_window(sender, call);
         }
         if duplicate && self.dupacks < params.dupack_threshold && params.limited_transmit {
@@ -125,11 +123,10 @@ impl LossRecovery for Sack {
     }
 
     /// The scoreboard is kept: what it has is not sent again.
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+    fn on_timeout(&mut self, sender: &mut SenderCore) {
         self.dupacks = 0;
         self.high_rxt = 0;
         sender.go_back();
-        self.send_window(sender, call);
     }
 
     #[inline]

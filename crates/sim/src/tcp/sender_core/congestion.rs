@@ -1,6 +1,7 @@
 //! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
 
-use super::{IncomingAck, LastReduction, Limits, SenderCore, State};
+use super::{LastReduction, Limits, SenderCore, State};
+use crate::tcp::ack::{AckDigest, Delivered};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
@@ -84,58 +85,81 @@ impl SenderCore {
         self.limits.as_ref().is_some_and(|limits| limits.increase.is_some())
     }
 
-    /// Reports an ACK to the controller; `snd_una_before` is `snd_una` before the ACK. An ACK with an ECN echo does not open
-    /// the window (rfc3168#6.1.2).
+    /// Reports an ACK to the controller. An ACK with an ECN echo does not open the window (rfc3168#6.1.2).
     #[inline(never)]
-    pub fn grow<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) {
+    pub fn grow<O>(&mut self, ack: &AckDigest, call: &Call<O>) {
         if !ack.ece {
             self.ecn_at_one_segment = false;
             self.wait_for_rto = false;
         }
-        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
-            limit.on_flight((self.snd_max - snd_una_before) as i64 as f64 / f64::from(call.params.mss), &self.cc);
-        }
-        let in_recovery = self.state == State::Recovery;
-        self.grow_by(ack, snd_una_before, in_recovery, call);
-        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !in_recovery) {
-            limit.cap(&mut self.cc, call.now);
-        }
+        self.report(&self.delivered_by(ack, call), call);
     }
 
-    /// [`SenderCore::grow`] within the short way of the usual ACK, where nothing limits the increase; gives the window after it.
+    /// What an ACK delivered, where the recovery strategy does not count segments: by bytes.
     #[inline(always)]
-    pub(super) fn grow_by<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, in_recovery: bool, call: &Call<O>) -> f64 {
-        let (params, packet) = (call.params, ack.packet);
+    pub(super) fn delivered_by<O>(&self, ack: &AckDigest, call: &Call<O>) -> Delivered {
+        let params = call.params;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(params.mss);
-        let (in_flight, acked) = (segments(self.snd_max - snd_una_before), segments(self.snd_una - snd_una_before));
-        // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
-        let advances = self.snd_una > snd_una_before;
+        let (in_flight, acked) = (segments(self.snd_max - ack.prior_una), segments(self.snd_una - ack.prior_una));
+        let advances = self.snd_una > ack.prior_una;
+        let in_recovery = self.state == State::Recovery;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
         let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.limits_increase();
-        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked) } else { 0.0 };
-        self.cc.on_ack(&Ack {
-            now: call.now,
+        Delivered {
             acked,
             advanced: acked,
-            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { call.rtt_sample },
-            srtt: self.rtt.srtt(),
-            rtt_min: self.rtt.min(),
-            one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
             in_flight,
+            rtt: if params.timestamps { advances.then(|| call.now.since(ack.packet.stamp)) } else { call.rtt_sample },
+            one_way_delay: ack.one_way_delay(params.timestamps),
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery,
             after_timeout,
             open: !in_recovery && !after_timeout,
             abc_limit: abc_limit(params, after_timeout),
-            snd_una: self.snd_una,
-            snd_max: self.snd_max,
+            ece: ack.ece,
+        }
+    }
+
+    /// Tells the controller what an ACK delivered.
+    pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
+            limit.on_flight(delivered.in_flight, &self.cc);
+        }
+        self.tell_controller(delivered, call.now);
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !delivered.in_recovery) {
+            limit.cap(&mut self.cc, call.now);
+        }
+    }
+
+    /// The same where nothing limits the increase.
+    #[inline(always)]
+    pub(super) fn tell_controller(&mut self, delivered: &Delivered, now: Time) {
+        let Delivered { acked, advanced, in_flight, rtt, one_way_delay, cwnd_limited, .. } = *delivered;
+        let Delivered { in_recovery, after_timeout, open, abc_limit, ece, .. } = *delivered;
+        let marked = if self.ecn.counts() { self.marked_of(ece, acked) } else { 0.0 };
+        let (srtt, rtt_min, snd_una, snd_max) = (self.rtt.srtt(), self.rtt.min(), self.snd_una, self.snd_max);
+        self.cc.on_ack(&Ack {
+            now,
+            acked,
+            advanced,
+            rtt,
+            srtt,
+            rtt_min,
+            one_way_delay,
+            in_flight,
+            cwnd_limited,
+            in_recovery,
+            after_timeout,
+            open,
+            abc_limit,
+            snd_una,
+            snd_max,
             marked,
         });
-        self.cc.cwnd()
     }
 
     /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).
-    pub(super) fn marked_of(&self, ece: bool, acked: f64) -> f64 {
+    fn marked_of(&self, ece: bool, acked: f64) -> f64 {
         match self.ecn {
             Ecn::Dctcp if ece => acked,
             Ecn::Dctcp => 0.0,

@@ -15,13 +15,12 @@ mod prediction;
 mod strategy;
 mod timing;
 
-use super::accecn_option::ByteCounts;
-use super::ack_options::SackBlocks;
+use super::ack::AckDigest;
 use super::call::{Call, SegmentSink};
 use super::increase_limit::IncreaseLimit;
 use super::inflight::InflightLimit;
 use super::rto::RttEstimator;
-use crate::packet::Packet;
+use crate::packet::{Packet, flag};
 use path::Path;
 use sojourn_cc::{AnyController, Arithmetic, CongestionController, Event, ParamError, Source, Start};
 use sojourn_net::Moments;
@@ -32,22 +31,6 @@ pub use congestion::RecoveryEntry;
 pub use connection::Expiry;
 pub use invariants::Before;
 pub use output::SendLimits;
-pub use strategy::Delivered;
-
-/// An ACK of an established connection.
-#[derive(Clone, Copy, Debug)]
-pub struct IncomingAck<'a> {
-    /// The ACK itself.
-    pub packet: &'a Packet,
-    /// Its SACK blocks.
-    pub sack: Option<&'a SackBlocks>,
-    /// `AccECN`'s option.
-    pub byte_counts: Option<&'a ByteCounts>,
-    /// Whether it echoes a congestion mark, and the sender uses ECN.
-    pub ece: bool,
-    /// Whether it acknowledges everything up to `recover`, as that was before an ECN echo in this ACK moved it: ends recovery.
-    pub full: bool,
-}
 
 /// Where a connection stands (rfc9293#3.3.2; recovery is a state of its own here).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -279,12 +262,6 @@ impl SenderCore {
         self.path.is_some()
     }
 
-    /// What both hosts do with marks.
-    #[inline]
-    pub fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
     /// Which connection of its flow this is.
     #[inline]
     pub fn incarnation(&self) -> u16 {
@@ -349,12 +326,6 @@ impl SenderCore {
         self.after_timeout
     }
 
-    /// Whether an ACK acknowledges nothing new while data is outstanding (rfc5681#2).
-    #[inline]
-    pub fn is_duplicate(&self, ack: &IncomingAck) -> bool {
-        ack.packet.seq == self.snd_una && self.snd_una < self.snd_max
-    }
-
     /// Takes the receiver's timestamp of an ACK (rfc7323#4.3).
     #[inline]
     pub fn read_timestamp(&mut self, ack: &Packet, params: &TcpOptions) {
@@ -375,6 +346,13 @@ impl SenderCore {
         matches!(self.state, State::Established | State::Recovery) && ack.seq <= self.snd_max
     }
 
+    /// What this ACK says here, but for its options.
+    #[inline]
+    pub fn digest<'a>(&self, ack: &'a Packet) -> AckDigest<'a> {
+        let (ece, full) = (ack.has(flag::ECE) && self.ecn.is_on(), ack.seq >= self.recover);
+        AckDigest { outstanding: self.snd_una < self.snd_max, ece, full, ..AckDigest::plain(ack, self.snd_una) }
+    }
+
     /// Whether the application has closed and everything it wrote is acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
@@ -383,7 +361,7 @@ impl SenderCore {
 
     /// Takes an ACK of new data outside recovery: samples the RTT and restarts the timer.
     #[inline]
-    pub fn accept_ack<O: SegmentSink>(&mut self, ack: &IncomingAck, call: &mut Call<O>) {
+    pub fn accept_ack<O: SegmentSink>(&mut self, ack: &AckDigest, call: &mut Call<O>) {
         self.limited_transmit_bytes = 0;
         self.after_timeout = false;
         self.accept_partial_ack(ack);
@@ -396,7 +374,7 @@ impl SenderCore {
 
     /// Takes an ACK of new data within recovery: moves `snd_una` alone.
     #[inline]
-    pub fn accept_partial_ack(&mut self, ack: &IncomingAck) {
+    pub fn accept_partial_ack(&mut self, ack: &AckDigest) {
         debug_assert!((self.snd_una..=self.snd_max).contains(&ack.packet.seq), "an old ACK, or one of what was not sent");
         self.snd_una = ack.packet.seq;
         self.snd_nxt = self.snd_nxt.max(self.snd_una);

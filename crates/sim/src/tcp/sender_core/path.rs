@@ -1,10 +1,10 @@
 //! What some senders do beyond the windows: pacing, delivery-rate samples, counts of marks. Others have `tracks` off and pay
 //! for one test a segment.
 
-use super::{IncomingAck, LastReduction, SenderCore, State};
-use crate::packet::{Packet, flag};
+use super::{LastReduction, SenderCore, State};
+use crate::packet::flag;
 use crate::tcp::accurate_ecn::{MarkReader, NO_MARKS, NewlyAcked, ONE_MARK};
-use crate::tcp::ack_options::AckOptions;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::Call;
 use crate::tcp::delivered::DeliveredBytes;
 use crate::tcp::pacer::Pacer;
@@ -347,26 +347,25 @@ impl SenderCore {
 
     /// An ACK arrives: measures what it delivers and reads the count of marks. Says whether it tells of marks.
     #[inline(never)]
-    pub fn track_ack<O>(&mut self, ack: &Packet, options: &AckOptions, call: &Call<O>) -> bool {
-        let sack = options.sack.as_ref();
+    pub fn track_ack<O>(&mut self, ack: &AckDigest, call: &Call<O>) -> bool {
         self.check_app_limited(call.params);
-        let selective_acks = call.params.recovery == Recovery::Sack;
-        let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
-        let SenderCore { path: Some(path), snd_una, .. } = self else { return false };
+        let Some(path) = &mut self.path else { return false };
         let newly_acked = match &mut path.sampler {
             Some(sampler) => {
-                let delivery = Delivery { now: call.now, ack: ack.seq, sack, duplicate };
+                let duplicate = ack.is_duplicate() && call.params.recovery != Recovery::Sack;
+                let delivery = Delivery { now: call.now, ack: ack.packet.seq, sack: ack.sack, duplicate };
                 path.segments.on_ack(&delivery, call.params.mss, sampler)
             }
-            None if path.marks.is_some() => path.delivered.on_ack(*snd_una, ack.seq, sack) as f64 / f64::from(call.params.mss),
+            None if path.marks.is_some() => {
+                path.delivered.on_ack(ack.prior_una, ack.packet.seq, ack.sack) as f64 / f64::from(call.params.mss)
+            }
             None => return false,
         };
-        let incoming = IncomingAck { packet: ack, sack, byte_counts: options.byte_counts.as_ref(), ece: false, full: false };
-        self.read_marks(&incoming, newly_acked, call.params)
+        self.read_marks(ack, newly_acked, call.params)
     }
 
     /// Reads the count of marks in an ACK of so many new segments, which moves `snd_una` later. Says whether it tells of marks.
-    fn read_marks(&mut self, ack: &IncomingAck, newly_acked: f64, params: &TcpOptions) -> bool {
+    fn read_marks(&mut self, ack: &AckDigest, newly_acked: f64, params: &TcpOptions) -> bool {
         let packet = ack.packet;
         let in_order = if params.timestamps { packet.peer >= self.ts_recent } else { packet.seq > self.snd_una || ack.sack.is_some() };
         let is_known = params.recovery == Recovery::Sack || self.loss_state() == LossState::Open;
@@ -380,7 +379,7 @@ impl SenderCore {
     /// An ACK arrives, and the recovery strategy, which keeps the segments, is about to say what it delivers, until
     /// [`SenderCore::end_delivery`]. Gives what is to be told of each segment that it delivers.
     #[inline]
-    pub fn begin_delivery(&mut self, ack: &IncomingAck, params: &TcpOptions) -> Option<&mut Sampler> {
+    pub fn begin_delivery(&mut self, ack: &AckDigest, params: &TcpOptions) -> Option<&mut Sampler> {
         self.path.as_ref()?;
         self.check_app_limited(params);
         let sampler = self.path.as_mut()?.sampler.as_mut()?;
@@ -390,7 +389,7 @@ impl SenderCore {
 
     /// The ACK has newly delivered so many bytes in all; it moves `snd_una` later. Says whether it tells of marks.
     #[inline]
-    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, call: &Call<O>) -> bool {
+    pub fn end_delivery<O>(&mut self, ack: &AckDigest, bytes: u64, call: &Call<O>) -> bool {
         let Some(path) = &mut self.path else { return false };
         if let Some(sampler) = &mut path.sampler {
             sampler.end_ack(call.params.mss);

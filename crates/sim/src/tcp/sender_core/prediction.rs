@@ -6,9 +6,11 @@
 //! A sender that paces, samples the delivery rate, repairs, or has limits besides its windows takes the general way. Worlds with
 //! `all_events` take it always, and tests compare.
 
-use super::{IncomingAck, SenderCore, State};
+use super::{SenderCore, State};
 use crate::packet::{Packet, flag};
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
+use sojourn_cc::CongestionController;
 
 impl SenderCore {
     /// Whether an ACK ever may be a usual one.
@@ -41,16 +43,15 @@ impl SenderCore {
     /// That sends a segment at most. If more may follow, gives the end of the window for [`SenderCore::send_full_segments`].
     #[inline]
     pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
-        let snd_una_before = self.snd_una;
-        let incoming = IncomingAck { packet: ack, sack: None, byte_counts: None, ece: false, full: false };
+        let digest = AckDigest::plain(ack, self.snd_una);
         self.read_timestamp(ack, call.params);
         self.rwnd = ack.window;
         self.snd_una = ack.seq;
-        self.sample_rtt_of_new_data(&incoming, call);
+        self.sample_rtt_of_new_data(&digest, call);
         self.start_timer(call);
-        let cwnd = self.grow_by(&incoming, snd_una_before, false, call);
+        self.tell_controller(&self.delivered_by(&digest, call), call.now);
         let mss = u64::from(call.params.mss);
-        let window = u64::from((cwnd as u32).min(self.receive_window(call.params)));
+        let window = u64::from((self.cc.cwnd() as u32).min(self.receive_window(call.params)));
         let end = self.snd_una.saturating_add(window.saturating_mul(mss));
         if self.snd_nxt + mss < self.write_end && self.snd_nxt + mss <= end {
             self.transmit_new(mss, call);

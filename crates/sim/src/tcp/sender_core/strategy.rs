@@ -1,36 +1,11 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
-use super::{LastReduction, Limits, SenderCore, State};
+use super::{LastReduction, SenderCore, State};
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_cc::{Ack, CongestionController, CongestionEvent, Event, Signal, Window};
+use sojourn_cc::{CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
-
-/// What an ACK delivered, for the congestion controller.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivered {
-    /// Segments that it acknowledges for the first time, cumulatively or by SACK blocks.
-    pub segments: u32,
-    /// Segments that it acknowledges cumulatively, whether they were acknowledged by SACK blocks before or not.
-    pub advanced: u32,
-    /// Segments in flight before.
-    pub in_flight: u32,
-    /// The RTT of the newest of them.
-    pub rtt: Option<Duration>,
-    /// The delay from sender to receiver in nanoseconds, by their two clocks.
-    pub one_way_delay: Option<i64>,
-    /// Whether the window may grow because it limited the sender.
-    pub cwnd_limited: bool,
-    /// Whether the window is being reduced.
-    pub in_recovery: bool,
-    /// Whether data sent before the last timeout is not acknowledged yet.
-    pub after_timeout: bool,
-    /// Whether nothing was lost, marked or out of order before.
-    pub open: bool,
-    /// Whether the ACK echoes a congestion mark.
-    pub ece: bool,
-}
 
 impl SenderCore {
     /// Whether the connection is open for data.
@@ -87,37 +62,6 @@ impl SenderCore {
             self.rtt.end_backoff(call.params);
         }
         call.rtt_sample = Some(first);
-    }
-
-    /// Tells the controller what an ACK delivered.
-    pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
-        let acked = f64::from(delivered.segments);
-        let marked = if self.ecn.counts() { self.marked_of(delivered.ece, acked) } else { 0.0 };
-        let in_flight = f64::from(delivered.in_flight);
-        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
-            limit.on_flight(in_flight, &self.cc);
-        }
-        self.cc.on_ack(&Ack {
-            now: call.now,
-            acked,
-            advanced: f64::from(delivered.advanced),
-            rtt: delivered.rtt,
-            srtt: self.rtt.srtt(),
-            rtt_min: self.rtt.min(),
-            one_way_delay: delivered.one_way_delay,
-            in_flight,
-            cwnd_limited: delivered.cwnd_limited,
-            in_recovery: delivered.in_recovery,
-            after_timeout: delivered.after_timeout,
-            open: delivered.open,
-            abc_limit: f64::from(call.params.abc),
-            snd_una: self.snd_una,
-            snd_max: self.snd_max,
-            marked,
-        });
-        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !delivered.in_recovery) {
-            limit.cap(&mut self.cc, call.now);
-        }
     }
 
     /// The reduction is over.

@@ -1,6 +1,7 @@
 //! RTT samples and the retransmission timer of a sender.
 
-use super::{IncomingAck, SenderCore};
+use super::SenderCore;
+use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::rto::SentData;
 use sojourn_spec::tcp::TcpOptions;
@@ -9,7 +10,7 @@ use sojourn_units::{Duration, Time};
 impl SenderCore {
     /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
     #[inline(always)]
-    pub(super) fn sample_rtt_of_new_data<O: SegmentSink>(&mut self, ack: &IncomingAck, call: &mut Call<O>) {
+    pub(super) fn sample_rtt_of_new_data<O: SegmentSink>(&mut self, ack: &AckDigest, call: &mut Call<O>) {
         let params = call.params;
         if params.timestamps {
             self.sample_rtt(ack.packet.stamp, call);

@@ -25,12 +25,13 @@ mod undo;
 mod writes;
 
 use super::loss_recovery::LossRecovery;
+use crate::tcp::ack::{AckDigest, Delivered};
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::clock::{micros_between, millis};
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
-use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
+use crate::tcp::sender_core::{Expiry, SenderCore};
 use alert::{Resend, State};
 use output::Usage;
 use prr::{Delivery, Prr};
@@ -189,12 +190,11 @@ impl RackTlp {
 
     /// Takes SACK blocks and the cumulative ACK (Linux `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
     #[inline(always)]
-    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
+    fn take<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
         let prior_una = brought.prior_una;
         brought.prior_highest = self.sent.highest_sacked(prior_una);
         brought.prior_in_flight = self.sent.in_flight();
-        brought.one_way_delay =
-            (call.params.timestamps && brought.advanced).then(|| ack.packet.peer.as_nanos() as i64 - ack.packet.stamp.as_nanos() as i64);
+        brought.one_way_delay = ack.one_way_delay(call.params.timestamps);
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
         let mut sampler = sender.begin_delivery(ack, call.params);
         let mut delivered = 0;
@@ -275,7 +275,7 @@ impl RackTlp {
     #[inline]
     fn take_cumulative(
         &mut self,
-        ack: &IncomingAck,
+        ack: &AckDigest,
         arrival: Arrival,
         brought: &mut Brought,
         params: &TcpOptions,
@@ -339,7 +339,7 @@ impl RackTlp {
 
     /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, by a clock of whole microseconds, else by the timestamp, in
     /// whole milliseconds.
-    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
+    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
         let acked = brought.acked_sent.filter(|_| !brought.retransmitted);
         brought.set_timer = brought.acked;
         let (first, newest) = match (acked.or(brought.sacked_sent), brought.sacked_sent.or(acked)) {
@@ -363,9 +363,9 @@ impl RackTlp {
         }
         let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };
         let delivered = Delivered {
-            segments: brought.delivered,
-            advanced: brought.covered,
-            in_flight: brought.prior_in_flight,
+            acked: f64::from(brought.delivered),
+            advanced: f64::from(brought.covered),
+            in_flight: f64::from(brought.prior_in_flight),
             rtt: brought.rtt,
             one_way_delay: brought.one_way_delay,
             cwnd_limited: may_grow
@@ -374,6 +374,7 @@ impl RackTlp {
             in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
             open: brought.open,
+            abc_limit: f64::from(call.params.abc),
             ece: brought.ece,
         };
         sender.report(&delivered, call);
@@ -415,14 +416,12 @@ impl RackTlp {
 }
 
 impl LossRecovery for RackTlp {
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
-        let outstanding = sender.snd_una() < sender.snd_max();
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         self.newly_lost = 0;
         self.undo.see(ack, call.params.timestamps);
-        let prior_una = sender.snd_una();
         let mut brought = Brought {
-            prior_una,
-            advanced: ack.packet.seq > prior_una,
+            prior_una: ack.prior_una,
+            advanced: ack.advances(),
             ece: ack.ece,
             open: self.state == State::Open,
             ..Brought::default()
@@ -433,10 +432,10 @@ impl LossRecovery for RackTlp {
         }
         self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
         let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
-        let alarmed = dubious && (outstanding || brought.duplicate);
+        let alarmed = dubious && (ack.outstanding || brought.duplicate);
         let resend = if alarmed { self.alert(sender, &mut brought, call) } else { Resend::Nothing };
         self.tell_state(sender);
-        if outstanding {
+        if ack.outstanding {
             if brought.set_timer {
                 self.set_timer(sender, call);
             }
@@ -447,14 +446,13 @@ impl LossRecovery for RackTlp {
         self.send_window(sender, call);
     }
 
-    fn on_timeout<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) {
-        unreachable!("its timer is its own while data is outstanding");
-    }
-
-    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+    /// While data is outstanding the timer is its own.
+    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         let was_its_own = self.timer_expired(sender, call);
         self.tell_state(sender);
-        was_its_own
+        if !was_its_own && sender.on_timer(call) == Expiry::EndsWait {
+            self.send_window(sender, call);
+        }
     }
 
     #[inline]

@@ -3,8 +3,9 @@
 
 use super::alert::State;
 use super::{Brought, RackTlp};
+use crate::tcp::ack::AckDigest;
 use crate::tcp::clock::millis;
-use crate::tcp::sender_core::{IncomingAck, SenderCore};
+use crate::tcp::sender_core::SenderCore;
 use sojourn_cc::Window;
 use sojourn_units::Time;
 
@@ -30,7 +31,7 @@ impl Undo {
     }
 
     /// Takes the timestamp that an ACK echoes.
-    pub fn see(&mut self, ack: &IncomingAck, timestamps: bool) {
+    pub fn see(&mut self, ack: &AckDigest, timestamps: bool) {
         self.echo = timestamps.then_some(ack.packet.stamp);
     }
 
