@@ -3,7 +3,6 @@
 //! | file | what it does |
 //! |---|---|
 //! | `ack.rs` | what an ACK says, for recovery, controller and samples |
-//! | `delivered.rs` | how much each ACK newly delivers, where there are no samples |
 //! | `sender.rs` | the sending endpoint: a core and a recovery strategy |
 //! | `sender_core/` | what every sender has: sequence numbers, windows, the timer |
 //! | `recovery/` | loss recovery: one file for each strategy |
@@ -17,9 +16,10 @@
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `wheel.rs` | when a timer of Linux expires |
 //! | `pacer.rs` | pacing: when the next segment may leave |
+//! | `outstanding.rs` | the segments that are sent and not acknowledged |
 //! | `segment.rs` | a segment that was sent, as its sender keeps it |
 //! | `sampler.rs` | delivery-rate samples: what was delivered when a segment left, and what each ACK delivers |
-//! | `sent_segments.rs` | the segments for these, where the recovery strategy keeps none itself |
+//! | `sent_segments.rs` | the outstanding segments as these see them, where the recovery strategy keeps none itself |
 //! | `accurate_ecn.rs` | the counts of marked packets in ACKs |
 //! | `accecn_option.rs` | the counts of bytes in their option |
 //! | `mark_feedback.rs` | what ACKs tell of marked packets |
@@ -37,10 +37,10 @@ mod ack_policy;
 mod ack_rules;
 mod call;
 mod clock;
-mod delivered;
 mod increase_limit;
 mod inflight;
 mod mark_feedback;
+mod outstanding;
 mod pacer;
 mod ranges;
 mod reassembly;

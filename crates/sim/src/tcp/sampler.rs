@@ -5,6 +5,7 @@
 //! each segment counts as one, however short it is, it has the bytes of a full one.
 
 use super::clock::micros_between;
+use super::outstanding::Run;
 use super::segment::{Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time};
@@ -253,12 +254,29 @@ impl Sampler {
             self.lost_out -= self.size(segment);
             self.in_flight += self.size(segment);
         }
-        self.take_run(segment.size(), 1, segment, now);
+        self.take_in_flight(segment.size(), 1, segment, now);
+    }
+
+    /// These segments have arrived.
+    #[inline]
+    pub fn take_run(&mut self, run: &Run, now: Time) {
+        if run.first.is_untagged() {
+            self.take_in_flight(run.last.end() - run.first.start, run.count, &run.last, now);
+        } else {
+            self.take(&run.last, now);
+        }
+    }
+
+    /// The cumulative ACK has reached these segments, which may have arrived before.
+    #[inline]
+    pub fn take_acknowledged(&mut self, run: &Run, now: Time) {
+        self.take_run(run, now);
+        self.pass(&run.last);
     }
 
     /// So many segments of so many bytes in flight have arrived, of which this one was sent last.
     #[inline]
-    pub fn take_run(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
+    fn take_in_flight(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
         self.taken.bytes += bytes;
         let bytes = self.count(bytes, segments);
         self.in_flight -= bytes;
@@ -290,7 +308,7 @@ impl Sampler {
     /// This segment was taken, and all before it are acknowledged: if it was sent once, and arrived only now, those after it left later or were
     /// sent again later, and no segment that this ACK delivers left before it that is still asked about.
     #[inline]
-    pub fn pass(&mut self, segment: &Segment) {
+    fn pass(&mut self, segment: &Segment) {
         if !segment.has(tag::EVER_RETRANSMITTED | tag::SACKED) {
             while self.first != segment.sending.snapshot && self.snapshots.pop_front().is_some() {
                 self.first = self.first.wrapping_add(1);

@@ -2,7 +2,6 @@
 //! the cache.
 
 use sojourn_units::Time;
-use std::collections::VecDeque;
 
 /// What is known of a segment.
 pub mod tag {
@@ -72,6 +71,12 @@ impl Segment {
         self.tags == tag::SACKED
     }
 
+    /// Whether the same is known of it as of another.
+    #[inline]
+    pub fn has_tags_of(&self, other: &Segment) -> bool {
+        self.tags == other.tags
+    }
+
     /// Whether it has one of these tags.
     #[inline]
     pub fn has(&self, tags: u8) -> bool {
@@ -93,32 +98,6 @@ impl Segment {
 
 /// Up to so many segments or ranges are checked one by one after each call.
 pub const CHECKED: usize = 64;
-
-/// Checks that these segments follow each other from `snd_una` to `snd_max`.
-///
-/// # Panics
-/// They do not.
-pub fn check_outstanding(segments: &VecDeque<Segment>, snd_una: u64, snd_max: u64) {
-    let (first, last) = (segments.front(), segments.back());
-    assert!(first.is_none_or(|first| first.start <= snd_una && snd_una < first.end()), "{first:?} is the first after snd_una {snd_una}");
-    assert_eq!(last.map_or(snd_una, Segment::end), snd_max, "where the last segment ends, and snd_max");
-    if segments.len() <= CHECKED {
-        let follow = segments.iter().zip(segments.iter().skip(1)).all(|(segment, next)| segment.end() == next.start);
-        assert!(follow, "segments without a gap: {segments:?}");
-    }
-}
-
-/// The index of the first of these segments that starts at `seq` or above. They follow each other without a gap, and nearly all have one
-/// length, so that it mostly is where it is looked for first.
-#[inline]
-pub fn first_from(segments: &VecDeque<Segment>, seq: u64) -> usize {
-    let Some(first) = segments.front().filter(|first| first.start < seq) else { return 0 };
-    let guess = ((seq - first.start) / first.size()) as usize;
-    match segments.get(guess) {
-        Some(segment) if segment.start == seq => guess,
-        _ => segments.partition_point(|segment| segment.start < seq),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! What holds of a sender after each call, checked in debug builds.
 
 use super::{SenderCore, State};
-use crate::tcp::segment::Segment;
+use crate::tcp::outstanding::Outstanding;
 use sojourn_cc::CongestionController;
 use sojourn_units::Time;
 
@@ -47,9 +47,9 @@ impl SenderCore {
     ///
     /// # Panics
     /// They do not.
-    pub fn check_samples<'a>(&self, outstanding: impl Iterator<Item = &'a Segment>) {
+    pub fn check_samples(&self, outstanding: &Outstanding) {
         if let Some(sampler) = self.path.as_ref().and_then(|path| path.sampler()) {
-            sampler.check_invariants(outstanding);
+            outstanding.if_few().into_iter().for_each(|segments| sampler.check_invariants(segments));
         }
     }
 }

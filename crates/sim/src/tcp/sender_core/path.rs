@@ -6,13 +6,12 @@ use crate::packet::flag;
 use crate::tcp::accurate_ecn::{MarkReader, NO_MARKS, NewlyAcked, ONE_MARK};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::Call;
-use crate::tcp::delivered::DeliveredBytes;
 use crate::tcp::pacer::Pacer;
 use crate::tcp::sampler::{Sampler, Standing};
 use crate::tcp::segment::{Segment, Sending};
-use crate::tcp::sent_segments::{Delivery, SentSegments};
+use crate::tcp::sent_segments::SentSegments;
 use sojourn_cc::{AnyController, CongestionController, Event, LossState, Pacing, Window};
-use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
+use sojourn_spec::tcp::{Ecn, Recovery, SackAlgorithm, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
 
@@ -36,8 +35,6 @@ pub struct Path {
     segments: SentSegments,
     /// Whether the controller takes the samples; else they serve the counts of marks alone.
     samples: bool,
-    /// What serves the counts of marks where there are no samples.
-    delivered: DeliveredBytes,
     marks: Option<MarkReader>,
     /// What packets tell: of marked ACKs by the ACE field (rfc9768#3.2.2), and whether data has AccECN's option; 0 without AccECN.
     told: u16,
@@ -52,17 +49,17 @@ impl Path {
     pub fn new(cc: &AnyController, params: &TcpOptions, ecn: Ecn) -> Option<Box<Path>> {
         let needs = cc.needs();
         let paces = needs.pacing || params.pacing;
-        // Without SACK samples know best which segments duplicate ACKs deliver.
-        let samples = needs.rate_samples || (ecn.is_accurate() && params.recovery != Recovery::Sack);
+        // A strategy that keeps the segments tells of what ACKs deliver, for the counts of marks; others leave that to samples.
+        let samples = needs.rate_samples || (ecn.is_accurate() && !keeps_segments(params));
+        let whole = params.linux_growth && (needs.rate_samples || params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
             follows_window: paces && !needs.pacing,
             pace_of_window: None,
             pace_due: Time::NEVER,
-            sampler: samples.then(|| Sampler::counting(if params.linux_growth { params.mss } else { 0 })),
+            sampler: samples.then(|| Sampler::counting(if whole { params.mss } else { 0 })),
             segments: SentSegments::default(),
             samples: needs.rate_samples,
-            delivered: DeliveredBytes::default(),
             marks: ecn.is_accurate().then(|| MarkReader::new(params)),
             told: if ecn.is_accurate() { NO_MARKS | if params.accecn_room() > 0 { flag::ACCECN } else { 0 } } else { 0 },
             marked: 0.0,
@@ -106,8 +103,13 @@ impl Path {
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.segments.memory() + self.delivered.memory()
+        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.segments.memory()
     }
+}
+
+/// Whether the recovery strategy keeps the outstanding segments itself.
+fn keeps_segments(params: &TcpOptions) -> bool {
+    params.recovery == Recovery::Sack && params.sack_algorithm == SackAlgorithm::RackTlp
 }
 
 impl SenderCore {
@@ -350,17 +352,8 @@ impl SenderCore {
     pub fn track_ack<O>(&mut self, ack: &AckDigest, call: &Call<O>) -> bool {
         self.check_app_limited(call.params);
         let Some(path) = &mut self.path else { return false };
-        let newly_acked = match &mut path.sampler {
-            Some(sampler) => {
-                let duplicate = ack.is_duplicate() && call.params.recovery != Recovery::Sack;
-                let delivery = Delivery { now: call.now, ack: ack.packet.seq, sack: ack.sack, duplicate };
-                path.segments.on_ack(&delivery, call.params.mss, sampler)
-            }
-            None if path.marks.is_some() => {
-                path.delivered.on_ack(ack.prior_una, ack.packet.seq, ack.sack) as f64 / f64::from(call.params.mss)
-            }
-            None => return false,
-        };
+        let Some(sampler) = &mut path.sampler else { return false };
+        let newly_acked = path.segments.on_ack(ack, call.now, call.params, sampler);
         self.read_marks(ack, newly_acked, call.params)
     }
 

@@ -4,7 +4,6 @@
 //! | file | what it does |
 //! |---|---|
 //! | `mod.rs` | the state, and what an ACK brings |
-//! | `sent.rs` | the segments that are outstanding |
 //! | `rack.rs` | loss detection by time |
 //! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
 //! | `undo.rs` | finding that a reduction was made for nothing |
@@ -19,7 +18,6 @@ mod alert;
 mod output;
 mod prr;
 mod rack;
-mod sent;
 mod timers;
 mod undo;
 mod writes;
@@ -29,6 +27,7 @@ use crate::tcp::ack::{AckDigest, Delivered};
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::clock::{micros_between, millis};
+use crate::tcp::outstanding::{Outstanding, Run};
 use crate::tcp::sampler::Sampler;
 use crate::tcp::segment::{Segment, tag};
 use crate::tcp::sender_core::{Expiry, SenderCore};
@@ -36,7 +35,6 @@ use alert::{Resend, State};
 use output::Usage;
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
-use sent::{Run, SentQueue};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -47,7 +45,7 @@ use writes::Writes;
 /// What this recovery remembers.
 #[derive(Clone, Debug)]
 pub struct RackTlp {
-    sent: SentQueue,
+    sent: Outstanding,
     rack: Rack,
     prr: Prr,
     /// What the controller's window is during a reduction.
@@ -130,6 +128,37 @@ impl Brought {
     fn span(of: Option<(Time, Time)>, first: Time, last: Time) -> Option<(Time, Time)> {
         Some((of.map_or(first, |(first, _)| first), last))
     }
+
+    /// Segments that were sent once have arrived, and are acknowledged.
+    #[inline]
+    fn take_run(&mut self, run: &Run, high_seq: u64) {
+        self.delivered += run.count;
+        self.acked_sent = Brought::span(self.acked_sent, run.first.sent, run.last.sent);
+        self.original |= run.first.end() <= high_seq;
+        if run.first.start < self.prior_highest {
+            self.reordered = self.reordered.or(Some(run.first.start));
+        }
+    }
+
+    /// A single segment of which something was known is acknowledged, by an ACK that echoes this timestamp, if there are some. If it has arrived
+    /// only now, RACK is to know.
+    #[inline(never)]
+    fn take_tagged(&mut self, run: &Run, echo: Option<Time>, high_seq: u64, advance: impl FnOnce(&Segment)) {
+        let segment = &run.first;
+        let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
+        self.retransmitted |= resent;
+        if segment.has(tag::SACKED) {
+            return;
+        }
+        if resent {
+            self.delivered += 1;
+        } else {
+            self.take_run(run, high_seq);
+        }
+        if !(resent && echo.is_some_and(|echo| millis(echo) < millis(segment.sent))) {
+            advance(segment);
+        }
+    }
 }
 
 /// Takes segments of which SACK blocks say for the first time that they arrived.
@@ -149,7 +178,7 @@ impl Taker<'_> {
         let Taker { rack, brought, arrival, .. } = self;
         rack.advance(&run.last, *arrival);
         if let Some(sampler) = &mut self.sampler {
-            run.tell(sampler, arrival.now);
+            sampler.take_run(run, arrival.now);
         }
         brought.sacked = true;
         brought.delivered += run.count;
@@ -168,7 +197,7 @@ impl RackTlp {
     /// At the start of a connection.
     pub fn new(params: &TcpOptions) -> Self {
         RackTlp {
-            sent: SentQueue::default(),
+            sent: Outstanding::default(),
             rack: Rack::new(params.dupack_threshold),
             prr: Prr::default(),
             own_window: 0.0,
@@ -271,7 +300,7 @@ impl RackTlp {
         delivered
     }
 
-    /// Takes the segments that an ACK acknowledges cumulatively: nearly all in runs.
+    /// Takes the segments that an ACK acknowledges cumulatively.
     #[inline]
     fn take_cumulative(
         &mut self,
@@ -281,60 +310,24 @@ impl RackTlp {
         params: &TcpOptions,
         mut sampler: Option<&mut Sampler>,
     ) {
-        while let Some(next) = self.sent.next_acknowledged(ack.packet.seq) {
-            if next.is_sacked_only() {
-                brought.acked = true;
-                brought.covered += self.sent.pop_sacked(ack.packet.seq);
-            } else if let Some(run) = self.sent.pop_run(ack.packet.seq) {
-                if let Some(sampler) = &mut sampler {
-                    run.tell(sampler, arrival.now);
-                    sampler.pass(&run.last);
-                }
-                self.take_run(&run, arrival, brought);
-            } else if let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
-                if let Some(sampler) = &mut sampler {
-                    sampler.take(&segment, arrival.now);
-                }
+        let RackTlp { sent, rack, high_seq, .. } = self;
+        sent.acknowledge(ack.packet.seq, |run| {
+            brought.acked = true;
+            brought.covered += run.count;
+            if run.first.is_sacked_only() {
+                return;
+            }
+            if let Some(sampler) = &mut sampler {
+                sampler.take_acknowledged(run, arrival.now);
+            }
+            if run.first.is_untagged() {
+                brought.take_run(run, *high_seq);
+                rack.advance(&run.last, arrival);
+            } else {
                 let echo = params.timestamps.then_some(ack.packet.stamp);
-                self.take_tagged(&segment, echo, arrival, brought);
+                brought.take_tagged(run, echo, *high_seq, |segment| rack.advance(segment, arrival));
             }
-        }
-    }
-
-    #[inline]
-    fn take_run(&mut self, run: &Run, arrival: Arrival, brought: &mut Brought) {
-        brought.acked = true;
-        brought.covered += run.count;
-        brought.delivered += run.count;
-        brought.acked_sent = Brought::span(brought.acked_sent, run.first.sent, run.last.sent);
-        brought.original |= run.first.end() <= self.high_seq;
-        if run.first.start < brought.prior_highest {
-            brought.reordered = brought.reordered.or(Some(run.first.start));
-        }
-        self.rack.advance(&run.last, arrival);
-    }
-
-    /// A segment of which something was known; the ACK echoes this timestamp, if there are some.
-    #[inline(never)]
-    fn take_tagged(&mut self, segment: &Segment, echo: Option<Time>, arrival: Arrival, brought: &mut Brought) {
-        brought.acked = true;
-        brought.covered += 1;
-        let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
-        if resent {
-            brought.retransmitted = true;
-        } else if !segment.has(tag::SACKED) {
-            brought.acked_sent = Brought::span(brought.acked_sent, segment.sent, segment.sent);
-            brought.original |= segment.end() <= self.high_seq;
-            if segment.start < brought.prior_highest {
-                brought.reordered = brought.reordered.or(Some(segment.start));
-            }
-        }
-        if !segment.has(tag::SACKED) {
-            brought.delivered += 1;
-            if !(resent && echo.is_some_and(|echo| millis(echo) < millis(segment.sent))) {
-                self.rack.advance(segment, arrival);
-            }
-        }
+        });
     }
 
     /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, by a clock of whole microseconds, else by the timestamp, in
@@ -488,7 +481,8 @@ impl LossRecovery for RackTlp {
     }
 
     fn check_invariants(&self, sender: &SenderCore) {
-        self.sent.check_invariants(sender);
+        self.sent.check_invariants(sender.snd_una(), sender.snd_max());
+        sender.check_samples(&self.sent);
     }
 
     fn memory(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Loss detection by time (rfc8985#6): a segment is lost if one that was sent later has arrived, and enough time has passed.
 
-use super::sent::SentQueue;
+use crate::tcp::outstanding::Outstanding;
 use crate::tcp::segment::{Segment, tag};
 use sojourn_units::{Duration, Time};
 
@@ -90,7 +90,7 @@ impl Rack {
     /// time others may be.
     pub fn detect(
         &mut self,
-        sent: &mut SentQueue,
+        sent: &mut Outstanding,
         in_recovery: bool,
         arrival: Arrival,
         mut report: impl FnMut(&mut Segment),

@@ -223,7 +223,7 @@ impl RackTlp {
         let head = self.sent.numbers().start;
         for number in self.sent.numbers() {
             let late = |segment| self.rack.is_late(segment, call.now);
-            if number == head || self.sent.segment(number).is_some_and(late) {
+            if number == head || self.sent.get(number).is_some_and(late) {
                 self.sent.mark_lost(number);
             }
         }

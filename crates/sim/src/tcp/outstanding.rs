@@ -1,9 +1,11 @@
-//! The segments that are outstanding, with what is known of each.
+//! The segments that are outstanding: one store of what was sent and of what is known of it.
+//!
+//! Loss detection by time (RACK-TLP) and delivery-rate samples look at single segments; a sender keeps them once, with whichever asks.
+//! Columns of the store are the bytes that SACK blocks reported, the number of segments in each state, and the order in which segments
+//! left. That order is listed as far as it was looked at: without losses and marks it is that of the bytes.
 
-use crate::tcp::ranges::Ranges;
-use crate::tcp::sampler::Sampler;
-use crate::tcp::segment::{CHECKED, Segment, Sending, check_outstanding, first_from, tag};
-use crate::tcp::sender_core::SenderCore;
+use super::ranges::Ranges;
+use super::segment::{CHECKED, Segment, Sending, tag};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,8 +29,8 @@ struct Transmission {
     sent: Time,
 }
 
-/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order. Or a single one of which
-/// something was known.
+/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order. Or of which it was
+/// known that they had arrived, and nothing else. Or a single one.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub first: Segment,
@@ -37,14 +39,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Tells samples that they have arrived.
-    #[inline]
-    pub fn tell(&self, sampler: &mut Sampler, now: Time) {
-        if self.first.is_untagged() {
-            sampler.take_run(self.last.end() - self.first.start, self.count, &self.last, now);
-        } else {
-            sampler.take(&self.last, now);
-        }
+    /// A single segment.
+    pub fn of(segment: Segment) -> Self {
+        Run { first: segment, last: segment, count: 1 }
     }
 }
 
@@ -59,7 +56,7 @@ pub struct SentAgain {
 
 /// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
 #[derive(Clone, Debug, Default)]
-pub struct SentQueue {
+pub struct Outstanding {
     segments: VecDeque<Segment>,
     /// The number of the first of them.
     first: u64,
@@ -79,7 +76,7 @@ pub struct SentQueue {
     hint: u64,
 }
 
-impl SentQueue {
+impl Outstanding {
     /// How many segments are outstanding.
     pub fn packets_out(&self) -> u32 {
         self.segments.len() as u32
@@ -116,7 +113,8 @@ impl SentQueue {
         self.segments.push_back(Segment::new(bytes.start, bytes.end, now, sending));
     }
 
-    fn get(&self, number: u64) -> Option<&Segment> {
+    /// The segment with this number.
+    pub fn get(&self, number: u64) -> Option<&Segment> {
         self.segments.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
@@ -124,49 +122,51 @@ impl SentQueue {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// What is next of the segments of which everything is acknowledged.
-    #[inline]
-    pub fn next_acknowledged(&self, snd_una: u64) -> Option<&Segment> {
-        self.segments.front().filter(|segment| segment.end() <= snd_una)
+    /// The segments that start at this byte or above. All follow each other without a gap, and nearly all have one length, so that the
+    /// first mostly is where it is looked for first.
+    pub fn starting_from(&mut self, seq: u64) -> impl Iterator<Item = &mut Segment> {
+        let index = self.index_from(seq);
+        self.segments.iter_mut().skip(index)
     }
 
-    /// Takes out the first segments if everything of them is acknowledged and nothing else was known of them.
     #[inline]
-    pub fn pop_run(&mut self, snd_una: u64) -> Option<Run> {
-        let is_next = |segment: &&Segment| segment.end() <= snd_una && segment.is_untagged();
-        let first = *self.segments.front().filter(is_next)?;
-        let mut run = Run { first, last: first, count: 0 };
-        while let Some(&segment) = self.segments.front().filter(is_next) {
-            self.segments.pop_front();
-            (run.last, run.count) = (segment, run.count + 1);
+    fn index_from(&self, seq: u64) -> usize {
+        let Some(first) = self.segments.front().filter(|first| first.start < seq) else { return 0 };
+        let guess = ((seq - first.start) / first.size()) as usize;
+        match self.segments.get(guess) {
+            Some(segment) if segment.start == seq => guess,
+            _ => self.segments.partition_point(|segment| segment.start < seq),
+        }
+    }
+
+    /// Takes out the segments of which everything is acknowledged, and gives them to `seen`: nearly all in runs.
+    #[inline]
+    pub fn acknowledge(&mut self, snd_una: u64, mut seen: impl FnMut(&Run)) {
+        while let Some(&first) = self.segments.front().filter(|first| first.end() <= snd_una) {
+            let run = self.pop_run(first, snd_una);
+            seen(&run);
+        }
+    }
+
+    /// Takes out the first segment, and those after it if they are acknowledged and the same is known of all: nothing, or that they arrived.
+    #[inline]
+    fn pop_run(&mut self, first: Segment, snd_una: u64) -> Run {
+        self.segments.pop_front();
+        let mut run = Run { first, last: first, count: 1 };
+        if first.is_untagged() || first.is_sacked_only() {
+            let is_next = |segment: &&Segment| segment.end() <= snd_una && segment.has_tags_of(&first);
+            while let Some(&segment) = self.segments.front().filter(is_next) {
+                self.segments.pop_front();
+                (run.last, run.count) = (segment, run.count + 1);
+            }
+        }
+        if !first.is_untagged() {
+            self.sacked_out -= if first.has(tag::SACKED) { run.count } else { 0 };
+            self.lost_out -= u32::from(first.has(tag::LOST));
+            self.retrans_out -= u32::from(first.has(tag::RETRANSMITTED));
         }
         self.begin_at(self.first + u64::from(run.count));
-        Some(run)
-    }
-
-    /// Takes out the first segments if everything of them is acknowledged and it was known of them that they had arrived, and nothing
-    /// else. Gives how many they were.
-    #[inline]
-    pub fn pop_sacked(&mut self, snd_una: u64) -> u32 {
-        let mut count = 0;
-        while self.next_acknowledged(snd_una).is_some_and(Segment::is_sacked_only) {
-            self.segments.pop_front();
-            count += 1;
-        }
-        self.sacked_out -= count;
-        self.begin_at(self.first + u64::from(count));
-        count
-    }
-
-    /// Takes out the first segment if everything of it is acknowledged.
-    pub fn pop_acknowledged(&mut self, snd_una: u64) -> Option<Segment> {
-        let segment = *self.next_acknowledged(snd_una)?;
-        self.segments.pop_front();
-        self.begin_at(self.first + 1);
-        self.sacked_out -= u32::from(segment.has(tag::SACKED));
-        self.lost_out -= u32::from(segment.has(tag::LOST));
-        self.retrans_out -= u32::from(segment.has(tag::RETRANSMITTED));
-        Some(segment)
+        run
     }
 
     /// The first outstanding segment has this number now.
@@ -205,7 +205,7 @@ impl SentQueue {
         let mut at = self.sacked.gap_from(from);
         while at < to {
             let end = self.sacked.next_from(at).min(to);
-            let mut index = first_from(&self.segments, at);
+            let mut index = self.index_from(at);
             while let Some(&first) = self.segments.get(index).filter(|segment| segment.end() <= end) {
                 let mut run = Run { first, last: first, count: 1 };
                 if !first.has(tag::SACKED) {
@@ -243,8 +243,7 @@ impl SentQueue {
 
     /// A duplicate of these bytes arrived: their retransmissions are not in flight any more.
     pub fn sack_duplicate(&mut self, from: u64, to: u64) -> SentAgain {
-        let index = first_from(&self.segments, from);
-        let mut found = SentAgain::default();
+        let (index, mut found) = (self.index_from(from), SentAgain::default());
         for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end() <= to) {
             if segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
                 found.count += 1;
@@ -364,28 +363,51 @@ impl SentQueue {
         self.first..self.first + self.segments.len() as u64
     }
 
-    /// The segment with this number.
-    pub fn segment(&self, number: u64) -> Option<&Segment> {
-        self.get(number)
+    /// Marks as arrived the first segment from this byte on, but not the very first one, of which nothing says that it has arrived or is
+    /// lost for samples; gives it as it was.
+    pub fn guess_arrival(&mut self, from: u64) -> Option<Segment> {
+        let index = self.index_from(from).max(1);
+        let segment = self.segments.iter_mut().skip(index).find(|segment| !segment.has(tag::SACKED | tag::SAMPLED_LOST))?;
+        let before = *segment;
+        segment.set(tag::SACKED);
+        self.sacked_out += 1;
+        Some(before)
     }
 
-    /// Checks that the segments are those that are outstanding, and that their states and those of samples are counted.
+    /// The first segment, which was guessed to have arrived, and the next one from this byte on of which that was not.
+    pub fn wrong_guess(&mut self, from: u64) -> Option<(&mut Segment, &mut Segment)> {
+        let index = self.index_from(from).max(1);
+        let mut segments = self.segments.iter_mut();
+        let first = segments.next().filter(|first| first.has(tag::SACKED))?;
+        Some((first, segments.skip(index - 1).find(|segment| !segment.has(tag::SACKED))?))
+    }
+
+    /// All of them, if so few that they may be checked one by one after each call.
+    pub fn if_few(&self) -> Option<impl Iterator<Item = &Segment>> {
+        (self.segments.len() <= CHECKED).then(|| self.segments.iter())
+    }
+
+    /// Checks that the segments are those from `snd_una` to `snd_max`, and that their states are counted.
     ///
     /// # Panics
     /// Something does not hold.
-    pub fn check_invariants(&self, sender: &SenderCore) {
-        check_outstanding(&self.segments, sender.snd_una(), sender.snd_max());
-        self.sacked.check_invariants(sender.snd_una(), sender.snd_max());
+    pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
+        let (first, last) = (self.segments.front(), self.segments.back());
+        assert!(
+            first.is_none_or(|first| first.start <= snd_una && snd_una < first.end()),
+            "{first:?} is the first after snd_una {snd_una}"
+        );
+        assert_eq!(last.map_or(snd_una, Segment::end), snd_max, "where the last segment ends, and snd_max");
+        self.sacked.check_invariants(snd_una, snd_max);
         assert!(self.sacked_out + self.lost_out <= self.packets_out() + self.retrans_out, "more lost and SACKed than sent: {self:?}");
         assert!(self.unlisted >= self.first && self.hint >= self.first, "first {}: {} {}", self.first, self.unlisted, self.hint);
-        if self.segments.len() > CHECKED {
-            return;
-        }
+        let Some(mut segments) = self.if_few() else { return };
+        assert!(segments.all(|segment| !(segment.has(tag::SACKED) && segment.has(tag::LOST))), "{:?}", self.segments);
+        let follow = self.segments.iter().zip(self.segments.iter().skip(1)).all(|(segment, next)| segment.end() == next.start);
+        assert!(follow, "segments without a gap: {:?}", self.segments);
         let count = |tags| self.segments.iter().filter(|segment| segment.has(tags)).count() as u32;
         let counted = (self.sacked_out, self.lost_out, self.retrans_out);
         assert_eq!(counted, (count(tag::SACKED), count(tag::LOST), count(tag::RETRANSMITTED)), "SACKed, lost, sent again");
-        assert!(self.segments.iter().all(|segment| !(segment.has(tag::SACKED) && segment.has(tag::LOST))), "{:?}", self.segments);
-        sender.check_samples(self.segments.iter());
     }
 
     /// Bytes of memory beyond its own size.
@@ -426,7 +448,7 @@ mod tests {
 
     /// Does this at this step, and takes acknowledged segments in runs or one by one. Gives the segments that were looked at in the order of
     /// time, and how many were lost, SACKed or acknowledged.
-    fn take(queue: &mut SentQueue, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
+    fn take(queue: &mut Outstanding, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
         let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
         let mut seen = Vec::new();
         let count = match step {
@@ -457,10 +479,10 @@ mod tests {
             }
             Step::Acknowledge(which) => {
                 let below = (queue.first + which.index(outstanding) as u64) * MSS;
-                let run = |queue: &mut SentQueue| queue.pop_run(below).map_or(0, |run| run.count) + queue.pop_sacked(below);
-                let one = |queue: &mut SentQueue| queue.pop_acknowledged(below).map(|_| 1);
-                let mut next = || in_runs.then(|| run(queue)).filter(|&count| count > 0).or_else(|| one(queue));
-                let acknowledged = std::iter::from_fn(&mut next).sum();
+                let mut acknowledged = 0;
+                let ends: Vec<u64> = queue.segments.iter().map(Segment::end).filter(|&end| end <= below).collect();
+                let steps = if in_runs { &[below][..] } else { &ends };
+                steps.iter().for_each(|&end| queue.acknowledge(end, |run| acknowledged += run.count));
                 queue.forget_below(below);
                 acknowledged
             }
@@ -471,12 +493,12 @@ mod tests {
     proptest! {
         #[test]
         fn segments_are_looked_at_in_the_order_in_which_they_left_however_they_are_listed_and_taken(steps in prop::collection::vec(step(), 1..200)) {
-            let (mut lazy, mut eager) = (SentQueue::default(), SentQueue::default());
+            let (mut lazy, mut eager) = (Outstanding::default(), Outstanding::default());
             for (at, step) in (1..).zip(&steps) {
                 let seen = take(&mut lazy, at, step, true);
                 prop_assert_eq!(&seen, &take(&mut eager, at, step, false));
                 prop_assert!(seen.0.is_sorted_by_key(|&(_, sent)| sent));
-                let standing = |queue: &SentQueue| (queue.numbers(), queue.in_flight(), queue.head().map(|head| head.start), queue.hint);
+                let standing = |queue: &Outstanding| (queue.numbers(), queue.in_flight(), queue.head().map(|head| head.start), queue.hint);
                 prop_assert_eq!(standing(&lazy), standing(&eager));
                 while eager.list_next() {}
             }
