@@ -86,25 +86,19 @@ impl<O: Observer> World<O> {
             return self.at_receiver_of_any(now, packet);
         };
         if flow.receiver.is_predicted(packet, params) {
-            self.at_receiver_of_usual::<true>(now, packet)
-        } else if flow.receiver.is_plain_in_any_order(packet, params) {
-            self.at_receiver_of_usual::<false>(now, packet)
+            self.at_receiver_of_usual(now, packet)
         } else {
             self.at_receiver_of_any(now, packet)
         }
     }
 
-    /// A segment arrives that needs nothing but an ACK at once, mostly the next in order.
+    /// The next segment in order arrives, which needs nothing but an ACK at once.
     #[inline(never)]
-    fn at_receiver_of_usual<const IN_ORDER: bool>(&mut self, now: Time, packet: &Packet) {
+    fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
-        let (readable, mut ack) = if IN_ORDER {
-            flow.receiver.on_usual_segment(now, packet, params)
-        } else {
-            flow.receiver.on_plain_segment_in_any_order(now, packet, params)
-        };
+        let (readable, mut ack) = flow.receiver.on_usual_segment(now, packet, params);
         flow.totals.received += u64::from(packet.size);
         flow.totals.packets += 1;
         flow.totals.delivered += readable;

@@ -24,16 +24,6 @@ pub struct Received {
     pub acks: bool,
 }
 
-/// Which segments may take a short way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ShortWay {
-    None,
-    /// Something waits above a gap: those in any order, where each is acknowledged at once.
-    InAnyOrder,
-    /// Nothing waits: also the next in order.
-    InOrder,
-}
-
 /// The receiving endpoint of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -41,8 +31,8 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What arrived above `rcv_nxt`: made when something does for the first time.
     reassembly: Option<Box<Reassembly>>,
-    /// Which segments may take a short way now (header prediction, jacobson-1990), and whether any ever may.
-    short_way: ShortWay,
+    /// Whether the next segment in order may take the short way (`prediction.rs`), and whether any ever may.
+    predictable: bool,
     predicts: bool,
     /// Whether it waits to acknowledge segments that follow those above a gap.
     gathers: bool,
@@ -64,7 +54,7 @@ impl Default for Receiver {
         Receiver {
             rcv_nxt: 0,
             reassembly: None,
-            short_way: ShortWay::None,
+            predictable: false,
             predicts: false,
             gathers: false,
             marks: MarkFeedback::CLASSIC,
@@ -183,7 +173,7 @@ impl Receiver {
         if let Some(reassembly) = &self.reassembly {
             reassembly.check_invariants(rcv_nxt);
         }
-        assert!(self.short_way != ShortWay::InOrder || !self.has_gap(), "a gap is no usual case");
+        assert!(!self.predictable || !self.has_gap(), "a gap is no usual case");
     }
 
     /// A segment arrives, and its mark is noted; says whether its ACK tells what the last one did not.

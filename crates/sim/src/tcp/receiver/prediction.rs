@@ -1,8 +1,8 @@
-//! The short ways of a receiver, for segments that need nothing unusual (header prediction, jacobson-1990). They change nothing but the
-//! speed.
+//! Header prediction (jacobson-1990): short ways for the next segment in order, and for one that follows the last above a gap, if they need
+//! nothing unusual. They change nothing but the speed.
 
-use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, ShortWay, Told, flag};
-use sojourn_spec::tcp::{Recovery, TcpOptions};
+use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, Told, flag};
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Time;
 
 impl Receiver {
@@ -12,21 +12,14 @@ impl Receiver {
         let policy = self.rules.as_ref().and_then(|rules| rules.policy.as_ref());
         let reports = policy.is_some_and(|policy| policy.duplicate.is_some());
         let gathers = policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
-        let plain = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !reports;
-        self.short_way = if plain { self.short_way_now() } else { ShortWay::None };
+        self.predictable = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !reports && !self.has_gap();
         self.gathers = self.predicts && gathers && !self.marks.counts();
-    }
-
-    /// The short way that segments may take now, if they may take one.
-    #[inline(always)]
-    fn short_way_now(&self) -> ShortWay {
-        if self.has_gap() { ShortWay::InAnyOrder } else { ShortWay::InOrder }
     }
 
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
     pub fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.short_way == ShortWay::InOrder
+        self.predictable
             && is_plain(segment)
             && segment.seq == self.rcv_nxt
             && segment.stamp >= self.ts_recent
@@ -37,32 +30,6 @@ impl Receiver {
     #[inline(always)]
     pub fn acknowledges_each_at_once(&self) -> bool {
         self.rules.is_none()
-    }
-
-    /// Whether this is a segment in order or out of order, which says nothing else, where each is acknowledged at once without SACK blocks.
-    #[inline(always)]
-    pub fn is_plain_in_any_order(&self, segment: &Packet, params: &TcpOptions) -> bool {
-        self.short_way != ShortWay::None
-            && segment.flags & !(PLAIN | flag::RETRANSMIT) == 0
-            && segment.stamp >= self.ts_recent
-            && u32::from(segment.size) > params.header
-            && params.recovery != Recovery::Sack
-    }
-
-    /// Takes such a segment, which arrives at `now`: gives the bytes that became readable, and its ACK.
-    #[inline(always)]
-    pub fn on_plain_segment_in_any_order(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
-        let (before, end) = (self.rcv_nxt, segment.seq + u64::from(segment.size) - u64::from(params.header));
-        self.reassemble(segment.seq, end, params);
-        if (segment.seq..=end).contains(&self.last_ack_sent) {
-            self.ts_recent = segment.stamp;
-        }
-        self.short_way = self.short_way_now();
-        let ack = self.plain_ack(now, segment, params);
-        if cfg!(debug_assertions) {
-            self.check_invariants(self.rcv_nxt);
-        }
-        (self.rcv_nxt - before, ack)
     }
 
     /// Takes a predicted segment that arrives at `now`, where each is acknowledged at once: gives the bytes that became readable, and its ACK.
