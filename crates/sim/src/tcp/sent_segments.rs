@@ -64,8 +64,8 @@ impl SentSegments {
         let duplicate = ack.is_duplicate() && params.recovery != Recovery::Sack;
         sampler.begin_ack(ack.packet.seq, ack.sack.is_none() && duplicate);
         self.sent.acknowledge(snd_una, |run| sampler.take_acknowledged(run, now));
+        self.sent.forget_below(snd_una);
         if let Some(blocks) = ack.sack {
-            self.sent.forget_below(snd_una);
             for (from, to) in blocks.iter().filter(|&(_, to)| to > snd_una) {
                 self.sent.sack(from.max(snd_una), to, |run| sampler.take_run(run, now));
             }

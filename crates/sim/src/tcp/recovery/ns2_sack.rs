@@ -34,8 +34,7 @@ impl Ns2Sack {
         let mss = u64::from(call.params.mss);
         let outstanding = (sender.snd_max() - sender.snd_una()).div_ceil(mss) as i64;
         self.pipe = outstanding - i64::from(call.params.dupack_threshold);
-        sender.fast_retransmit(call);
-        self.high_rxt = sender.snd_una() + mss;
+        self.high_rxt = sender.fast_retransmit(call);
     }
 
     fn on_ack_in_recovery<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
@@ -69,11 +68,11 @@ impl Ns2Sack {
                 return;
             }
             self.pipe += 1;
+            let end = sender.transmit(seq, call);
             if hole.is_some() {
-                self.high_rxt = seq + mss;
+                self.high_rxt = end;
             }
-            sender.transmit(seq, call);
-            sender.advance_snd_nxt(seq + mss);
+            sender.advance_snd_nxt(end);
         }
     }
 }

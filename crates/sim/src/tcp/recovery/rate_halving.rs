@@ -97,8 +97,7 @@ impl RateHalving {
             if let Some(seq) = self.lost_retransmissions.pop_first() {
                 self.retransmit(sender, seq, call);
             } else if hole < self.lost_below {
-                self.high_rxt = hole + mss;
-                self.retransmit(sender, hole, call);
+                self.high_rxt = self.retransmit(sender, hole, call);
             } else if sender.can_send_next(call.params) {
                 sender.transmit(sender.snd_nxt(), call);
                 sender.advance_snd_nxt(u64::MAX);
@@ -110,9 +109,9 @@ impl RateHalving {
         }
     }
 
-    fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) {
+    fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) -> u64 {
         self.retransmissions.add(seq, sender.snd_max(), self.scoreboard.has(seq));
-        sender.transmit(seq, call);
+        sender.transmit(seq, call)
     }
 }
 
@@ -168,6 +167,7 @@ impl LossRecovery for RateHalving {
 
     fn check_invariants(&self, sender: &SenderCore) {
         self.scoreboard.check_invariants(sender.snd_una(), sender.snd_max());
+        assert!(self.high_rxt <= sender.snd_max(), "HighRxt {} above snd_max {}", self.high_rxt, sender.snd_max());
     }
 
     fn memory(&self) -> usize {

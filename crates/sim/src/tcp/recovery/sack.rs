@@ -50,8 +50,7 @@ impl Sack {
         if sender.enter_recovery(sender.snd_una() >= sender.recover(), call) == RecoveryEntry::Refused {
             return;
         }
-        sender.fast_retransmit(call);
-        self.high_rxt = sender.snd_una() + u64::from(call.params.mss);
+        self.high_rxt = sender.fast_retransmit(call);
         self.rescue_rxt = false;
     }
 
@@ -83,8 +82,7 @@ impl Sack {
     }
 
     fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) {
-        sender.transmit(seq, call);
-        self.high_rxt = self.high_rxt.max(seq + u64::from(call.params.mss));
+        self.high_rxt = self.high_rxt.max(sender.transmit(seq, call));
     }
 
     /// The last segment sent before recovery, if no SACK block lies above it and it was not sent again (rfc6675#4 NextSeg

@@ -181,6 +181,7 @@ impl SenderCore {
         } else if self.last_reduction == LastReduction::Ecn {
             self.last_reduction = LastReduction::FastRetransmit;
             self.state = State::Recovery;
+            self.limited_transmit_bytes = 0;
             if call.params.update_recover_after_ecn {
                 self.recover = self.snd_max;
             }

@@ -32,6 +32,8 @@ impl SenderCore {
         assert!(self.recover <= max, "recover {} above snd_max {max}", self.recover);
         // A SYN that is timed has an end too.
         assert!(self.timed.end <= max.max(1) && self.timed.sent <= now, "{:?} with snd_max {max} at {now:?}", self.timed);
+        let limited = u64::from(self.limited_transmit_bytes);
+        assert!(limited <= max - una, "{limited} bytes of limited transmit, {} outstanding", max - una);
         let is_open = matches!(self.state, State::Established | State::Recovery);
         assert!(is_open || self.state == State::Finished || max == 0, "{max} bytes sent in state {:?}", self.state);
         // rfc6298#5.1: data that is outstanding has a timer.

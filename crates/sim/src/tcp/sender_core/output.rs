@@ -60,16 +60,16 @@ impl SenderCore {
     }
 
     /// Sends the segment that starts at `seq`: a full one, or what the application has written. It is a retransmission if
-    /// it starts below `snd_max`.
+    /// it starts below `snd_max`. Gives where it ends.
     #[inline(never)]
-    pub fn transmit<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
-        self.transmit_inline(seq, call);
+    pub fn transmit<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) -> u64 {
+        self.transmit_inline(seq, call)
     }
 
     /// [`SenderCore::transmit`] within the loop that sends a window. What is sent again counts as lost: a strategy that knows of segments
     /// that are not has [`SenderCore::transmit_segment`].
     #[inline(always)]
-    fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
+    fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) -> u64 {
         let length = self.segment_length(seq, call.params);
         if seq < self.snd_max {
             self.lose(seq..seq + length, call);
@@ -78,6 +78,7 @@ impl SenderCore {
             self.track_transmission(seq..seq + length, call);
         }
         self.transmit_bytes(seq, length, 0, call);
+        seq + length
     }
 
     /// Sends `length` bytes from `seq` on, which the pace and the samples know of, with these flags and others where they belong.
@@ -147,11 +148,11 @@ impl SenderCore {
         })
     }
 
-    /// Sends the first unacknowledged segment again and restarts the timer (rfc5681#3.2 step 3).
-    pub fn fast_retransmit<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+    /// Sends the first unacknowledged segment again and restarts the timer (rfc5681#3.2 step 3). Gives where the segment ends.
+    pub fn fast_retransmit<O: SegmentSink>(&mut self, call: &mut Call<O>) -> u64 {
         self.stop_timing();
         self.start_timer(call);
-        self.transmit(self.snd_una, call);
+        self.transmit(self.snd_una, call)
     }
 
     /// Bytes of the segment that starts at `seq`, which lies below `write_end`.
@@ -210,8 +211,7 @@ impl SenderCore {
             if !self.has_data() || self.snd_nxt + self.segment_length(self.snd_nxt, call.params) > end || self.pacing_waits(call) {
                 break;
             }
-            self.transmit_inline(self.snd_nxt, call);
-            self.snd_nxt += self.segment_length(self.snd_nxt, call.params);
+            self.snd_nxt = self.transmit_inline(self.snd_nxt, call);
             sent += 1;
             if sent == limits.burst {
                 break;
@@ -230,9 +230,10 @@ impl SenderCore {
         let outstanding = self.snd_nxt + length - self.snd_una;
         let fits = outstanding <= u64::from(self.send_limit(call.params)) * mss && outstanding as f64 <= allowed;
         if length > 0 && fits && !self.pacing_waits(call) {
-            self.transmit(self.snd_nxt, call);
-            self.snd_nxt += length;
-            self.limited_transmit_bytes += length as u32;
+            let before = self.snd_max;
+            self.snd_nxt = self.transmit(self.snd_nxt, call);
+            // What was sent before a timeout is in flight as it was.
+            self.limited_transmit_bytes += (self.snd_max - before) as u32;
         }
     }
 }
