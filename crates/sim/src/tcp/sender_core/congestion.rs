@@ -92,24 +92,22 @@ impl SenderCore {
             self.ecn_at_one_segment = false;
             self.wait_for_rto = false;
         }
-        self.report(&self.delivered_by(ack, call), call);
+        self.report(&self.delivered_by(ack, self.state == State::Recovery, call), call);
     }
 
     /// What an ACK delivered, where the recovery strategy does not count segments: by bytes.
     #[inline(always)]
-    pub(super) fn delivered_by<O>(&self, ack: &AckDigest, call: &Call<O>) -> Delivered {
+    pub(super) fn delivered_by<O>(&self, ack: &AckDigest, in_recovery: bool, call: &Call<O>) -> Delivered {
         let params = call.params;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(params.mss);
         let (in_flight, acked) = (segments(self.snd_max - ack.prior_una), segments(self.snd_una - ack.prior_una));
-        let advances = self.snd_una > ack.prior_una;
-        let in_recovery = self.state == State::Recovery;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
         let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.limits_increase();
         Delivered {
             acked,
             advanced: acked,
             in_flight,
-            rtt: if params.timestamps { advances.then(|| call.now.since(ack.packet.stamp)) } else { call.rtt_sample },
+            rtt: if params.timestamps { ack.advances().then(|| call.now.since(ack.packet.stamp)) } else { call.rtt_sample },
             one_way_delay: ack.one_way_delay(params.timestamps),
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery,

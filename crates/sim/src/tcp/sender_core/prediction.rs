@@ -49,7 +49,7 @@ impl SenderCore {
         self.snd_una = ack.seq;
         self.sample_rtt_of_new_data(&digest, call);
         self.start_timer(call);
-        self.tell_controller(&self.delivered_by(&digest, call), call.now);
+        self.tell_controller(&self.delivered_by(&digest, false, call), call.now);
         let mss = u64::from(call.params.mss);
         let window = u64::from((self.cc.cwnd() as u32).min(self.receive_window(call.params)));
         let end = self.snd_una.saturating_add(window.saturating_mul(mss));
