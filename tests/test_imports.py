@@ -1,6 +1,7 @@
 """No Python file imports in a circle, and no module of a crate.
 
 A folder of a crate counts as one module: its `mod.rs` holds what its files share, and they use that.
+In TCP each file counts.
 """
 
 import ast
@@ -194,8 +195,8 @@ def read_exports(modules: dict[Name, Module]) -> None:
                     module.exports[whole[-1]] = whole
 
 
-def rust_graph(modules: dict[Name, Module]) -> Graph:
-    """Which top-level module uses names of which."""
+def rust_graph(modules: dict[Name, Module], depth: int | None = 1) -> Graph:
+    """Which module uses names of which: a folder counts as one at this depth, and each file on its own without one."""
     read_exports(modules)
     graph: Graph = defaultdict(set)
     for here, module in modules.items():
@@ -205,8 +206,8 @@ def rust_graph(modules: dict[Name, Module]) -> Graph:
             whole = absolute(here, tuple(part for part in path if part != "*"), modules) if path else None
             if whole is not None:
                 used = target(whole, modules)
-                if used[:1] != here[:1]:
-                    graph["::".join(here[:1]) or "lib"].add("::".join(used[:1]) or "lib")
+                if used[:depth] != here[:depth]:
+                    graph["::".join(here[:depth]) or "lib"].add("::".join(used[:depth]) or "lib")
     return graph
 
 
@@ -217,6 +218,14 @@ CRATES = sorted(path.parent for path in sources(".toml") if path.name == "Cargo.
 def test_no_module_of_a_crate_imports_in_a_circle(crate: Path) -> None:
     modules = rust_modules(crate)
     graph = rust_graph(modules)
+    found = circles(graph)
+    assert not found, "\n".join(f"circle:\n{described(graph, each)}" for each in found)
+
+
+def test_no_file_of_tcp_imports_in_a_circle() -> None:
+    modules = rust_modules(Path("crates/sim"))
+    graph = {name: used for name, used in rust_graph(modules, depth=None).items() if name.startswith("tcp::")}
+    assert sum(map(len, graph.values())) > 100
     found = circles(graph)
     assert not found, "\n".join(f"circle:\n{described(graph, each)}" for each in found)
 

@@ -1,7 +1,7 @@
 //! What an ACK says: read once, for recovery, controller and samples.
 
-use super::accecn_option::ByteCounts;
 use super::ack_options::{AckOptions, SackBlocks};
+use super::ecn::ByteCounts;
 use crate::packet::Packet;
 use sojourn_units::Duration;
 

@@ -1,6 +1,6 @@
 //! The options of ACKs on their way: SACK blocks, and `AccECN`'s.
 
-use super::accecn_option::ByteCounts;
+use super::ecn::ByteCounts;
 use std::collections::VecDeque;
 
 /// SACK blocks in an ACK at most (rfc2018#3, with timestamps).

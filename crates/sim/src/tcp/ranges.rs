@@ -1,5 +1,8 @@
 //! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
 
+/// Up to so many segments or ranges are checked one by one after each call.
+pub const CHECKED: usize = 64;
+
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
@@ -40,7 +43,7 @@ impl Ranges {
         let ranges = &self.ranges[self.gone..];
         let within = ranges.first().is_none_or(|first| from <= first.0) && ranges.last().is_none_or(|last| last.1 <= to);
         assert!(within, "from {from} to {to}: {:?} to {:?}", ranges.first(), ranges.last());
-        if ranges.len() <= super::segment::CHECKED {
+        if ranges.len() <= CHECKED {
             assert!(ranges.iter().all(|(start, end)| start < end), "{ranges:?}");
             assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{ranges:?}");
             assert_eq!(self.held, ranges.iter().map(|(start, end)| end - start).sum::<u64>(), "{ranges:?}");

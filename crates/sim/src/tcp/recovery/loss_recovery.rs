@@ -2,7 +2,7 @@
 
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{Expiry, SendLimits, SenderCore};
+use crate::tcp::sender::{Expiry, SendLimits, SenderCore};
 use sojourn_cc::LossState;
 
 /// What a sender asks of its recovery strategy.
@@ -40,7 +40,7 @@ pub trait LossRecovery {
     }
 
     /// Whether an ACK of new data without SACK blocks would do here only what it does in every sender: take the ACK, open the window,
-    /// send what the windows allow. Then it may take the short way of `sender_core/prediction.rs`.
+    /// send what the windows allow. Then it may take the short way of `sender/prediction.rs`.
     fn is_quiet(&self) -> bool {
         false
     }

@@ -16,7 +16,7 @@ mod scoreboard;
 
 use super::ack::AckDigest;
 use super::call::{Call, SegmentSink};
-use super::sender_core::SenderCore;
+use super::sender::SenderCore;
 use newreno::NewReno;
 use ns2_sack::Ns2Sack;
 use rack_tlp::RackTlp;

@@ -5,7 +5,7 @@ use super::loss_recovery::LossRecovery;
 use super::reno::Reno;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{RecoveryEntry, SenderCore};
+use crate::tcp::sender::{RecoveryEntry, SenderCore};
 
 /// What NewReno remembers.
 #[derive(Clone, Default, Debug)]

@@ -5,7 +5,7 @@ use super::loss_recovery::{LossRecovery, send_all};
 use super::scoreboard::Scoreboard;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What Sack1 remembers.
 #[derive(Clone, Default, Debug)]

@@ -2,16 +2,13 @@
 //! are sent again, and the window is halved over a round trip instead of at once (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
 
 use super::loss_recovery::LossRecovery;
-use super::retransmissions::Retransmissions;
+use super::retransmissions::{LOST_BELOW_SEGMENTS, Retransmissions};
 use super::scoreboard::Scoreboard;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{SendLimits, SenderCore};
+use crate::tcp::sender::{SendLimits, SenderCore};
 use std::collections::BTreeSet;
-
-/// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
-pub(super) const LOST_BELOW_SEGMENTS: u64 = 4;
 
 /// Segments beyond those in flight that the window holds at most when recovery ends (`tcp_max_burst`).
 const MAX_BURST: f64 = 3.0;

@@ -3,7 +3,7 @@
 use super::loss_recovery::{LossRecovery, send_all};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What Reno remembers.
 #[derive(Clone, Default, Debug)]

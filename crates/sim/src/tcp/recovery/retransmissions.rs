@@ -1,7 +1,9 @@
 //! Segments that rate halving sent again, and which of them are lost (`ns-2 scoreboard1.cc`).
 
-use super::rate_halving::LOST_BELOW_SEGMENTS;
 use std::collections::BTreeMap;
+
+/// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
+pub const LOST_BELOW_SEGMENTS: u64 = 4;
 
 /// Segments sent again that are not known to have arrived. What an ACK costs grows with what it tells, not with how many there are.
 #[derive(Clone, Default, Debug)]

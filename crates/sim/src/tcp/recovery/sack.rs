@@ -4,7 +4,7 @@ use super::loss_recovery::LossRecovery;
 use super::scoreboard::Scoreboard;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::{RecoveryEntry, SendLimits, SenderCore};
+use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 
 /// What SACK recovery remembers.
 #[derive(Clone, Default, Debug)]

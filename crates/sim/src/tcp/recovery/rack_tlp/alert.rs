@@ -2,55 +2,14 @@
 
 use super::prr::Prr;
 use super::rack::Arrival;
+use super::states::{Resend, State};
 use super::{Brought, RackTlp};
 use crate::tcp::call::Call;
-use crate::tcp::segment::Segment;
-use crate::tcp::sender_core::SenderCore;
-use sojourn_cc::{LossState, Signal, Window};
+use crate::tcp::outstanding::Segment;
+use crate::tcp::sender::SenderCore;
+use sojourn_cc::{Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
-
-/// The state, with Linux's names (`tcp_ca_state`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// Nothing unusual.
-    Open,
-    /// Segments arrive out of order, or a retransmission is outstanding.
-    Disorder,
-    /// The window is being reduced, for a mark or a loss that a probe has repaired.
-    Cwr,
-    /// Losses are being repaired after a fast retransmit.
-    Recovery,
-    /// Losses are being repaired after a timeout.
-    Loss,
-}
-
-impl State {
-    /// How far it is with the repair of losses.
-    #[inline]
-    pub fn of_losses(self) -> LossState {
-        match self {
-            State::Recovery => LossState::Recovery,
-            State::Loss => LossState::Timeout,
-            State::Open | State::Disorder | State::Cwr => LossState::Open,
-        }
-    }
-
-    /// Whether the window is being reduced.
-    pub fn is_reduction(self) -> bool {
-        matches!(self, State::Cwr | State::Recovery)
-    }
-}
-
-/// What is to be sent besides what the window allows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Resend {
-    Nothing,
-    /// Lost segments.
-    Lost,
-    /// New data, to see whether a timeout was spurious (rfc5682#3).
-    NewData,
-}
 
 impl RackTlp {
     /// An unusual ACK arrives, or any outside of the state `Open`: finds losses and changes the state.

@@ -6,7 +6,8 @@
 //! | `mod.rs` | the state, and what an ACK brings |
 //! | `rack.rs` | loss detection by time |
 //! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
-//! | `undo.rs` | finding that a reduction was made for nothing |
+//! | `states.rs` | the states: of congestion control, of the timer, of the use of the window |
+//! | `undo.rs`, `spurious.rs` | finding that a reduction was made for nothing, and taking it back |
 //! | `prr.rs` | how many segments an ACK lets out during a reduction |
 //! | `output.rs` | what is sent |
 //! | `timers.rs` | the retransmission timer, the probe timer, the reordering timer |
@@ -18,6 +19,8 @@ mod alert;
 mod output;
 mod prr;
 mod rack;
+mod spurious;
+mod states;
 mod timers;
 mod undo;
 mod writes;
@@ -27,18 +30,15 @@ use crate::tcp::ack::{AckDigest, Delivered};
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::clock::{micros_between, millis};
-use crate::tcp::outstanding::{Outstanding, Run};
-use crate::tcp::sampler::Sampler;
-use crate::tcp::segment::{Segment, tag};
-use crate::tcp::sender_core::{Expiry, SenderCore};
-use alert::{Resend, State};
-use output::Usage;
+use crate::tcp::outstanding::{Outstanding, Run, Segment, tag};
+use crate::tcp::rate::Sampler;
+use crate::tcp::sender::{Expiry, SenderCore};
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
-use timers::{Pending, Probe, Setting};
+use states::{Pending, Probe, Resend, Setting, State, Usage};
 use undo::Undo;
 use writes::Writes;
 

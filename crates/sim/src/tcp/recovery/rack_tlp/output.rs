@@ -1,36 +1,11 @@
 //! What is sent: new data, lost segments, and whether the window limits it.
 
 use super::RackTlp;
-use super::alert::Resend;
-use super::timers::Pending;
+use super::states::{Pending, Resend};
 use crate::packet::flag;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::SenderCore;
+use crate::tcp::sender::SenderCore;
 use std::ops::Range;
-
-/// How far the congestion window is used (Linux `tcp_cwnd_validate`).
-#[derive(Clone, Debug, Default)]
-pub struct Usage {
-    /// Whether the congestion window limited the sender in this window of data.
-    limited: bool,
-    /// The most segments outstanding in it.
-    max_packets_out: u32,
-    /// It ends when this byte is acknowledged.
-    end: u64,
-}
-
-impl Usage {
-    /// Linux `tcp_is_cwnd_limited`
-    pub fn is_cwnd_limited(&self, sender: &SenderCore) -> bool {
-        self.limited || (sender.cwnd() < sender.ssthresh() && sender.cwnd() < f64::from(2 * self.max_packets_out))
-    }
-
-    fn update(&mut self, limited: bool, packets_out: u32, sender: &SenderCore) {
-        if sender.snd_una() >= self.end || limited || (!self.limited && packets_out > self.max_packets_out) {
-            (self.limited, self.max_packets_out, self.end) = (limited, packets_out, sender.snd_max());
-        }
-    }
-}
 
 impl RackTlp {
     /// Sends what the window allows (Linux `tcp_write_xmit`).

@@ -1,7 +1,6 @@
 //! Loss detection by time (rfc8985#6): a segment is lost if one that was sent later has arrived, and enough time has passed.
 
-use crate::tcp::outstanding::Outstanding;
-use crate::tcp::segment::{Segment, tag};
+use crate::tcp::outstanding::{Outstanding, Segment, tag};
 use sojourn_units::{Duration, Time};
 
 /// Recoveries for which a wider reordering window is kept (rfc8985#6.2 step 4).
@@ -159,7 +158,7 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::segment::Sending;
+    use crate::tcp::outstanding::Sending;
 
     #[test]
     fn the_window_is_widened_for_duplicates_once_in_a_round_trip_also_above_holes() {

@@ -1,10 +1,10 @@
 //! The timer, which stands for one of three things (Linux `icsk_pending`): a retransmission timeout, a probe of the tail
 //! (rfc8985#7), or segments that may be late only (rfc8985#6.2).
 
-use super::alert::State;
+use super::states::{Pending, Probe, Setting, State};
 use super::{Brought, RackTlp};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::sender_core::SenderCore;
+use crate::tcp::sender::SenderCore;
 use crate::tcp::wheel;
 use sojourn_cc::Signal;
 use sojourn_units::{Duration, Time};
@@ -13,36 +13,6 @@ use sojourn_units::{Duration, Time};
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 /// For how long at most a receiver is taken to hold the ACK of a single segment (rfc8985#7.2 TLP.max_ack_delay; Linux has `TCP_RTO_MIN`).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
-
-/// What the timer stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pending {
-    Retransmission,
-    Probe,
-    Reordering,
-}
-
-/// When the timer was set last, and for when. Linux's wheel makes that later, by how much is worked out when it comes: nearly always the
-/// timer has been set again by then.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    at: Time,
-    due: Time,
-}
-
-impl Setting {
-    /// No timer was set.
-    pub const NONE: Setting = Setting { at: Time::ZERO, due: Time::NEVER };
-}
-
-/// A probe that is outstanding.
-#[derive(Clone, Copy, Debug)]
-pub struct Probe {
-    /// `snd_nxt` when it was sent (`tlp_high_seq`).
-    pub high_seq: u64,
-    /// Whether it is a retransmission.
-    resent: bool,
-}
 
 impl RackTlp {
     /// The time of a retransmission or a probe counts from when the pace lets the next segment go, in whole ticks (Linux

@@ -1,11 +1,8 @@
 //! Finding that a reduction was made for nothing: the segments taken for lost were late (Eifel by timestamps, rfc3522; duplicates
 //! that the receiver reports, rfc3708).
 
-use super::alert::State;
-use super::{Brought, RackTlp};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::clock::millis;
-use crate::tcp::sender_core::SenderCore;
 use sojourn_cc::Window;
 use sojourn_units::Time;
 
@@ -17,7 +14,7 @@ pub struct Undo {
     /// Retransmissions that no duplicate has been reported of; `None` if none were made.
     retransmissions: Option<u32>,
     /// The windows before; `None` if the reduction stands whatever happens.
-    before: Option<Window>,
+    pub before: Option<Window>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     first_stamp: Option<u64>,
     /// The time that the present ACK echoes, where there are timestamps.
@@ -70,83 +67,16 @@ impl Undo {
     }
 
     /// Whether what was taken for lost was late: the ACK echoes a time before the first retransmission (Linux `tcp_packet_delayed`).
-    fn is_delayed(&self) -> bool {
+    pub fn is_delayed(&self) -> bool {
         self.first_stamp.is_none_or(|first| self.echo.is_some_and(|echo| millis(echo) < first))
     }
 
-    fn all_duplicates(&self) -> bool {
+    pub fn all_duplicates(&self) -> bool {
         self.marker.is_some() && self.retransmissions == Some(0)
     }
 
     /// Linux `tcp_may_undo`
-    fn may_undo(&self) -> bool {
+    pub fn may_undo(&self) -> bool {
         self.marker.is_some() && (self.retransmissions == Some(0) || self.is_delayed())
-    }
-}
-
-impl RackTlp {
-    /// Linux `tcp_undo_cwnd_reduction`
-    #[cold]
-    fn take_back(&mut self, sender: &mut SenderCore, unmark_lost: bool) {
-        if unmark_lost {
-            self.sent.unmark_lost();
-            sender.unmark_lost();
-        }
-        if let Some(before) = self.undo.before {
-            sender.undo(before);
-        }
-        self.undo.forbid();
-        self.rack.advanced = true;
-    }
-
-    /// Everything up to `high_seq` is acknowledged: recovery ends (Linux `tcp_try_undo_recovery`).
-    #[cold]
-    pub(super) fn end_recovery(&mut self, sender: &mut SenderCore) {
-        if self.undo.may_undo() {
-            self.take_back(sender, false);
-        } else {
-            self.rack.on_recovery_end();
-        }
-        self.state = State::Open;
-    }
-
-    /// Linux `tcp_try_undo_dsack`: every retransmission arrived as a duplicate.
-    pub(super) fn try_undo_duplicates(&mut self, sender: &mut SenderCore) -> bool {
-        let undone = self.undo.all_duplicates();
-        if undone {
-            self.rack.keep_window();
-            self.take_back(sender, false);
-        }
-        undone
-    }
-
-    /// Linux `tcp_try_undo_loss`: says whether the timeout was spurious.
-    #[cold]
-    pub(super) fn try_undo_timeout(&mut self, sender: &mut SenderCore, found_by_frto: bool) -> bool {
-        if !found_by_frto && !self.undo.may_undo() {
-            return false;
-        }
-        self.take_back(sender, true);
-        self.timeouts = 0;
-        self.state = State::Open;
-        true
-    }
-
-    /// Linux `tcp_try_undo_partial`: a hole was filled by a late segment. Says whether nothing is to be sent again now.
-    #[cold]
-    pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, brought: &Brought, mss: u32) -> bool {
-        if !self.undo.is_possible() || !self.undo.is_delayed() {
-            return false;
-        }
-        self.rack.on_reordering(brought.prior_una, self.sent.highest_sacked(sender.snd_una()), mss);
-        if self.sent.retrans_out > 0 {
-            return true;
-        }
-        if !self.sent.any_retransmission() {
-            self.undo.forget_stamp();
-        }
-        self.take_back(sender, true);
-        self.keep_open(sender);
-        false
     }
 }

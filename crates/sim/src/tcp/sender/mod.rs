@@ -3,25 +3,29 @@
 //! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
 //! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
 //! samples), `prediction.rs` (the short way of the usual ACK), `strategy.rs` (for strategies that keep the outstanding segments
-//! themselves), `path.rs` (pacing, delivery-rate samples, counts of marks). Recovery strategies and [`Sender`](super::Sender) use
+//! themselves), `path.rs` and `tracking.rs` (pacing, delivery-rate samples, counts of marks). Recovery strategies and [`Sender`](super::Sender) use
 //! these methods alone.
 
 mod congestion;
 mod connection;
+mod increase_limit;
+mod inflight;
 mod invariants;
 mod output;
 mod path;
 mod prediction;
+mod rto;
 mod strategy;
 mod timing;
+mod tracking;
 
-use super::ack::AckDigest;
-use super::call::{Call, SegmentSink};
-use super::increase_limit::IncreaseLimit;
-use super::inflight::InflightLimit;
-use super::rto::RttEstimator;
 use crate::packet::{Packet, flag};
+use crate::tcp::ack::AckDigest;
+use crate::tcp::call::{Call, SegmentSink};
+use increase_limit::IncreaseLimit;
+use inflight::InflightLimit;
 use path::Path;
+use rto::RttEstimator;
 use sojourn_cc::{AnyController, Arithmetic, CongestionController, Event, ParamError, Source, Start};
 use sojourn_net::Moments;
 use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};

@@ -1,14 +1,21 @@
 //! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
-use super::accecn_option::{ByteCounter, Told};
-use super::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
-use super::ack_policy::{AckPolicy, Arrival};
-use super::ack_rules::AckRules;
-use super::clock::{clock, is_exact_clock, millis};
-use super::mark_feedback::MarkFeedback;
-use super::reassembly::Reassembly;
-use super::receive_window::ReceiveWindow;
+mod ack_policy;
+mod ack_rules;
+mod prediction;
+mod reassembly;
+mod receive_window;
+#[cfg(test)]
+mod tests;
+
 use crate::packet::{Packet, flag};
+use crate::tcp::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
+use crate::tcp::clock::{clock, is_exact_clock, millis};
+use crate::tcp::ecn::{ByteCounter, MarkFeedback, Told};
+use ack_policy::{AckPolicy, Arrival};
+use ack_rules::AckRules;
+use reassembly::Reassembly;
+use receive_window::ReceiveWindow;
 use sojourn_aqm::Packet as _;
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
@@ -455,7 +462,3 @@ fn beside_byte_counts(told: Told, mut sack: Option<SackBlocks>, params: &TcpOpti
     let is_none = sack.is_none() && told.option.is_none();
     (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
 }
-
-mod prediction;
-#[cfg(test)]
-mod tests;

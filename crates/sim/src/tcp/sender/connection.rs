@@ -2,9 +2,9 @@
 
 use super::{LastReduction, SenderCore, State, TimedSegment};
 use crate::packet::{Packet, flag};
-use crate::tcp::accurate_ecn;
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::ecn;
 use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_cc::{CongestionController, Event, Window};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, TcpOptions};
@@ -64,7 +64,7 @@ impl SenderCore {
             self.end_ecn();
         }
         // After lost SYNs the window is one segment (rfc5681#3.1), and after a marked one (draft-ietf-tcpm-generalized-ecn; not in Linux).
-        let marked = self.ecn.is_accurate() && ack.flags & flag::ACE == accurate_ecn::handshake(Mark::Ce) && !params.generalized_ecn;
+        let marked = self.ecn.is_accurate() && ack.flags & flag::ACE == ecn::handshake(Mark::Ce) && !params.generalized_ecn;
         let many_lost = u32::from(self.syns_sent) > params.syn_losses_allowed + 1;
         self.cc.set_cwnd(if many_lost || marked { 1.0 } else { params.initial_window });
         self.state = State::Established;
@@ -90,7 +90,7 @@ impl SenderCore {
         if !has_option {
             self.path.iter_mut().for_each(|path| path.end_option());
         }
-        accurate_ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
+        ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
 
     /// The server answers as one without ECN (rfc3168#6.1.1, rfc9768#3.1.2).

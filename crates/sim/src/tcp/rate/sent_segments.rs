@@ -4,10 +4,9 @@
 //! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. When
 //! the receiver then asks for that segment, another one has arrived in its place.
 
-use super::ack::AckDigest;
-use super::outstanding::{Outstanding, Run};
 use super::sampler::{Sampler, Standing};
-use super::segment::tag;
+use crate::tcp::ack::AckDigest;
+use crate::tcp::outstanding::{Outstanding, Run, tag};
 use sojourn_cc::LostSegment;
 use sojourn_spec::tcp::{Recovery, TcpOptions};
 use sojourn_units::Time;

@@ -4,9 +4,8 @@
 //! is the same for all segments that leave between two ACKs is kept once. Data is counted in bytes here and in segments in the samples; where
 //! each segment counts as one, however short it is, it has the bytes of a full one.
 
-use super::clock::micros_between;
-use super::outstanding::Run;
-use super::segment::{Segment, Sending, tag};
+use crate::tcp::clock::micros_between;
+use crate::tcp::outstanding::{Run, Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time};
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! RTT samples and the retransmission timer of a sender.
 
 use super::SenderCore;
+use super::rto::SentData;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::rto::SentData;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 

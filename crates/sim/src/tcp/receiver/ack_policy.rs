@@ -1,7 +1,7 @@
 //! When a receiver acknowledges, as in Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`): quick ACKs, a
 //! delay that follows the times between segments, ACKs of segments out of order that are put together, reports of duplicates.
 
-use super::wheel;
+use crate::tcp::wheel;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 

@@ -4,23 +4,17 @@
 //! Columns of the store are the bytes that SACK blocks reported, the number of segments in each state, and the order in which segments
 //! left. That order is listed as far as it was looked at: without losses and marks it is that of the bytes.
 
-use super::ranges::Ranges;
-use super::segment::{CHECKED, Segment, Sending, tag};
+mod order;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use crate::tcp::ranges::{CHECKED, Ranges};
+
+pub use segment::{Segment, Sending, tag};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
-
-impl Segment {
-    /// Whether it was lost and is not sent again.
-    fn waits(&self) -> bool {
-        self.has(tag::LOST) && !self.has(tag::SACKED | tag::RETRANSMITTED)
-    }
-
-    /// Whether nothing more can be learned from its last transmission: it arrived, or it was lost and is not sent again.
-    fn is_settled(&self) -> bool {
-        self.has(tag::SACKED) || (self.has(tag::LOST) && !self.has(tag::RETRANSMITTED))
-    }
-}
 
 /// One sending of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -257,107 +251,6 @@ impl Outstanding {
         found
     }
 
-    /// Marks a segment as lost, or its retransmission if that is in flight. Says whether it was marked.
-    pub fn mark_lost(&mut self, number: u64) -> bool {
-        let Some(segment) = self.get_mut(number).filter(|segment| !segment.is_settled()) else { return false };
-        let known = segment.has(tag::LOST);
-        segment.clear(if known { tag::RETRANSMITTED } else { 0 });
-        segment.set(tag::LOST);
-        self.lost_out += u32::from(!known);
-        self.retrans_out -= u32::from(known);
-        self.hint = self.hint.min(number);
-        true
-    }
-
-    /// Takes back that segments were lost, for samples too.
-    pub fn unmark_lost(&mut self) {
-        self.segments.iter_mut().for_each(|segment| segment.clear(tag::LOST | tag::SAMPLED_LOST));
-        self.lost_out = 0;
-    }
-
-    /// Whether a retransmission may be in flight or the first segment was sent more than once.
-    pub fn any_retransmission(&self) -> bool {
-        self.retrans_out > 0 || self.head().is_some_and(|head| head.has(tag::EVER_RETRANSMITTED))
-    }
-
-    /// Whether a segment may have been lost that is not sent again.
-    #[inline]
-    pub fn has_waiting(&self) -> bool {
-        self.retrans_out < self.lost_out
-    }
-
-    /// The lowest segment that was lost and is not sent again.
-    pub fn next_lost(&mut self) -> Option<u64> {
-        if !self.has_waiting() {
-            return None;
-        }
-        let skipped = (self.hint.max(self.first) - self.first) as usize;
-        let found = self.segments.iter().skip(skipped).position(Segment::waits)?;
-        self.hint = self.first + (skipped + found) as u64;
-        Some(self.hint)
-    }
-
-    /// The segments that were lost and are not sent again.
-    pub fn waiting(&mut self) -> impl Iterator<Item = &mut Segment> {
-        self.segments.iter_mut().filter(|segment| segment.waits())
-    }
-
-    /// A segment is sent again; gives it. A `probe` is not counted as its retransmission.
-    pub fn resend(&mut self, number: u64, now: Time, probe: bool) -> Option<&mut Segment> {
-        let index = usize::try_from(number.checked_sub(self.first)?).ok().filter(|&index| index < self.segments.len())?;
-        while self.list_next() {}
-        self.by_time.push_back(Transmission { number, sent: now });
-        let segment = &mut self.segments[index];
-        segment.sent = now;
-        self.retrans_out += u32::from(!probe && !segment.has(tag::RETRANSMITTED));
-        segment.set(if probe { tag::EVER_RETRANSMITTED } else { tag::EVER_RETRANSMITTED | tag::RETRANSMITTED });
-        Some(segment)
-    }
-
-    /// Lists the first transmission of the next segment of which it is not listed, if there is one; says whether. None of them was sent again.
-    fn list_next(&mut self) -> bool {
-        let Some(sent) = self.get(self.unlisted).map(|segment| segment.sent) else { return false };
-        self.by_time.push_back(Transmission { number: self.unlisted, sent });
-        self.unlisted += 1;
-        true
-    }
-
-    /// Marks segments as lost, in the order of time, of which `test` says that they are; up to the first of which it says nothing.
-    /// Gives how many there were.
-    pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&mut Segment) -> Option<bool>) -> u32 {
-        let (mut at, mut lost) = (0, 0);
-        while let Some(&Transmission { number, sent }) = self.by_time.get(at) {
-            let current = self.get_mut(number).filter(|segment| segment.sent == sent && !segment.is_settled());
-            match current.map(&mut test) {
-                Some(None) => return lost,
-                Some(Some(false)) => at += 1,
-                is_lost => {
-                    lost += u32::from(is_lost.is_some() && self.mark_lost(number));
-                    // A transmission of which all is known is not looked at again.
-                    if at == 0 {
-                        self.by_time.pop_front();
-                    } else {
-                        self.by_time.remove(at);
-                    }
-                }
-            }
-        }
-        // Those that are not listed left later, and most need not be.
-        loop {
-            let number = self.unlisted;
-            let Some(segment) = self.get_mut(number) else { return lost };
-            let sent = segment.sent;
-            let is_lost = if segment.is_settled() { None } else { Some(test(segment)) };
-            match is_lost {
-                Some(None) => return lost,
-                Some(Some(false)) => self.by_time.push_back(Transmission { number, sent }),
-                Some(Some(true)) => lost += u32::from(self.mark_lost(number)),
-                None => {}
-            }
-            self.unlisted += 1;
-        }
-    }
-
     /// The numbers and segments from the first on.
     pub fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.segments.len() as u64
@@ -413,95 +306,5 @@ impl Outstanding {
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.segments.capacity() * size_of::<Segment>() + self.by_time.capacity() * size_of::<Transmission>() + self.sacked.memory()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use sojourn_units::Duration;
-
-    const MSS: u64 = 1000;
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Send,
-        /// Of the outstanding segments, by the place among them.
-        Resend(prop::sample::Index, bool),
-        /// So many of them at most, in one block or in one for each.
-        Sack(prop::sample::Index, usize),
-        Acknowledge(prop::sample::Index),
-        /// Segments that left up to this step are looked at, and those that left so many steps before now are lost.
-        Detect(prop::sample::Index, u64),
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            4 => Just(Step::Send),
-            2 => (any::<prop::sample::Index>(), any::<bool>()).prop_map(|(which, probe)| Step::Resend(which, probe)),
-            1 => (any::<prop::sample::Index>(), 1..5usize).prop_map(|(which, count)| Step::Sack(which, count)),
-            1 => any::<prop::sample::Index>().prop_map(Step::Acknowledge),
-            2 => (any::<prop::sample::Index>(), 0..30u64).prop_map(|(newest, window)| Step::Detect(newest, window)),
-        ]
-    }
-
-    /// Does this at this step, and takes acknowledged segments in runs or one by one. Gives the segments that were looked at in the order of
-    /// time, and how many were lost, SACKed or acknowledged.
-    fn take(queue: &mut Outstanding, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
-        let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
-        let mut seen = Vec::new();
-        let count = match step {
-            Step::Send => {
-                let start = (queue.first + outstanding as u64) * MSS;
-                queue.push(&(start..start + MSS), now, Sending::default());
-                0
-            }
-            Step::Detect(newest, window) => {
-                let newest = Time::from_nanos(newest.index(at as usize) as u64);
-                queue.mark_lost_by_time(|segment| {
-                    seen.push((segment.start, segment.sent));
-                    (segment.sent <= newest).then_some(segment.sent + Duration::from_nanos(*window) <= now)
-                })
-            }
-            _ if outstanding == 0 => 0,
-            Step::Resend(which, probe) => {
-                queue.resend(queue.first + which.index(outstanding) as u64, now, *probe);
-                0
-            }
-            Step::Sack(which, count) => {
-                let (from, count) = (which.index(outstanding), *count);
-                let [start, end] = [from, (from + count).min(outstanding)].map(|place| (queue.first + place as u64) * MSS);
-                let mut sacked = 0;
-                let block = if in_runs { end - start } else { MSS };
-                (start..end).step_by(block as usize).for_each(|at| _ = queue.sack(at, at + block, |run| sacked += run.count));
-                sacked
-            }
-            Step::Acknowledge(which) => {
-                let below = (queue.first + which.index(outstanding) as u64) * MSS;
-                let mut acknowledged = 0;
-                let ends: Vec<u64> = queue.segments.iter().map(Segment::end).filter(|&end| end <= below).collect();
-                let steps = if in_runs { &[below][..] } else { &ends };
-                steps.iter().for_each(|&end| queue.acknowledge(end, |run| acknowledged += run.count));
-                queue.forget_below(below);
-                acknowledged
-            }
-        };
-        (seen, count)
-    }
-
-    proptest! {
-        #[test]
-        fn segments_are_looked_at_in_the_order_in_which_they_left_however_they_are_listed_and_taken(steps in prop::collection::vec(step(), 1..200)) {
-            let (mut lazy, mut eager) = (Outstanding::default(), Outstanding::default());
-            for (at, step) in (1..).zip(&steps) {
-                let seen = take(&mut lazy, at, step, true);
-                prop_assert_eq!(&seen, &take(&mut eager, at, step, false));
-                prop_assert!(seen.0.is_sorted_by_key(|&(_, sent)| sent));
-                let standing = |queue: &Outstanding| (queue.numbers(), queue.in_flight(), queue.head().map(|head| head.start), queue.hint);
-                prop_assert_eq!(standing(&lazy), standing(&eager));
-                while eager.list_next() {}
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@
 use super::ack_options::AckOptions;
 use super::call::{Call, SegmentSink};
 use super::recovery::{AnyRecovery, LossRecovery};
-use super::sender_core::{Before, Origin, SenderCore, SenderStats};
+use super::sender::{Before, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;

@@ -20,7 +20,7 @@ pub mod tag {
 /// What delivery-rate samples keep of the last transmission of a segment.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sending {
-    /// The number of what was delivered then (`sampler.rs`).
+    /// The number of what was delivered then (`rate/sampler.rs`).
     pub snapshot: u32,
     /// `P.tx_in_flight` (draft-ietf-ccwg-bbr#4.1.2.1.2): bytes in flight with it, at most 4 GiB.
     pub in_flight: u32,
@@ -95,9 +95,6 @@ impl Segment {
         self.tags &= !tags;
     }
 }
-
-/// Up to so many segments or ranges are checked one by one after each call.
-pub const CHECKED: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! What a receiver holds above a gap, and the blocks of it that ACKs report.
 
-use super::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
-use super::ranges::Ranges;
+use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
+use crate::tcp::ranges::Ranges;
 
 /// So many blocks may change before an ACK tells of them (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const UNTOLD_BLOCKS: usize = 2;

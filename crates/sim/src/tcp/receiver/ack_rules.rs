@@ -1,8 +1,8 @@
 //! What a receiver has that does not acknowledge each segment at once with an unlimited window.
 
-use super::accecn_option::ByteCounter;
 use super::ack_policy::AckPolicy;
 use super::receive_window::ReceiveWindow;
+use crate::tcp::ecn::ByteCounter;
 use sojourn_cc::ParamError;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};

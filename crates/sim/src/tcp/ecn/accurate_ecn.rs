@@ -162,7 +162,7 @@ fn at_rate(marked: u32, bytes: u32, least: u32, delivered: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::accecn_option::ByteCounter;
+    use crate::tcp::ecn::ByteCounter;
     use proptest::prelude::*;
     use sojourn_units::Time;
 
