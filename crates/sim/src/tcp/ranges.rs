@@ -123,16 +123,15 @@ impl Ranges {
         before - self.held
     }
 
-    /// Removes the range that begins at or before `point` and reaches it; gives its end, or `point` if there is none.
-    pub fn absorb(&mut self, point: u64) -> u64 {
-        match self.ranges.get(self.gone) {
-            Some(&(start, end)) if start <= point => {
-                self.begin_at(self.gone + 1);
-                self.held -= end - start;
-                end.max(point)
-            }
-            _ => point,
+    /// Removes the ranges that begin at or before `point` and those that follow without a gap; gives the end of the last, or `point` if that is
+    /// larger.
+    pub fn absorb(&mut self, mut point: u64) -> u64 {
+        while let Some(&(start, end)) = self.ranges.get(self.gone).filter(|&&(start, _)| start <= point) {
+            self.begin_at(self.gone + 1);
+            self.held -= end - start;
+            point = point.max(end);
         }
+        point
     }
 
     /// The range that holds `point`.
@@ -211,8 +210,9 @@ mod tests {
                         prop_assert_eq!(ranges.forget_below(from / 4), (before - points.len()) as u64);
                     }
                     1 if let Some(&first) = points.first() => {
-                        let end = ranges.absorb(first);
-                        prop_assert_eq!(end, (first..).find(|p| !points.contains(p)).unwrap());
+                        let point = first + from / 4;
+                        let end = ranges.absorb(point);
+                        prop_assert_eq!(end, (point..).find(|p| !points.contains(p)).unwrap());
                         points = points.split_off(&end);
                     }
                     2 if from == 0 => {

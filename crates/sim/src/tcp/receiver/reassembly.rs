@@ -94,20 +94,17 @@ impl Reassembly {
         false
     }
 
-    /// Takes out what follows `rcv_nxt` without a gap; gives the next byte expected then.
-    pub fn absorb(&mut self, mut rcv_nxt: u64) -> u64 {
-        while !self.ranges.is_empty() {
-            let next = self.ranges.absorb(rcv_nxt);
-            if next == rcv_nxt {
-                break;
-            }
-            rcv_nxt = next;
-            self.is_told = false;
+    /// Takes out what lies below `rcv_nxt` or follows it without a gap; gives the next byte expected then.
+    pub fn absorb(&mut self, rcv_nxt: u64) -> u64 {
+        if self.is_empty() {
+            return rcv_nxt;
         }
-        if self.ranges.is_empty() {
+        self.is_told = false;
+        let next = self.ranges.absorb(rcv_nxt);
+        if self.is_empty() {
             self.following = None;
         }
-        rcv_nxt
+        next
     }
 
     /// The blocks of what waits, the most recently reported first, after that of a duplicate (rfc2883#4).
@@ -154,5 +151,19 @@ impl Reassembly {
     pub fn memory(&self) -> usize {
         let early = self.early.as_ref().map_or(0, |early| size_of::<Ranges>() + early.memory());
         size_of::<Self>() + self.ranges.memory() + self.recent_blocks.capacity() * size_of::<u64>() + early
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_that_covers_what_waits_is_followed_by_what_comes_next() {
+        let mut reassembly = Reassembly::default();
+        [(500, 900), (1_300, 2_300)].into_iter().for_each(|(from, to)| _ = reassembly.insert(from, to, true));
+        // Short segments were sent again as one, up to where the second range begins.
+        assert_eq!(reassembly.absorb(1_300), 2_300);
+        assert!(reassembly.is_empty());
     }
 }
