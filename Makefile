@@ -97,8 +97,8 @@ format: setup
 	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
-	$(BIN)/ruff check --quiet python tests conformance examples scripts papers docs
-	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers docs
+	$(BIN)/ruff check --quiet python tests conformance examples scripts papers studies docs
+	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers studies docs
 	$(BIN)/mypy
 
 # The fuzz targets are a workspace of their own: they take other dependencies, and a minute to check. No C++ compiler is needed.

@@ -1,6 +1,6 @@
-"""Adds the papers to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
+"""Adds papers and studies to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
 
-maturin takes what lies in python/ alone. In a wheel `papers/` is `sojourn/experiments/published/`, where
+maturin packs only `python/`. In a wheel, `papers/` and `studies/` are in `sojourn/experiments/`, where
 `sojourn reproduce` looks last. pip and uv call scripts/backend.py, which does the same.
 """
 
@@ -11,15 +11,16 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-INSIDE = "sojourn/experiments/published/"
+INSIDE = "sojourn/experiments/"
 
 
 def papers() -> dict[str, bytes]:
-    """The files of all papers, by their names in a wheel."""
-    folders = sorted(file.parent for file in ROOT.glob("papers/*/experiment.toml"))
+    """The files of all papers and studies, by their names in a wheel."""
+    found = [file for kind in ("papers", "studies") for file in ROOT.glob(f"{kind}/*/experiment.toml")]
+    folders = sorted(file.parent for file in found)
     files = [file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
     kept = [file for file in files if "__pycache__" not in file.parts]
-    return {INSIDE + file.relative_to(ROOT / "papers").as_posix(): file.read_bytes() for file in kept}
+    return {INSIDE + file.relative_to(ROOT).as_posix(): file.read_bytes() for file in kept}
 
 
 def row(name: str, content: bytes) -> str:

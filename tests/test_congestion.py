@@ -5,7 +5,7 @@ import pytest
 
 from sojourn.congestion import congest, flows_for, packets_of
 from sojourn.errors import UserError
-from sojourn.experiments.model import find_experiment
+from sojourn.experiments import find_experiment
 from sojourn.experiments.readings import Reading
 from sojourn.record import Record
 from sojourn.scenario import Scenario

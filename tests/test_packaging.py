@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 import sojourn
-from sojourn.experiments import model
+from sojourn.experiments import catalog
 from source_tree import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -86,9 +86,9 @@ def test_a_wheel_gets_the_papers_once_and_its_record_says_so(tmp_path, monkeypat
         assert int(size) == len(content)
         made.extractall(tmp_path / "site")
     # As in an installed package, far from a checkout.
-    monkeypatch.setattr(model, "__file__", str(tmp_path / "site/sojourn/experiments/model.py"))
+    monkeypatch.setattr(catalog, "__file__", str(tmp_path / "site/sojourn/experiments/catalog.py"))
     monkeypatch.chdir(tmp_path)
-    assert model.find_experiment("lehto").root == tmp_path / "site/sojourn/experiments/published/lehto-2005"
+    assert catalog.find_experiment("lehto").root == tmp_path / "site/sojourn/experiments/papers/lehto-2005"
 
 
 def test_a_workflow_names_what_is_there():

@@ -51,10 +51,10 @@ def test_a_verdict_counts_paths() -> None:
 def test_the_page_and_the_numbers_are_written(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study_bbr, "CASES", CASES[:2])
     assert main(["study", "bbr", "--quick", "--out", str(tmp_path)]) == 0
-    page = (tmp_path / "bbr" / "bbr-quick.html").read_text()
+    page = (tmp_path / "bbr-quick.html").read_text()
     assert "A quick look" in page
     assert CASES[0].title in page
-    data = json.loads((tmp_path / "bbr" / "bbr-quick.json").read_text())
+    data = json.loads((tmp_path / "bbr-quick.json").read_text())
     assert len(data["judged"]) == 2 * len(study_bbr.CONTROLLERS)
 
 

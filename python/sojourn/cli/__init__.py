@@ -23,7 +23,6 @@ from sojourn.cli import analyze, audit, completion, infer, inspect, listing, run
 from sojourn.cli import bench as bench_command
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
-from sojourn.cli import study as study_command
 from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError, one_line
@@ -62,7 +61,6 @@ audit.register(app)
 infer.register(app)
 design_command.register(app)
 bench_command.register(app)
-study_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
 import_command.register(app)

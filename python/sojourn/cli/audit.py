@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sojourn.cli.listing import names
+from sojourn.cli.experiments import experiment_names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
 from sojourn.display import counted
 from sojourn.errors import one_line
@@ -29,9 +29,7 @@ def register(app: typer.Typer) -> None:
 def audit_claims(
     experiment: Annotated[
         str,
-        typer.Argument(
-            help="A paper, a study, or a folder with an experiment.toml.", autocompletion=lambda: names("papers")
-        ),
+        typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
     ],
     only: Annotated[
         list[str] | None, typer.Option("--only", help="A mutant; may be given again (default: all).")

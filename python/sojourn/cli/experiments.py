@@ -1,11 +1,11 @@
-"""The command that reruns a paper: `reproduce`."""
+"""The commands that run an experiment: `reproduce` and `study`."""
 
 from __future__ import annotations
 
 import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.cli import values
 from sojourn.cli.listing import names
 from sojourn.cli.output import (
     CACHE,
@@ -27,6 +28,7 @@ from sojourn.cli.output import (
     results_folder,
     store,
 )
+from sojourn.cli.study import StudyOptions, study_bbr_command
 from sojourn.display import counted, elapsed, number
 from sojourn.errors import RunError, UserError, one_line
 from sojourn.extras import require
@@ -35,7 +37,8 @@ from sojourn.stats import estimate_of
 from sojourn.workers import cpu_time
 
 if TYPE_CHECKING:
-    from sojourn.experiments import Outcome
+    from sojourn.experiments import Outcome, RunOptions
+    from sojourn.experiments.catalog import Kind
     from sojourn.experiments.model import Experiment, Grid
     from sojourn.experiments.outcome import ClaimResult, PartResult
     from sojourn.experiments.report import OriginText
@@ -46,20 +49,29 @@ STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft
 
 
 ALL = "all"
-"""What stands for every paper."""
+"""What stands for every paper, or for every study."""
+STUDY = "study"
+"""The command for studies: the same but for `all`."""
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Adds the commands."""
     app.command()(reproduce)
+    app.command(STUDY, help="Runs a study: `reproduce`, for which `all` are studies.")(reproduce)
+
+
+def experiment_names() -> list[str]:
+    """Papers and studies, for the completion of a command line."""
+    return [*names("papers"), *names("studies")]
 
 
 def reproduce(
+    context: typer.Context,
     experiment: Annotated[
         str,
         typer.Argument(
-            help="A paper of `sojourn list papers`, a folder with an experiment.toml, or `all` papers.",
-            autocompletion=lambda: names("papers"),
+            help="A paper or study of `sojourn list`, a folder with an experiment.toml, or `all` papers.",
+            autocompletion=experiment_names,
         ),
     ],
     grid: Annotated[str | None, typer.Argument(help="One of its grids (default: all).")] = None,
@@ -74,6 +86,15 @@ def reproduce(
     archive: Annotated[
         Path | None, typer.Option("--zip", help="Write folder, report, figures, tables and a manifest to this file.")
     ] = None,
+    queues: Annotated[
+        str | None,
+        typer.Option(
+            "--queues", help="Queues in place of its own, such as 'codel,red(min=5)'.", autocompletion=values.queues
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", help="Do a part of the runs, such as 3/64, and keep them in the cache.")
+    ] = None,
     host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
@@ -81,32 +102,72 @@ def reproduce(
 ) -> None:
     """Reruns a paper and compares the values.
 
-    Shows published and measured values, a verdict on every claim, and writes a report.
+    Shows published and measured values, a verdict on every claim, and writes a report. Goes on where an interrupted
+    rerun stopped. After `--shard` on several machines with one cache, the same command without it has all results.
     With `all`, the report of a paper is written while the next one runs.
     """
+    if context.info_name == STUDY and experiment == "bbr":
+        study_bbr_command(StudyOptions(quick, seeds, threads, out_dir))
+        return
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
-    from sojourn.experiments import RunOptions, find_experiment, find_experiments  # here: it takes seconds to load
-    from sojourn.experiments import reproduce as run_experiment
-    from sojourn.experiments.report import write_report
-    from sojourn.experiments.verdict import Verdict
+    from sojourn.experiments import RunOptions  # here: it takes seconds to load
 
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
     check_file(archive, "--zip")
     if experiment == ALL:
         _check_alone(grid, out_dir, archive)
-    chosen = find_experiments() if experiment == ALL else [find_experiment(experiment)]
+    chosen = _chosen(experiment, "studies" if context.info_name == STUDY else "papers", queues)
+    options = RunOptions(quick, threads, store(cache, no_cache), None, host, full)
+    if shard is not None:
+        _run_shard(chosen, grid, seeds, options, shard)
+        return
     folders = [out_dir or _results(each, quick, host) for each in chosen]
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
+    missed = _rerun(list(zip(chosen, folders, strict=True)), grid, seeds, options)
+    if out_dir is None:
+        from sojourn.experiments.index import write_index
+
+        out.print(f"all:     {write_index(RESULTS)}")
+    if experiment == ALL:
+        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
+        out.print(f"{counted(len(chosen), 'experiment')} in {spent}")
+    if archive is not None:
+        from sojourn.experiments.artifact import write_zip
+
+        out.print(one_line(f"zip:     {write_zip(archive, chosen[0], folders[0])}"))
+    if demand and missed:
+        raise RunError(f"claims that do not hold: {', '.join(missed)}")
+
+
+def _chosen(experiment: str, kind: Kind, queues: str | None) -> list[Experiment]:
+    """The experiment of a name, or all of a kind, with other queues if some are given."""
+    from sojourn.experiments import find_experiment, find_experiments
+
+    chosen = find_experiments(kind) if experiment == ALL else [find_experiment(experiment)]
+    if queues is None:
+        return chosen
+    from sojourn.experiments.own_queues import with_queues
+
+    return [with_queues(each, queues) for each in chosen]
+
+
+def _rerun(
+    chosen: list[tuple[Experiment, Path]], grid: str | None, seeds: int | None, options: RunOptions
+) -> list[str]:
+    """Runs experiments and writes their reports; returns the claims that do not hold."""
+    from sojourn.experiments import reproduce as run_experiment
+    from sojourn.experiments.report import write_report
+    from sojourn.experiments.verdict import Verdict
+
     missed: list[str] = []
     with ThreadPoolExecutor(1) as writer:
         report: _Report | None = None
-        for each, folder in zip(chosen, folders, strict=True):
+        for each, folder in chosen:
             with progress(each.id) as on_progress:
-                options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
-                outcome = run_experiment(each, grid, seeds, options)
+                outcome = run_experiment(each, grid, seeds, replace(options, progress=on_progress))
             if report:
                 report.print()
             _print_outcome(outcome, grid)
@@ -114,19 +175,33 @@ def reproduce(
             report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
         if report:
             report.print()
-    if out_dir is None:
-        from sojourn.experiments.index import write_index
+    return missed
 
-        out.print(f"papers:  {write_index(RESULTS)}")
-    if experiment == ALL:
-        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
-        out.print(f"{counted(len(chosen), 'paper')} in {spent}")
-    if archive is not None:
-        from sojourn.experiments.artifact import write_zip
 
-        out.print(one_line(f"zip:     {write_zip(archive, chosen[0], folders[0])}"))
-    if demand and missed:
-        raise RunError(f"claims that do not hold: {', '.join(missed)}")
+def _run_shard(chosen: list[Experiment], grid: str | None, seeds: int | None, options: RunOptions, shard: str) -> None:
+    """Does a part of the runs; its results are in the cache alone."""
+    from sojourn.experiments.reproduce import run_shard
+
+    for each in chosen:
+        with progress(each.id) as on_progress:
+            done = run_shard(each, grid, seeds, replace(options, progress=on_progress), shard)
+        out.print(f"{each.id}, shard {shard}: {counted(done, 'run')} in the cache")
+
+
+def _print_scores(outcome: Outcome) -> None:
+    """Prints the score card, if there is one."""
+    from sojourn.experiments.scores import score_card
+
+    if card := score_card(outcome):
+        table = Table(title=f"in how many scenarios, compared with {card.reference}", title_justify="left")
+        table.add_column("queue")
+        for score in card.scores:
+            table.add_column(score, justify="right")
+        for row in card.rows:
+            table.add_row(row.queue, *row.texts)
+        out.print(table)
+        if card.uncounted:
+            out.print(f"not counted, without these measures: {', '.join(each.title for each in card.uncounted)}")
 
 
 def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
@@ -171,11 +246,13 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
     for each in outcome.grids:
         if each.cases() and (each.id in tables or grid):
             out.print(_cells(outcome, each))
+    _print_scores(outcome)
     for origin, said in ORIGINS.items():
         if results := outcome.of_origin(origin):
             out.print(_claims(outcome, origin, results, said))
     whose = "claims of the paper" if experiment.origin == "paper" else "claims"
-    out.print(f"{whose}: {counts_text(outcome.of_origin(experiment.origin), every=True)}")
+    if experiment.claims:
+        out.print(f"{whose}: {counts_text(outcome.of_origin(experiment.origin), every=True)}")
     for origin in ORIGINS:
         if origin != experiment.origin and (results := outcome.of_origin(origin)):
             out.print(f"not the paper's ({origin}): {counts_text(results)}")

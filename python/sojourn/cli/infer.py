@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn.cli.listing import names
+from sojourn.cli.experiments import experiment_names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
 from sojourn.display import counted, number
 from sojourn.errors import one_line
@@ -33,9 +33,7 @@ def register(app: typer.Typer) -> None:
 def infer(
     experiment: Annotated[
         str,
-        typer.Argument(
-            help="A paper, a study, or a folder with an experiment.toml.", autocompletion=lambda: names("papers")
-        ),
+        typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
     ],
     grid: Annotated[str, typer.Argument(help="The grid whose runs depend on what is omitted.")],
     claim: Annotated[

@@ -27,6 +27,7 @@ KINDS = {
     "tcp": "TCP options with their default in each profile, in `tcp`",
     "measures": "measures, by their part of a record",
     "papers": "papers to reproduce",
+    "studies": "studies of this project, for `sojourn study`",
 }
 
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
@@ -57,7 +58,8 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="aqm, cc, traffic, impairment, profile, tcp, measures or papers.", autocompletion=lambda: list(KINDS)
+            help="aqm, cc, traffic, impairment, profile, tcp, measures, papers or studies.",
+            autocompletion=lambda: list(KINDS),
         ),
     ] = None,
     name: Annotated[
@@ -70,7 +72,7 @@ def list_(
 ) -> None:
     """Lists names, or the parameters of one.
 
-    These are algorithms, traffic, TCP profiles, measures and papers.
+    These are algorithms, traffic, TCP profiles, measures, papers and studies.
     """
     if kind is not None and kind not in KINDS:
         having = [each for each in TAGS if kind in names(each)]
@@ -102,11 +104,14 @@ def _is_series(form: str, name: str) -> bool:
 
 def _entries(kind: str) -> list[dict[str, Any]]:
     """The entries of a kind."""
-    if kind == "papers":
+    if kind in ("papers", "studies"):
         require("pydantic")
         from sojourn.experiments import find_experiments
 
-        return [_experiment_entry(experiment) for experiment in find_experiments()]
+        return [
+            _experiment_entry(experiment)
+            for experiment in find_experiments("papers" if kind == "papers" else "studies")
+        ]
     if kind == "measures":
         return measures.entries()
     registry = json.loads(_sojourn.registry())

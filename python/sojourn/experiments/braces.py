@@ -10,12 +10,13 @@ from typing import Any
 from sojourn.errors import UserError
 from sojourn.experiments.expression import UnknownNameError, evaluate
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
+BRACES = re.compile(r"\{([^{}]*)\}")
+"""A pair of braces."""
 
 
 def has_braces(template: Any) -> bool:
     """Whether any text of a template has a value in braces."""
-    return any(_BRACES.search(text) for text in _texts(template))
+    return any(BRACES.search(text) for text in _texts(template))
 
 
 def _texts(template: Any) -> Iterator[str]:
@@ -38,8 +39,8 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
         return [filled(each, values) for each in template]
     if not isinstance(template, str):
         return template
-    whole = _BRACES.fullmatch(template)
-    return _value(whole[1], values) if whole else _BRACES.sub(lambda m: _written(_value(m[1], values)), template)
+    whole = BRACES.fullmatch(template)
+    return _value(whole[1], values) if whole else BRACES.sub(lambda m: _written(_value(m[1], values)), template)
 
 
 def _value(text: str, values: Mapping[str, Any]) -> Any:

@@ -6,15 +6,14 @@ import csv
 import functools
 import hashlib
 import math
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import UserError, meant, note
-from sojourn.experiments.braces import filled
+from sojourn.errors import UserError
+from sojourn.experiments.braces import BRACES, filled
 from sojourn.experiments.claims import Claim, PublishedValues, expand_claims
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.extra import Extra, load_extra
@@ -32,9 +31,11 @@ from sojourn.experiments.schema import ClaimsFile, DeviationsFile, ExperimentFil
 from sojourn.experiments.schema.claims import NoteTable, Origin, PublishedTable
 from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, GridTable, Measure
-from sojourn.experiments.schema.figures import KINDS, Figure
+from sojourn.experiments.schema.figure import Figure
+from sojourn.experiments.schema.figures import KINDS
 from sojourn.experiments.schema.toml import read_toml
 from sojourn.experiments.schema.variables import Choosing
+from sojourn.experiments.verdict import parse_target
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
@@ -53,6 +54,12 @@ class Case:
     def __str__(self) -> str:
         return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
 
+    def other(self, place: Sequence[str], queues: Collection[str]) -> Case:
+        """The case that names before a measure stand for: a queue, a setting, or scenario, queue and setting."""
+        if len(place) > 1:
+            return Case(*place[:3])
+        return replace(self, **{("queue" if each in queues else "setting"): each for each in place})
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -69,10 +76,19 @@ class Grid:
     optional: bool
     """Whether a whole rerun leaves it out."""
     quick_set: dict[str, Any]
+    quick_scenarios: list[str]
+    """The scenarios that `--quick` runs."""
+    refused: frozenset[Case] = frozenset()
+    """Cases that can't be run, because the scenario does not suit the queue."""
+
+    def quick(self) -> Grid:
+        """The grid as `--quick` runs it."""
+        return replace(self, scenarios=self.quick_scenarios)
 
     def cases(self) -> list[Case]:
         """The cases of the grid; the setting `""` is the scenario unchanged."""
-        return [Case(s, q, t) for s in self.scenarios for q in self.queues for t in self.settings]
+        every = [Case(s, q, t) for s in self.scenarios for q in self.queues for t in self.settings]
+        return [case for case in every if case not in self.refused] if self.refused else every
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,7 @@ class Experiment:
         return found
 
     def value(self, scenario: str, name: str, record: Record) -> float:
-        """A measure of a record, NaN where the record has none."""
+        """A measure of a record, NaN where the record has none. `Outcome.values` computes formulas."""
         measure = self.measure(scenario, name)
         if measure.series:
             reading = reading_of(measure)
@@ -181,8 +197,6 @@ class Experiment:
                 return reading.of(record, measure.scale, self.extra.readings)
             except UserError as error:
                 raise UserError(f"{self.main}: measures.{name}.{error}") from None
-        if measure.formula:
-            return float(evaluate(measure.formula, lambda path: self.value(scenario, ".".join(path), record)))
         if measure.share_of:
             parts = [float(record.value(path) or 0.0) for path in measure.share_of]
             return parts[0] / sum(parts) * measure.scale if sum(parts) else float("nan")
@@ -230,8 +244,9 @@ class Experiment:
             self._read[chosen.file] = load(chosen.file)
         scenario = self._read[chosen.file].copy()
         scenario.set_all(chosen.set)
-        for path in chosen.queue_at or (self.file.queue_at,):
-            scenario.set(path, self.queue_table(case.queue, case.scenario))
+        for at in chosen.queue_at or (self.file.queue_at,):
+            scenario.set(at, self.queue_table(case.queue, case.scenario))
+            scenario.set_all({path: value for path, value in chosen.set.items() if path.startswith(f"{at}.")})
         if case.setting:
             scenario.set_all(self._filled(self.settings[case.setting].table, chosen))
         scenario.set_all(dict(over or {}))
@@ -258,7 +273,10 @@ class _Names:
 def _grid(label: str, table: GridTable, names: _Names) -> Grid:
     """A grid, with families and curves spelled out and every name checked."""
     lists = {kind: list(getattr(table, kind)) for kind in names.kinds}
-    lists["scenarios"] = [s for name in lists["scenarios"] for s in names.families.get(name, [name])]
+    known = names.kinds["scenarios"]
+    lists["scenarios"] = [
+        each for name in lists["scenarios"] for each in names.families.get(name) or _fitting(known, [name]) or [name]
+    ]
     for kind, given in lists.items():
         for name in given:
             if name not in names.kinds[kind] and not (kind == "settings" and name == ""):
@@ -273,7 +291,13 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
     return Grid(
         table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
         table.replications, table.optional, table.quick_set,
+        lists["scenarios"] if table.quick_scenarios is None else _fitting(lists["scenarios"], table.quick_scenarios),
     )  # fmt: skip
+
+
+def _fitting(names: Iterable[str], patterns: list[str]) -> list[str]:
+    """The names that fit one of some patterns."""
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _unknown(field: str, got: str, known: Mapping[str, Any] | list[str]) -> UserError:
@@ -359,6 +383,7 @@ def load_experiment(root: Path) -> Experiment:
         deviations,
     )
     _check_kinds(experiment, label)
+    _check_scores(experiment, label)
     _check_formulas(experiment, label)
     _check_variables(experiment, label)
     return experiment
@@ -377,18 +402,35 @@ def _check_variables(experiment: Experiment, label: str) -> None:
                 raise UserError(f"{label}: {kind}[{variable.label}]: expected runs that it changes, got none")
 
 
+def _check_scores(experiment: Experiment, label: str) -> None:
+    """Refuses a score without a reference, of an unknown measure, or with a target that is none."""
+    reference = experiment.file.reference_queue
+    if reference and reference not in experiment.queues:
+        raise _unknown(f"{label}: reference_queue", reference, experiment.queues)
+    for name, score in experiment.file.scores.items():
+        if not reference:
+            raise UserError(f"{label}: scores.{name}: expected a reference_queue, got none")
+        for measure, target in score.holds.items():
+            if measure not in experiment.measures:
+                raise _unknown(f"{label}: scores.{name}.holds", measure, experiment.measures)
+            try:
+                parse_target(target)
+            except UserError as error:
+                raise UserError(f"{label}: scores.{name}.holds.{measure}: {error}") from None
+
+
 def _check_formulas(experiment: Experiment, label: str) -> None:
     """Refuses a formula that is no expression of measures that come straight from a run."""
     plain = [each.id for each in experiment.measures.values() if not each.formula]
 
     def one(path: tuple[str, ...]) -> float:
-        if ".".join(path) not in plain:
+        if path[-1] not in plain or (len(path) > 1 and path[-2] not in (*experiment.queues, *experiment.settings)):
             raise UnknownNameError(".".join(path))
         return 1.0
 
     for measure in experiment.measures.values():
         try:
-            evaluate(measure.formula or "1", one)
+            evaluate(BRACES.sub("x", measure.formula or "1"), one)
         except UnknownNameError as error:
             raise _unknown(f"{label}: measures.{measure.id}.formula", str(error), plain) from None
         except UserError as error:
@@ -409,59 +451,3 @@ def _check_kinds(experiment: Experiment, label: str) -> None:
             events = [each.id for each in experiment.measures.values() if each.series and not each.after]
             if measure.after not in events:
                 raise _unknown(f"{label}: measures.{measure.id}.after", measure.after, events)
-
-
-def folders() -> list[Path]:
-    """Folders that are searched, each once: $SOJOURN_PAPERS, `papers/` and `studies/` here and above, the package's."""
-    named, here, package = os.environ.get("SOJOURN_PAPERS"), Path.cwd(), Path(__file__).resolve().parent
-    above = [base / kind for kind in ("papers", "studies") for base in (here, *here.parents, package, *package.parents)]
-    every = [*([Path(named)] if named else []), *above, package / "published"]
-    return list(dict.fromkeys(folder.resolve() for folder in every))
-
-
-def find_experiments() -> list[Experiment]:
-    """Every paper that can be reproduced, each once. A paper with a mistake in its files is named in a `Note`."""
-    found: dict[str, Experiment] = {}
-    mistakes: dict[str, UserError] = {}
-    for experiment in _readable(_files(), mistakes):
-        found.setdefault(experiment.id, experiment)
-    for mistake in mistakes.values():
-        note(str(mistake))
-    return list(found.values())
-
-
-def _files() -> list[Path]:
-    """The `experiment.toml` of every paper, in the order in which the first one of a name counts."""
-    return [file for folder in folders() for file in sorted(folder.glob("*/experiment.toml"))]
-
-
-def _readable(files: Iterable[Path], mistakes: dict[str, UserError]) -> Iterator[Experiment]:
-    """The papers that can be read; adds the mistakes of the others, by the name of their folder."""
-    for file in files:
-        try:
-            yield load_experiment(file.parent)
-        except UserError as error:
-            mistakes.setdefault(file.parent.name, error)
-
-
-def find_experiment(name: str) -> Experiment:
-    """A paper by its name, an alias, or its folder."""
-    if (Path(name) / "experiment.toml").exists():
-        return load_experiment(Path(name))
-    mistakes: dict[str, UserError] = {}
-    experiments: list[Experiment] = []
-    # Most papers lie in a folder of their name, and to read all takes a third of a second.
-    for experiment in _readable(sorted(_files(), key=lambda file: not file.parent.name.startswith(name)), mistakes):
-        if name in (experiment.id, *experiment.file.aliases):
-            return experiment
-        experiments.append(experiment)
-    if name in mistakes:
-        raise mistakes[name]
-    for mistake in mistakes.values():
-        note(str(mistake))
-    ids = list(dict.fromkeys(experiment.id for experiment in experiments))
-    known = ", ".join(ids)
-    near = meant(name, [each for experiment in experiments for each in (experiment.id, *experiment.file.aliases)])
-    raise UserError(
-        f'paper: expected {f"{known} or " if known else ""}a folder with an experiment.toml, got "{name}"{near}'
-    )

@@ -22,8 +22,9 @@ class _Names(Outcome):
 
     def values(self, case: Case, measure: str) -> Array:
         self.check_within(case)
-        self.experiment.measure(case.scenario, measure)
         self._taken.add(case)
+        if formula := self.experiment.measure(case.scenario, measure).formula:
+            self.computed(case, formula)
         return np.ones(1)
 
 
@@ -86,7 +87,8 @@ def left_out(outcome: Outcome) -> list[LeftOut]:
     """The optional grids that a whole rerun left out; none for a rerun of a part."""
     if outcome.part:
         return []
-    left = [each for each in outcome.experiment.grids.values() if each.optional and each not in outcome.grids]
+    ran = {each.id for each in outcome.grids}
+    left = [each for each in outcome.experiment.grids.values() if each.optional and each.id not in ran]
     homes = [
         (claim, covering(cases_of(outcome.experiment, claim) - outcome.records.keys(), left))
         for claim in outcome.skipped

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from sojourn.display import counted, elapsed
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.claims import Claim, Part
-from sojourn.experiments.expression import UnknownNameError
+from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.verdict import Judged, Verdict, combine, over_readings
 from sojourn.record import Record
-from sojourn.stats import Estimate, estimate
+from sojourn.stats import Estimate, estimate, paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,10 @@ Array = npt.NDArray[np.float64]
 
 class OutsideError(UnknownNameError):
     """A scenario in which a reading is not measured."""
+
+
+class LeftOutError(UnknownNameError):
+    """A case that `--quick` leaves out."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,8 @@ class Outcome:
     effort: Effort | None = None
     """What the runs cost; `None` where there were none."""
 
+    left_out: frozenset[Case] = frozenset()
+    """The cases that `--quick` left out."""
     within: str = "*"
     """The scenarios whose values may be taken, as a pattern."""
     _taken: set[Case] = field(default_factory=set)
@@ -187,7 +193,8 @@ class Outcome:
     def part(self) -> str:
         """How many of the paper's grids were run; empty for all that are not optional."""
         every = self.experiment.grids.values()
-        if all(each in self.grids for each in every if not each.optional):
+        ran = {each.id for each in self.grids} | ({each.id for each in every} if self.left_out else set())
+        if all(each.id in ran for each in every if not each.optional):
             return ""
         return f"{counted(len(self.grids), 'grid')} of {len(every)}"
 
@@ -209,12 +216,24 @@ class Outcome:
         """A measure of one case, one value for each seed."""
         self.check_within(case)
         if case not in self.records:
-            raise UnknownNameError(str(case))
+            raise (LeftOutError if case in self.left_out else UnknownNameError)(str(case))
         self._taken.add(case)
+        if formula := self.experiment.measure(case.scenario, measure).formula:
+            return self.computed(case, formula)
         if (case, measure) not in self._values:
             found = [self.experiment.value(case.scenario, measure, record) for record in self.records[case]]
             self._values[case, measure] = np.array(found)
         return self._values[case, measure].copy()
+
+    def computed(self, case: Case, formula: str) -> Array:
+        """A formula of one case, one value for each seed; names with dots are measures of other cases."""
+
+        def lookup(path: tuple[str, ...]) -> Array:
+            *place, name = path
+            return self.values(case.other(place, self.experiment.queues), name)[: len(self.records.get(case, [0]))]
+
+        text = fill(formula, self.experiment.scenarios[case.scenario].values)
+        return np.asarray(evaluate(text, lookup), dtype=np.float64)
 
     def only(self, scenarios: str) -> Self:
         """The same outcome where the values of other scenarios can't be taken."""
@@ -238,9 +257,16 @@ class Outcome:
 
     def estimate(self, case: Case, measure: str) -> Estimate:
         """A measure of one case with its interval; without one where all seeds gave the same run."""
-        values = self.values(case, measure)
+        values = self.shown(case, measure)
         within = range_of(self.experiment.measure(case.scenario, measure))
         return estimate(values[:1] if self.same([case]) else values, within=within)
+
+    def shown(self, case: Case, measure: str) -> Array:
+        """The values for a table: NaN where a formula needs a case that was not run."""
+        try:
+            return self.values(case, measure)
+        except UnknownNameError:
+            return np.full(len(self.records[case]), np.nan)
 
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""
@@ -275,7 +301,7 @@ class Outcome:
 
         rows = []
         for case, records in self.records.items():
-            columns = {name: self.values(case, name) for name in self.measures_of(case)}
+            columns = {name: self.shown(case, name) for name in self.measures_of(case)}
             for i, (seed, record) in enumerate(zip(self.seeds, records, strict=False)):
                 row: dict[str, Any] = {"scenario": case.scenario, "queue": case.queue, "setting": case.setting}
                 row |= {"seed": seed, "fingerprint": str(record.get("fingerprint"))}
@@ -305,9 +331,18 @@ class Outcome:
                     "reference": self.experiment.reference.get((case.scenario, case.queue, name), np.nan),
                     "tolerance": str(cell.part.tolerance) if cell else "",
                     "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
-                    "verdict": str(cell.verdict) if cell else "",
+                    "verdict": str(cell.verdict) if cell else "", "alike": self._alike(case, name),
                 })  # fmt: skip
         return pd.DataFrame(rows)
+
+    def _alike(self, case: Case, measure: str) -> bool:
+        """Whether a measure may be that of the reference queue, by the interval of the paired differences."""
+        queue = self.experiment.file.reference_queue
+        other = replace(case, queue=queue)
+        if case.queue == queue or other not in self.records or len(self.records[case]) < 2:
+            return False
+        found = paired(self.shown(case, measure), self.shown(other, measure))
+        return found.low <= 0 <= found.high
 
     def claims_table(self) -> pd.DataFrame:
         """One row for each part of a claim."""

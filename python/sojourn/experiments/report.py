@@ -22,6 +22,7 @@ from sojourn.experiments.needs import covering, left_out
 from sojourn.experiments.outcome import ClaimResult, Outcome
 from sojourn.experiments.pages import page
 from sojourn.experiments.schema.claims import Origin
+from sojourn.experiments.scores import score_card
 from sojourn.experiments.tables import CaseTable, table_of
 from sojourn.experiments.verdict import RULE, Verdict
 from sojourn.files import together, write_atomic
@@ -111,6 +112,8 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
             shown = cells[["scenario", "queue", "setting", "measure", "unit", "mean", "low", "high", "n"]]
             text = shown.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
             written.append(write_atomic(folder / "tables" / f"{grid.id}.tex", text))
+    if card := score_card(outcome):
+        written.append(write_atomic(folder / "tables" / "scores.csv", card.table().to_csv(index=False)))
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
@@ -194,6 +197,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         missing=missing,
         skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),
         origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},
+        card=score_card(outcome),
         homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
         facts=environment()
         | {

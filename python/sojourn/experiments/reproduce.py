@@ -18,12 +18,21 @@ from sojourn.experiments.claims import Claim, ClaimReading, Part
 from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.model import Case, Experiment, Grid
-from sojourn.experiments.outcome import ClaimResult, Effort, Outcome, OutsideError, PartResult, ReadingResult
+from sojourn.experiments.outcome import (
+    ClaimResult,
+    Effort,
+    LeftOutError,
+    Outcome,
+    OutsideError,
+    PartResult,
+    ReadingResult,
+)
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import judge_part
 from sojourn.hosts import Host, on_host
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
+from sojourn.running import run_each as run_jobs_of
 from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
 from sojourn.workers import cpu_time
@@ -56,6 +65,41 @@ def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list
     return [experiment.grids[grid]]
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What is run."""
+
+    grids: list[Grid]
+    """The grids as asked for."""
+    chosen: list[Grid]
+    """The same without the scenarios that `--quick` leaves out."""
+    seeds: list[int]
+    asked: list[Asked]
+
+
+def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions) -> Planned:
+    """The cases of some grids, with the seeds of each."""
+    grids = choose(experiment, grid, options.full)
+    short = [(each, each.quick()) for each in grids]
+    chosen = [quick for each, quick in short if quick.scenarios or not each.cases()] if options.quick else grids
+    whole = experiment.replications(grids)
+    all_seeds = seeds_of((min(experiment.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
+    over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
+    seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
+    return Planned(
+        grids, chosen, all_seeds, [Asked(case, changes, seeds_of_case[case]) for case, changes in over.items()]
+    )
+
+
+def run_shard(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions, shard: str) -> int:
+    """Runs a part of the runs, such as "3/64", and keeps them in the cache; returns how many there are."""
+    done: list[int] = []
+    jobs = _jobs(experiment, planned(experiment, grid, seeds, options).asked, options)
+    how: dict[str, Any] = {"threads": options.threads, "cache": options.cache, "progress": options.progress}
+    run_jobs_of(jobs, lambda index, _: done.append(index), shard=shard, **how)
+    return len(done)
+
+
 def reproduce(
     experiment: Experiment, grid: str | None = None, seeds: Seeds | None = None, options: RunOptions | None = None
 ) -> Outcome:
@@ -66,19 +110,17 @@ def reproduce(
     first run where possible.
     """
     options = options or RunOptions()
-    chosen = choose(experiment, grid, options.full)
-    whole = experiment.replications(chosen)
-    all_seeds = seeds_of((min(experiment.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
-    over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
-    seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
-    asked = [Asked(case, changes, seeds_of_case[case]) for case, changes in over.items()]
-    records, effort = _timed(lambda timed: run_each(experiment, asked, timed), options)
-    by_case = dict(zip(over, records, strict=True))
-    shortened = _shortened(experiment, chosen, len(all_seeds), options.quick)
+    plan = planned(experiment, grid, seeds, options)
+    records, effort = _timed(lambda timed: run_each(experiment, plan.asked, timed), options)
+    by_case = dict(zip((each.case for each in plan.asked), records, strict=True))
+    shortened = _shortened(experiment, plan.grids, len(plan.seeds), options.quick)
     if options.host is Host.LINUX:
         shortened.append("the TCP of a Linux kernel instead of the paper's")
     quick = options.quick and bool(shortened)
-    outcome = Outcome(experiment, chosen, all_seeds, by_case, shortened=shortened, quick=quick, effort=effort)
+    outcome = Outcome(
+        experiment, plan.chosen, plan.seeds, by_case, shortened=shortened, quick=quick, effort=effort,
+        left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
+    )  # fmt: skip
     judge_claims(outcome, experiment.claims)
     return outcome
 
@@ -143,6 +185,13 @@ class Asked:
 
 def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
     """Runs cases; gives the records of each, seed by seed. A case may be asked for with several changes."""
+    jobs = _jobs(experiment, asked, options)
+    done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
+    return [[next(done) for _ in each.seeds] for each in asked]
+
+
+def _jobs(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[Job]:
+    """The runs of cases, seed by seed."""
     jobs = []
     for each in asked:
         plain = on_host(experiment.scenario(each.case, each.changes), options.host)
@@ -150,8 +199,7 @@ def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) ->
             drawn = experiment.drawn(each.case, seed)
             changes = drawn | dict(each.changes)
             jobs.append(Job(on_host(experiment.scenario(each.case, changes), options.host) if drawn else plain, seed))
-    done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
-    return [[next(done) for _ in each.seeds] for each in asked]
+    return jobs
 
 
 def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bool) -> list[str]:
@@ -164,7 +212,8 @@ def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bo
             f"{path} = {_shown(value)} {_usual(experiment, each, path)}" for path, value in each.quick_set.items()
         ]
         found.append(f"{each.title}: {', '.join(changes)}")
-    return found
+    ran, whole = (sum(len(each.cases()) for each in grids) for grids in ([each.quick() for each in chosen], chosen))
+    return [*found, f"{ran} of {counted(whole, 'case')}"] if quick and ran < whole else found
 
 
 def _usual(experiment: Experiment, grid: Grid, path: str) -> str:
@@ -184,11 +233,31 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
     """The verdict on a claim; `None` where it needs cases that were not run."""
     used: set[Case] = set()
     try:
-        parts = [_judge(part, outcome, functions, used) for part in claim.parts]
+        parts = [_judge(part, outcome, functions, used) for part in _ran(claim.parts, outcome, functions)]
         others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
     except UnknownNameError:
         return None
     return ClaimResult(claim, parts, frozenset(used), tuple(others))
+
+
+def _ran(parts: Iterable[Part], outcome: Outcome, functions: Functions) -> list[Part]:
+    """The parts and cells that `--quick` did not leave out. Raises `LeftOutError` if none is left."""
+
+    def ran(measure: str) -> bool:
+        with suppress(LeftOutError):
+            evaluate(measure, lambda name: _measured(outcome, name), functions)
+            return True
+        return False
+
+    if not outcome.left_out:
+        return list(parts)
+    cells = [replace(part, cells=tuple(filter(ran, part.cells))) if part.cells else part for part in parts]
+    found = [
+        part for part, whole in zip(cells, parts, strict=True) if part.cells or (not whole.cells and ran(part.measure))
+    ]
+    if not found:
+        raise LeftOutError
+    return found
 
 
 def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
@@ -197,7 +266,7 @@ def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions
     view = outcome.only(reading.scenarios)
     own = functions if reading.scenarios == outcome.within else all_functions(view)
     for part in reading.parts:
-        with suppress(OutsideError):
+        with suppress(OutsideError, LeftOutError):
             results.append(_judge(part, view, own, used))
     return ReadingResult(reading.label, reading.fit, results)
 

@@ -29,6 +29,8 @@ class Cell:
     text: str
     verdict: str = ""
     tolerance: str = ""
+    alike: bool = False
+    """Whether the value may be that of the reference queue: the interval of the paired differences has 0."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,9 @@ def _column(experiment: Experiment, measure: str, rows: dict[Case, pd.Series[Any
     cells: dict[Case, list[Cell]] = {}
     for case, row in rows.items():
         unit = f" {row['unit']}" if row["unit"] != chosen.unit else ""
-        measured = Cell(f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]))
+        measured = Cell(
+            f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]), bool(row["alike"])
+        )
         cells[case] = [measured]
         if given:
             said = f"{row[given]:,.{row['decimals']}f}{unit}" if pd.notna(row[given]) else ""

@@ -12,7 +12,16 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from sojourn.experiments.figures import comparison, diagrams, over_scenarios, over_time, rule_tables, theory
+from sojourn.experiments.figures import (
+    comparison,
+    diagrams,
+    ellipses,
+    heat,
+    over_scenarios,
+    over_time,
+    rule_tables,
+    theory,
+)
 from sojourn.experiments.outcome import Outcome
 from sojourn.plots.style import drawn_or_noted, settled
 
@@ -30,6 +39,7 @@ DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "timeline": over_time.timeline,
     "series": over_time.series,
     "traces": over_time.traces,
+    "ellipses": ellipses.ellipses,
     "rates": over_time.rates,
     "windows": over_time.windows,
     "trade-off": comparison.trade_off,
@@ -37,6 +47,7 @@ DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "parallel": comparison.parallel,
     "boxes": comparison.boxes,
     "map": comparison.grid_map,
+    "heat": heat.heat,
     "sets": rule_tables.sets,
     "rules": rule_tables.rules,
     "control-surface": rule_tables.control_surface,

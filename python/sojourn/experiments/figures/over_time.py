@@ -27,7 +27,8 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
     grid = outcome.grid(chosen.grid)
     with figure(PAGE, 2.9) as made:
         axes: Any = made.add_subplot()
-        for i, queue in enumerate(grid.queues):
+        ran = [queue for queue in grid.queues if Case(chosen.scenario, queue) in outcome.records]
+        for i, queue in enumerate(ran):
             records = outcome.records[Case(chosen.scenario, queue)]
             end = float(records[0]["duration_s"])
             reading = Reading(*chosen.series, "mean", (0.0, end), bin=1.0)
@@ -37,7 +38,12 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
                 np.arange(len(seconds[0])) + 0.5, np.mean(seconds, axis=0), color=style_of(i).color, linewidth=0.8,
                 label=queue_label(outcome, queue),
             )  # fmt: skip
+        for time in chosen.marks:
+            axes.axvline(time, color="#555555", linestyle=":", linewidth=0.9)
         axes.set(xlabel="time (s)", ylabel=chosen.ylabel)
+        if chosen.log_above:
+            axes.set_yscale("symlog", linthresh=chosen.log_above)
+            axes.yaxis.set_major_formatter("{x:g}")
         axes.set_ylim(bottom=0)
         legend_above(made)
         return made

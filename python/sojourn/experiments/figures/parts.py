@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sojourn.errors import UserError
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.schema import figures as spec
+from sojourn.experiments.schema.figure import Figure as FigureSpec
 from sojourn.plots.style import Look
 from sojourn.record import Record
 from sojourn.stats import Estimate
@@ -39,7 +39,7 @@ def queue_label(outcome: Outcome, queue: str) -> str:
     return outcome.experiment.queues[queue].label
 
 
-def first_record(outcome: Outcome, figure: spec.Figure, case: Case) -> Record:
+def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
     """The first seed's record of a case."""
     if case not in outcome.records:
         raise UserError(f"{outcome.experiment.main}: figures[{figure.id}]: expected a case that is run, got {case}")

@@ -18,7 +18,7 @@ from sojourn.errors import UserError
 from sojourn.experiments.figures.parts import panels
 from sojourn.experiments.model import Experiment
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.schema import figures as spec
+from sojourn.experiments.schema import law_figures as spec
 from sojourn.plots.style import PAGE, figure, style_of
 
 Array = npt.NDArray[np.float64]

@@ -30,7 +30,11 @@ class Measure(NamedTable):
     share_of: Texts = ()
     """Paths into the record: the first one's share of their sum."""
     formula: str = ""
-    """An expression over other measures of the same run, such as `goodput_one / goodput_two`."""
+    """An expression over other measures of the same run, such as `goodput_one / goodput_two`.
+
+    `none.goodput` is the measure of another queue with the same scenario, setting and seed, and
+    `base.none.goodput` that of another case. `{x}` stands for a value of the scenario's family.
+    """
     series: str = ""
     """Traces by name or pattern, such as `throughput/client/*`; their values are pooled."""
     column: str = ""
@@ -91,7 +95,7 @@ class ScenarioTable(NamedTable):
     measures: Annotated[dict[str, Measure], Keyed] = {}
     """Measures that are taken differently in this scenario."""
     set: Parameters = {}
-    """Fields of the scenario file that are changed."""
+    """Fields of the scenario file that are changed; one inside `queue_at` changes the queue there."""
 
 
 class Congestion(FileModel):
@@ -209,7 +213,7 @@ class GridTable(NamedTable):
     title: str
     """What it reruns."""
     scenarios: list[str] = []
-    """Scenarios and families."""
+    """Scenarios and families; `*` stands for any letters of a scenario's name."""
     queues: list[str] = []
     """Queues."""
     curves: list[str] = []
@@ -224,6 +228,18 @@ class GridTable(NamedTable):
     """Whether a whole rerun leaves it out: it runs when it is asked for by name, or with `--full`."""
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
+    quick_scenarios: list[str] | None = None
+    """The scenarios that `--quick` runs, as patterns (default: all). Shares of cells are judged over these alone."""
+
+
+class Score(NamedTable):
+    """A line of the score card: what a queue must reach against the `reference_queue`.
+
+    It is counted in every scenario of the grids that have the measures of all scores.
+    """
+
+    holds: dict[str, str] = Field(min_length=1)
+    """Measures and what their means must meet, divided by those of the reference, such as `wait = "<= 0.5"`."""
 
 
 class Omitted(Variable):
@@ -260,6 +276,8 @@ class ExperimentFile(FileModel):
     """Seeds with `--quick`."""
     queue_at: str = "links.bottleneck.queue"
     """Where in a scenario the queue is put."""
+    reference_queue: str = ""
+    """The queue with which the others are compared: tables mark what differs, and `scores` count against it."""
     published: list[FileName] = []
     """CSV files with values printed in the paper: scenario, queue, measure, value, unit."""
     reference: list[FileName] = []
@@ -284,6 +302,8 @@ class ExperimentFile(FileModel):
     """The step to which designs respond."""
     fluids: Annotated[dict[str, Fluid], Keyed] = {}
     """Runs of the fluid model."""
+    scores: Annotated[dict[str, Score], Keyed] = {}
+    """The score card: in how many scenarios each queue meets some targets."""
     draws: list[Variable] = []
     """What the paper did not record, such as exact start times: drawn anew for each seed."""
     omitted: list[Omitted] = []

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import ConfigDict, Discriminator, Field, Strict, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Strict, Tag
 
-from sojourn.experiments.schema.toml import FileModel, PlainName, Span, TwoTexts, expected
+from sojourn.experiments.schema.figure import Figure
+from sojourn.experiments.schema.law_figures import ControlSurface, Inference, Rules, Sets
+from sojourn.experiments.schema.toml import FileModel, Span, TwoTexts
 
 Points = Annotated[int, Field(ge=2)]
-
-
-class Figure(FileModel):
-    """What every figure has."""
-
-    id: PlainName
-    """Name of its files."""
-    kind: str
-    """How it is drawn."""
-    grid: str
-    """The grid that it belongs to: it is drawn when that is run."""
-    caption: str = ""
-    """The text below it."""
-    as_pixels: ClassVar[bool] = False
-    """Whether it is better kept as pixels than as lines."""
 
 
 class Surface(Figure):
@@ -111,6 +98,33 @@ class Timeline(Figure):
     """Trace and column."""
     scale: float = 1.0
     """Factor on the values."""
+    ylabel: str = ""
+    """Label of the y axis."""
+    marks: list[float] = []
+    """Times in seconds at which a dotted line stands."""
+    log_above: float = 0.0
+    """Above 0: the y axis is logarithmic from this value on."""
+
+
+class Ellipses(Figure):
+    """Two series against each other: the mean of each queue, and an ellipse of one standard deviation.
+
+    Both series are averaged over bins of one second after the warm-up, and all seeds are pooled.
+    """
+
+    kind: Literal["ellipses"]
+    scenario: str
+    """The scenario."""
+    x: TwoTexts
+    """Trace and column on the x axis."""
+    y: TwoTexts
+    """Trace and column on the y axis."""
+    xscale: float = 1.0
+    """Factor on the values on the x axis."""
+    yscale: float = 1.0
+    """Factor on the values on the y axis."""
+    xlabel: str = ""
+    """Label of the x axis."""
     ylabel: str = ""
     """Label of the y axis."""
 
@@ -263,6 +277,26 @@ class Map(Figure):
     """A second row of panels: where this fluid ends under each queue's law, and its delay margin."""
 
 
+class Heat(Figure):
+    """A measure over two values of a family: numbers in a map, a panel for each queue, setting and other value."""
+
+    kind: Literal["heat"]
+    measure: str
+    """The measure: the median over the seeds is shown."""
+    x: str
+    """The value of the family that the columns vary."""
+    y: str
+    """The value of the family that the rows vary."""
+    xlabel: str = ""
+    """Label of the columns (default: `x`)."""
+    ylabel: str = ""
+    """Label of the rows (default: `y`)."""
+    log: bool = False
+    """Whether the colors are logarithmic."""
+    good: Span | None = None
+    """Values in this range are bold."""
+
+
 class Panel(FileModel):
     """A panel of expressions."""
 
@@ -328,89 +362,6 @@ class FluidOverPackets(Figure):
     """The setting."""
 
 
-class LawFigure(Figure):
-    """What every figure of a fuzzy law has."""
-
-    queue: str = ""
-    """The queue whose law is shown."""
-    cc: str = ""
-    """The congestion controller whose law is shown, in place of a queue."""
-
-    @model_validator(mode="after")
-    def _one_law(self) -> Self:
-        if bool(self.queue) == bool(self.cc):
-            raise expected("one of queue and cc", "both" if self.cc else "none")
-        return self
-
-
-class SetPanel(FileModel):
-    """A panel of membership functions: of a variable of the law, or of terms by their centers."""
-
-    variable: str = ""
-    """The variable of the law."""
-    parameter: str = ""
-    """A parameter of the queue: a list of times, which are the centers, in ms."""
-    terms: dict[str, float] = {}
-    """Centers by term, of triangles that reach to their neighbors' centers."""
-    range: Span
-    """The range of the x axis."""
-    xlabel: str
-    """Label of the x axis."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if sum(map(bool, (self.variable, self.parameter, self.terms))) != 1:
-            raise expected("one of variable, parameter and terms", "another number of them")
-        return self
-
-
-class Sets(LawFigure):
-    """Membership functions of a fuzzy law, a panel for each variable."""
-
-    kind: Literal["sets"]
-    panels: list[SetPanel]
-    """The panels."""
-
-
-class Rules(LawFigure):
-    """The rule table of a fuzzy law."""
-
-    kind: Literal["rules"]
-    xlabel: str
-    """Label of the columns."""
-    ylabel: str
-    """Label of the rows."""
-
-
-class ControlSurface(LawFigure):
-    """The result of a fuzzy law over its two inputs."""
-
-    kind: Literal["control-surface"]
-    rows: Span
-    """Range of the first input."""
-    columns: Span
-    """Range of the second input."""
-    xlabel: str
-    """Label of the first input."""
-    ylabel: str
-    """Label of the second input."""
-    zlabel: str
-    """Label of the result."""
-    as_pixels: ClassVar[bool] = True
-
-
-class Inference(LawFigure):
-    """How a fuzzy law comes to one result: its sets, the grades of the inputs, and the sets of the output, clipped."""
-
-    kind: Literal["inference"]
-    at: Annotated[tuple[float, float], Strict(False)]
-    """The two inputs."""
-    ranges: Annotated[tuple[Span, Span, Span], Strict(False)]
-    """The ranges of the inputs and of the output."""
-    xlabels: Annotated[tuple[str, str, str], Strict(False)]
-    """Their labels."""
-
-
 Place = Annotated[tuple[float, float], Strict(False)]
 """A place in a diagram: across and up. A box is 1.6 wide and 0.68 high."""
 
@@ -466,7 +417,7 @@ class ExtraFigure(Figure):
 KINDS: dict[str, type[Figure]] = {
     "surface": Surface, "by-scenario": ByScenario, "parity": Parity, "lines": Lines, "averages": Averages,
     "spread": Spread, "timeline": Timeline, "series": Series, "traces": Traces, "rates": Rates, "windows": Windows,
-    "shares": Shares,
+    "ellipses": Ellipses, "heat": Heat, "shares": Shares,
     "parallel": Parallel, "trade-off": TradeOffPlot, "boxes": Boxes, "map": Map, "expressions": Expressions,
     "step": Step, "bode": Bode, "fluid": FluidOverPackets, "sets": Sets, "rules": Rules,
     "control-surface": ControlSurface, "inference": Inference, "blocks": Blocks, "network": Network,

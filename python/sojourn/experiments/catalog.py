@@ -1,0 +1,71 @@
+"""The experiments that come with the project or lie near the working folder: papers and studies, by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from sojourn.errors import UserError, meant, note
+from sojourn.experiments.model import Experiment, load_experiment
+
+Kind = Literal["papers", "studies"]
+"""The folders of experiments that come with the project."""
+KINDS_OF: tuple[Kind, ...] = get_args(Kind)
+
+
+def folders(kinds: Sequence[Kind] = KINDS_OF) -> list[Path]:
+    """Folders that are searched, each once: $SOJOURN_PAPERS, `papers/` and `studies/` here and above, the package's."""
+    named, here, package = os.environ.get("SOJOURN_PAPERS"), Path.cwd(), Path(__file__).resolve().parent
+    above = [base / kind for kind in kinds for base in (here, *here.parents, package, *package.parents)]
+    every = [*([Path(named)] if named and "papers" in kinds else []), *above]
+    return list(dict.fromkeys(folder.resolve() for folder in every))
+
+
+def find_experiments(kind: Kind = "papers") -> list[Experiment]:
+    """All papers, or all studies, each once. One with a mistake in its files is named in a `Note`."""
+    found: dict[str, Experiment] = {}
+    mistakes: dict[str, UserError] = {}
+    for experiment in _readable(_files([kind]), mistakes):
+        found.setdefault(experiment.id, experiment)
+    for mistake in mistakes.values():
+        note(str(mistake))
+    return list(found.values())
+
+
+def _files(kinds: Sequence[Kind] = KINDS_OF) -> list[Path]:
+    """The `experiment.toml` of every paper and study, in the order in which the first one of a name counts."""
+    return [file for folder in folders(kinds) for file in sorted(folder.glob("*/experiment.toml"))]
+
+
+def _readable(files: Iterable[Path], mistakes: dict[str, UserError]) -> Iterator[Experiment]:
+    """The papers that can be read; adds the mistakes of the others, by the name of their folder."""
+    for file in files:
+        try:
+            yield load_experiment(file.parent)
+        except UserError as error:
+            mistakes.setdefault(file.parent.name, error)
+
+
+def find_experiment(name: str) -> Experiment:
+    """A paper by its name, an alias, or its folder."""
+    if (Path(name) / "experiment.toml").exists():
+        return load_experiment(Path(name))
+    mistakes: dict[str, UserError] = {}
+    experiments: list[Experiment] = []
+    # Most papers lie in a folder of their name, and to read all takes a third of a second.
+    for experiment in _readable(sorted(_files(), key=lambda file: not file.parent.name.startswith(name)), mistakes):
+        if name in (experiment.id, *experiment.file.aliases):
+            return experiment
+        experiments.append(experiment)
+    if name in mistakes:
+        raise mistakes[name]
+    for mistake in mistakes.values():
+        note(str(mistake))
+    ids = list(dict.fromkeys(experiment.id for experiment in experiments))
+    known = ", ".join(ids)
+    near = meant(name, [each for experiment in experiments for each in (experiment.id, *experiment.file.aliases)])
+    raise UserError(
+        f'paper: expected {f"{known} or " if known else ""}a folder with an experiment.toml, got "{name}"{near}'
+    )

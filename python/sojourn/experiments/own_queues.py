@@ -1,0 +1,55 @@
+"""Queues that the user names, in place of those of an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sojourn.cases import queue_tables
+from sojourn.errors import ScenarioError, UserError, note
+from sojourn.experiments.families import Choice
+from sojourn.experiments.model import Case, Experiment, Grid
+
+NOT_HERE = ("external", "linux")
+"""Disciplines that need a law of the caller or a kernel."""
+
+
+def with_queues(experiment: Experiment, asked: str) -> Experiment:
+    """The experiment with other queues in every grid, next to its reference queue.
+
+    `asked` is what `compare` takes, such as `codel,red(min=5,max=15)`. A case that can't be run is left out with a
+    `Note`. Raises `UserError` for a queue that does not exist, has no such parameter, or can be run in no scenario.
+    """
+    tables = queue_tables(asked)
+    for label, table in tables.items():
+        if table.get("aqm") in NOT_HERE:
+            raise UserError(f'queues "{label}": expected a discipline of the simulator, got {table["aqm"]}')
+    reference = experiment.file.reference_queue
+    own = [label for label in tables if label != reference]
+    if not own:
+        raise UserError(
+            f"queues: expected one or more to compare with {reference or 'each other'}, got {asked or 'none'}"
+        )
+    names = [*([reference] if reference else []), *own]
+    choices = {label: Choice(label, label, "", tables[label]) for label in own}
+    changed = replace(experiment, queues=experiment.queues | choices)
+    grids = {name: replace(each, queues=names) for name, each in experiment.grids.items()}
+    return replace(changed, grids=_possible(changed, grids, own))
+
+
+def _possible(experiment: Experiment, grids: dict[str, Grid], own: list[str]) -> dict[str, Grid]:
+    """The grids without the cases that can't be run."""
+    why: dict[Case, str] = {}
+    cases = dict.fromkeys(case for grid in grids.values() for case in grid.cases())
+    for case in cases:
+        try:
+            experiment.scenario(case).canonical()
+        except ScenarioError as error:
+            places = experiment.scenarios[case.scenario].queue_at or (experiment.file.queue_at,)
+            why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
+    for label in own:
+        of_queue = [case for case in cases if case.queue == label]
+        if of_queue and all(case in why for case in of_queue):
+            raise UserError(f'queues "{label}": {why[of_queue[0]]}')
+    for case, reason in why.items():
+        note(f"not run: {case.queue} in {case.scenario}: {reason}")
+    return {name: replace(grid, refused=frozenset(why)) for name, grid in grids.items()}
