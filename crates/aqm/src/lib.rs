@@ -38,7 +38,7 @@ pub use classifier::Rule;
 pub use controller::QueueController;
 pub use counters::{Counters, DropReason, Fate, Subqueue, SubqueueSample};
 pub use disciplines::classes::{ClassConfig, Shares};
-pub use disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Useless, Waiting};
+pub use disciplines::discipline::{Arrival, Contents, Desk, Leaving, Loss, Queues, Taken, Useless, Waiting};
 pub use disciplines::qdisc::{Qdisc, QdiscConfig};
 pub use disciplines::{AnyDiscipline, Given};
 pub use flow_hashes::FlowHashes;

@@ -7,11 +7,11 @@
 mod tin;
 
 use crate::disciplines::Given;
-use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::queuing::{QUEUES, Share};
 use crate::{Amount, Aqm, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 use tin::{Sender, Set, Tin};
 
 /// Where packets come from: the place on their route, their group, and their tin.
@@ -149,15 +149,7 @@ impl<P: Packet> CakeQueues<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for CakeQueues<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        self.offer(desk, arrival, lost);
-    }
-
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        self.serve(desk, now, lost)
-    }
-
+impl<P: Packet> Contents<P> for CakeQueues<P> {
     fn packets(&self) -> u32 {
         self.packets
     }

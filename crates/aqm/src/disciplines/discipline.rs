@@ -1,7 +1,8 @@
 //! The interface of a discipline: queues, and the order in which their packets are sent.
 //!
-//! [`Discipline`] is all that a [`Qdisc`] asks for. Where an [`Aqm`] decides about packets one at a time, a discipline says only how packets
-//! join its queues and leave them ([`Queues`]); the decisions, the limit, the ACK filter and the counters are the same for all of these.
+//! A discipline enqueues, dequeues and reports its [`Contents`]. If an [`Aqm`] decides about its packets one at a time, it implements
+//! [`Queues`]: how packets join its queues and leave them. All such disciplines share one [`Desk`]: the decisions, the limit, the ACK filter
+//! and the counters.
 
 use crate::{
     AckFilter, Aqm, ArrivingAck, Backlog, DropReason, Dropped, Fate, Packet, PacketView, Qdisc, QueueController, Subqueue, SubqueueSample,
@@ -30,14 +31,8 @@ pub struct Arrival<P> {
     pub link_is_idle: bool,
 }
 
-/// Queues with what decides about their packets.
-pub trait Discipline<P>: Debug + Send + Sync {
-    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>);
-
-    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)>;
-
+/// What waits in the queues of a discipline, and what else a host asks besides its packets.
+pub trait Contents<P>: Debug + Send + Sync {
     /// Packets waiting.
     fn packets(&self) -> u32;
 
@@ -69,7 +64,7 @@ pub trait Discipline<P>: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// What waits in each of [`Discipline::subqueues`]; `desk` is its own.
+    /// What waits in each of [`Contents::subqueues`]; `desk` is its own.
     fn samples(&self, desk: &Desk) -> Vec<SubqueueSample> {
         let _ = desk;
         Vec::new()
@@ -113,7 +108,7 @@ pub trait Discipline<P>: Debug + Send + Sync {
         None
     }
 
-    /// Whether it goes by the groups of flows ([`Discipline::add_place`]).
+    /// Whether it goes by the groups of flows ([`Contents::add_place`]).
     fn knows_groups(&self) -> bool {
         false
     }
@@ -123,7 +118,7 @@ pub trait Discipline<P>: Debug + Send + Sync {
         let _ = (place, group);
     }
 
-    /// Whether it goes by the hashes of flows ([`Discipline::set_hash`]).
+    /// Whether it goes by the hashes of flows ([`Contents::set_hash`]).
     fn hashes_flows(&self) -> bool {
         false
     }
@@ -139,9 +134,8 @@ pub trait Discipline<P>: Debug + Send + Sync {
     }
 }
 
-/// Queues about whose packets an [`Aqm`] decides one at a time: how packets join and leave them. [`Queues::offer`] and [`Queues::serve`] are
-/// [`Discipline::enqueue`] and [`Discipline::dequeue`] of them.
-pub trait Queues<P: Packet>: Discipline<P> {
+/// Queues about whose packets an [`Aqm`] decides one at a time: how packets join and leave them.
+pub trait Queues<P: Packet>: Contents<P> {
     /// Adds a packet that is admitted.
     fn push(&mut self, now: Time, packet: P);
 
@@ -178,101 +172,6 @@ pub trait Queues<P: Packet>: Discipline<P> {
     /// What waits, where that is one queue that the algorithm may look into.
     fn only_queue(&self) -> Option<&Waiting<P>> {
         None
-    }
-
-    /// See [`Discipline::enqueue`].
-    #[inline(always)]
-    fn offer(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        let Arrival { now, mut packet, idle_since, .. } = arrival;
-        let size = packet.size();
-        let (departure, useless) = (desk.departure.take(), desk.useless.take());
-        let mut backlog = departure.map_or(desk.backlog(idle_since), |size| desk.backlog(idle_since).with_packet(size));
-        if let Some(useless) = useless {
-            backlog = backlog.without_packet(useless.size);
-        }
-        let admits = desk.controller.admits_unasked(size, &backlog);
-        let fate = if admits { Fate::Passed } else { self.ask(desk, now, &packet, &backlog) };
-        self.arrives(&packet, fate);
-        match fate {
-            Fate::Dropped(reason) => {
-                if let Some(position) = desk.controller.take_drawn() {
-                    self.drop_at(desk, Useless { queue: 0, at: position as usize, size: 0 }, DropReason::Early, lost);
-                }
-                return lost(packet, reason);
-            }
-            Fate::Marked => packet.mark(),
-            Fate::Passed => {}
-        }
-        if let Some(useless) = useless {
-            self.drop_at(desk, useless, DropReason::AckFilter, lost);
-        }
-        desk.held.add(size);
-        self.push(now, packet);
-        // A packet that finds the link idle goes straight to it.
-        if idle_since.is_none() || desk.held.packets > 1 {
-            let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
-            while let Some(dropped) = self.make_room(desk.held.packets + one, desk.held.bytes + more) {
-                self.drop_for_room(desk, now, dropped, lost);
-            }
-        }
-    }
-
-    /// Asks the algorithm about an arriving packet.
-    #[inline(never)]
-    fn ask(&mut self, desk: &mut Desk, now: Time, packet: &P, backlog: &Backlog) -> Fate {
-        let (mut view, mut seen) = (PacketView::of(now, packet), *backlog);
-        self.show(packet, &mut view, &mut seen);
-        let look = |position: u32| {
-            let (since, other) = self.only_queue()?.get(position as usize)?;
-            Some(PacketView::of(*since, other))
-        };
-        desk.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
-    }
-
-    /// Drops a packet that waits, for another one's sake.
-    #[cold]
-    fn drop_at(&mut self, desk: &mut Desk, place: Useless, reason: DropReason, lost: Loss<P>) {
-        let Some((since, packet)) = self.remove(place.queue, place.at) else { return };
-        desk.held.take(packet.size());
-        let leaving = Leaving { queue: place.queue, size: packet.size(), at: None, is_earlier: desk.earlier.add(since) };
-        self.leaves(&leaving, Fate::Dropped(reason));
-        desk.controller.counters.count_drop(packet.size(), reason);
-        lost(packet, reason);
-    }
-
-    /// Drops a packet that waits where all queues together hold too much.
-    #[cold]
-    fn drop_for_room(&mut self, desk: &mut Desk, now: Time, dropped: (u32, Time, P), lost: Loss<P>) {
-        let (queue, since, packet) = dropped;
-        let size = packet.size();
-        desk.held.take(size);
-        let leaving = Leaving { queue, size, at: None, is_earlier: desk.earlier.add(since) };
-        self.leaves(&leaving, Fate::Dropped(DropReason::Tail));
-        desk.controller.counters.count_drop(size, DropReason::Tail);
-        desk.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
-        lost(packet, DropReason::Tail);
-    }
-
-    /// See [`Discipline::dequeue`].
-    #[inline(always)]
-    fn serve(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        loop {
-            let Taken { since, mut packet, view, backlog, queue } = self.pop(now, desk)?;
-            let (size, sojourn) = (view.size, now.since(since));
-            let fate = desk.controller.decide_departure(&view, sojourn, packet.can_mark(), &backlog);
-            self.leaves(&Leaving { queue, size, at: Some(now), is_earlier: since < desk.earlier.from }, fate);
-            match fate {
-                Fate::Passed => {}
-                Fate::Marked => packet.mark(),
-                Fate::Dropped(reason) => {
-                    desk.earlier.add(since);
-                    lost(packet, reason);
-                    continue;
-                }
-            }
-            desk.departed += 1;
-            return Some((packet, sojourn));
-        }
     }
 }
 
@@ -340,6 +239,101 @@ impl Desk {
             useless: None,
             earlier: DropsOfEarlier { from: Time::NEVER, count: 0 },
         }
+    }
+
+    /// Offers a packet to `queues`. `lost` gets every packet that is lost meanwhile.
+    #[inline(always)]
+    pub(crate) fn enqueue<P: Packet>(&mut self, queues: &mut impl Queues<P>, arrival: Arrival<P>, lost: Loss<P>) {
+        let Arrival { now, mut packet, idle_since, .. } = arrival;
+        let size = packet.size();
+        let (departure, useless) = (self.departure.take(), self.useless.take());
+        let mut backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
+        if let Some(useless) = useless {
+            backlog = backlog.without_packet(useless.size);
+        }
+        let admits = self.controller.admits_unasked(size, &backlog);
+        let fate = if admits { Fate::Passed } else { self.ask(queues, now, &packet, &backlog) };
+        queues.arrives(&packet, fate);
+        match fate {
+            Fate::Dropped(reason) => {
+                if let Some(position) = self.controller.take_drawn() {
+                    self.drop_at(queues, Useless { queue: 0, at: position as usize, size: 0 }, DropReason::Early, lost);
+                }
+                return lost(packet, reason);
+            }
+            Fate::Marked => packet.mark(),
+            Fate::Passed => {}
+        }
+        if let Some(useless) = useless {
+            self.drop_at(queues, useless, DropReason::AckFilter, lost);
+        }
+        self.held.add(size);
+        queues.push(now, packet);
+        // A packet that finds the link idle goes straight to it.
+        if idle_since.is_none() || self.held.packets > 1 {
+            let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
+            while let Some(dropped) = queues.make_room(self.held.packets + one, self.held.bytes + more) {
+                self.drop_for_room(queues, now, dropped, lost);
+            }
+        }
+    }
+
+    /// The next packet of `queues` to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
+    #[inline(always)]
+    pub(crate) fn dequeue<P: Packet>(&mut self, queues: &mut impl Queues<P>, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        loop {
+            let Taken { since, mut packet, view, backlog, queue } = queues.pop(now, self)?;
+            let (size, sojourn) = (view.size, now.since(since));
+            let fate = self.controller.decide_departure(&view, sojourn, packet.can_mark(), &backlog);
+            queues.leaves(&Leaving { queue, size, at: Some(now), is_earlier: since < self.earlier.from }, fate);
+            match fate {
+                Fate::Passed => {}
+                Fate::Marked => packet.mark(),
+                Fate::Dropped(reason) => {
+                    self.earlier.add(since);
+                    lost(packet, reason);
+                    continue;
+                }
+            }
+            self.departed += 1;
+            return Some((packet, sojourn));
+        }
+    }
+
+    /// Asks the algorithm about an arriving packet.
+    #[inline(never)]
+    fn ask<P: Packet>(&mut self, queues: &impl Queues<P>, now: Time, packet: &P, backlog: &Backlog) -> Fate {
+        let (mut view, mut seen) = (PacketView::of(now, packet), *backlog);
+        queues.show(packet, &mut view, &mut seen);
+        let look = |position: u32| {
+            let (since, other) = queues.only_queue()?.get(position as usize)?;
+            Some(PacketView::of(*since, other))
+        };
+        self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
+    }
+
+    /// Drops a packet that waits, for another one's sake.
+    #[cold]
+    fn drop_at<P: Packet>(&mut self, queues: &mut impl Queues<P>, place: Useless, reason: DropReason, lost: Loss<P>) {
+        let Some((since, packet)) = queues.remove(place.queue, place.at) else { return };
+        self.held.take(packet.size());
+        let leaving = Leaving { queue: place.queue, size: packet.size(), at: None, is_earlier: self.earlier.add(since) };
+        queues.leaves(&leaving, Fate::Dropped(reason));
+        self.controller.counters.count_drop(packet.size(), reason);
+        lost(packet, reason);
+    }
+
+    /// Drops a packet that waits where all queues together hold too much.
+    #[cold]
+    fn drop_for_room<P: Packet>(&mut self, queues: &mut impl Queues<P>, now: Time, dropped: (u32, Time, P), lost: Loss<P>) {
+        let (queue, since, packet) = dropped;
+        let size = packet.size();
+        self.held.take(size);
+        let leaving = Leaving { queue, size, at: None, is_earlier: self.earlier.add(since) };
+        queues.leaves(&leaving, Fate::Dropped(DropReason::Tail));
+        self.controller.counters.count_drop(size, DropReason::Tail);
+        self.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
+        lost(packet, DropReason::Tail);
     }
 
     pub(crate) fn backlog(&self, idle_since: Option<Time>) -> Backlog {

@@ -2,14 +2,14 @@
 
 use crate::classifier::{Classifier, Rule};
 use crate::disciplines::Given;
-use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::{
     Aqm, ArrivingAck, Backlog, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue, SubqueueSample,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 
 /// Filters at work.
 #[derive(Clone, Debug)]
@@ -176,15 +176,7 @@ impl<P: Packet> DualQueues<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for DualQueues<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        self.offer(desk, arrival, lost);
-    }
-
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        self.serve(desk, now, lost)
-    }
-
+impl<P: Packet> Contents<P> for DualQueues<P> {
     fn packets(&self) -> u32 {
         (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
     }

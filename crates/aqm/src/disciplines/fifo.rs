@@ -1,8 +1,8 @@
 //! One queue, first in, first out.
 
-use crate::disciplines::discipline::{Arrival, Desk, Discipline, Loss, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Queues, Taken, Waiting};
 use crate::{ArrivingAck, Packet, PacketView};
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 
 /// One queue.
 #[derive(Clone, Debug)]
@@ -14,15 +14,7 @@ impl<P> Default for Fifo<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for Fifo<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        self.offer(desk, arrival, lost);
-    }
-
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        self.serve(desk, now, lost)
-    }
-
+impl<P: Packet> Contents<P> for Fifo<P> {
     fn packets(&self) -> u32 {
         self.0.len() as u32
     }

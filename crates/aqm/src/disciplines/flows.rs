@@ -1,12 +1,12 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
 use crate::disciplines::Given;
-use crate::disciplines::discipline::{Arrival, Desk, Discipline, Leaving, Loss, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::queuing::NO_LIMIT;
 use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
 
 /// Packets that are dropped at once at most (Linux `fq_codel`'s `drop_batch`).
 const BATCH: u32 = 64;
@@ -150,15 +150,7 @@ impl<P: Packet> FlowQueues<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for FlowQueues<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        self.offer(desk, arrival, lost);
-    }
-
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        self.serve(desk, now, lost)
-    }
-
+impl<P: Packet> Contents<P> for FlowQueues<P> {
     fn packets(&self) -> u32 {
         self.packets
     }

@@ -1,7 +1,7 @@
 //! A queue that the host keeps, such as a kernel's own queue discipline. [`Qdisc`](crate::Qdisc) gives it packets, asks for the next
 //! one whenever the link is free, and counts for it.
 
-use super::discipline::{Arrival, Desk, Discipline, Loss};
+use super::discipline::{Arrival, Contents, Desk, Loss};
 use crate::{DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -81,8 +81,9 @@ impl<P: Packet> HostQueues<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for HostQueues<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+impl<P: Packet> HostQueues<P> {
+    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
+    pub fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, mut packet, .. } = arrival;
         desk.controller.counters.count_arrival(packet.size());
         desk.departure = None;
@@ -98,7 +99,8 @@ impl<P: Packet> Discipline<P> for HostQueues<P> {
         self.end_call(desk, lost);
     }
 
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
+    pub fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let next = self.next(now);
         self.end_call(desk, lost);
         let (Waiting { since, mut packet, .. }, marked) = next?;
@@ -110,7 +112,9 @@ impl<P: Packet> Discipline<P> for HostQueues<P> {
         desk.departed += 1;
         Some((packet, now.since(since)))
     }
+}
 
+impl<P: Packet> Contents<P> for HostQueues<P> {
     fn packets(&self) -> u32 {
         self.waiting
     }

@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use cake::CakeQueues;
 use classes::Classes;
-use discipline::{Arrival, Desk, Discipline, Loss};
+use discipline::{Arrival, Contents, Desk, Loss};
 use dual::DualQueues;
 use fifo::Fifo;
 use flows::FlowQueues;
@@ -65,20 +65,6 @@ pub enum AnyDiscipline<P> {
     Classes(Box<Classes<P>>),
 }
 
-/// Does the same with each discipline.
-macro_rules! each {
-    ($any:expr, $discipline:ident => $body:expr) => {
-        match $any {
-            AnyDiscipline::Fifo($discipline) => $body,
-            AnyDiscipline::Flows($discipline) => $body,
-            AnyDiscipline::Dual($discipline) => $body,
-            AnyDiscipline::Cake($discipline) => $body,
-            AnyDiscipline::Host($discipline) => $body,
-            AnyDiscipline::Classes($discipline) => $body,
-        }
-    };
-}
-
 impl<P: Packet> AnyDiscipline<P> {
     /// Empty queues of this kind.
     pub(crate) fn new(fills: Fills, given: &mut Given) -> Self {
@@ -91,7 +77,7 @@ impl<P: Packet> AnyDiscipline<P> {
     }
 
     /// It, for what is not asked for each packet.
-    pub(crate) fn get(&self) -> &dyn Discipline<P> {
+    pub(crate) fn get(&self) -> &dyn Contents<P> {
         match self {
             AnyDiscipline::Fifo(discipline) => discipline,
             AnyDiscipline::Flows(discipline) => &**discipline,
@@ -103,7 +89,7 @@ impl<P: Packet> AnyDiscipline<P> {
     }
 
     /// The same, to change it.
-    pub(crate) fn get_mut(&mut self) -> &mut dyn Discipline<P> {
+    pub(crate) fn get_mut(&mut self) -> &mut dyn Contents<P> {
         match self {
             AnyDiscipline::Fifo(discipline) => discipline,
             AnyDiscipline::Flows(discipline) => &mut **discipline,
@@ -116,27 +102,41 @@ impl<P: Packet> AnyDiscipline<P> {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
-        each!(self, discipline => discipline.enqueue(desk, arrival, lost));
+        match self {
+            AnyDiscipline::Fifo(queues) => desk.enqueue(queues, arrival, lost),
+            AnyDiscipline::Flows(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Dual(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Cake(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Host(queues) => queues.enqueue(desk, arrival, lost),
+            AnyDiscipline::Classes(classes) => classes.enqueue(desk, arrival, lost),
+        }
     }
 
     #[inline]
     pub(crate) fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        each!(self, discipline => discipline.dequeue(desk, now, lost))
+        match self {
+            AnyDiscipline::Fifo(queues) => desk.dequeue(queues, now, lost),
+            AnyDiscipline::Flows(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Dual(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Cake(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Host(queues) => queues.dequeue(desk, now, lost),
+            AnyDiscipline::Classes(classes) => classes.dequeue(desk, now, lost),
+        }
     }
 
-    /// See [`Discipline::subqueue_backlog`].
+    /// See [`Contents::subqueue_backlog`].
     #[inline(always)]
     pub(crate) fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
         if let AnyDiscipline::Dual(queues) = self { queues.subqueue_backlog(at) } else { self.get().subqueue_backlog(at) }
     }
 
-    /// See [`Discipline::last_subqueue`].
+    /// See [`Contents::last_subqueue`].
     #[inline(always)]
     pub(crate) fn last_subqueue(&self) -> Option<usize> {
         if let AnyDiscipline::Dual(queues) = self { queues.last_subqueue() } else { self.get().last_subqueue() }
     }
 
-    /// See [`Discipline::last_joined`].
+    /// See [`Contents::last_joined`].
     #[inline(always)]
     pub(crate) fn last_joined(&self) -> Option<usize> {
         if let AnyDiscipline::Dual(queues) = self { queues.last_joined() } else { None }

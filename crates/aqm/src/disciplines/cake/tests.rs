@@ -4,6 +4,7 @@ use super::*;
 use crate::algorithms::test_link;
 use crate::parcel::Parcel;
 use crate::{AnyAqm, Diffserv, DropReason, Qdisc, QueueController, algorithms::cake};
+use sojourn_units::Duration;
 use sojourn_units::{Overhead, Rate, Stream};
 use std::vec;
 

@@ -12,7 +12,7 @@ mod shares;
 pub use shares::Shares;
 
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::discipline::{Arrival, Desk, Discipline, Loss, Occupancy};
+use crate::disciplines::discipline::{Arrival, Contents, Desk, Loss, Occupancy};
 use crate::{Amount, Aqm, ArrivingAck, Needs, Packet, Qdisc, QdiscConfig, QueueController, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
 use rotation::{Rotation, Turns};
@@ -212,8 +212,9 @@ impl<P: Packet> Classes<P> {
     }
 }
 
-impl<P: Packet> Discipline<P> for Classes<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+impl<P: Packet> Classes<P> {
+    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
+    pub fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, packet, link_is_idle, .. } = arrival;
         let size = packet.size();
         let at = self.classifier.class_of(packet.place(), packet.ecn());
@@ -236,7 +237,8 @@ impl<P: Packet> Discipline<P> for Classes<P> {
         desk.held = self.held();
     }
 
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
+    pub fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let marked = |classes: &[Class<P>]| classes.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
         let before = marked(&self.classes);
         let counters = &mut desk.controller.counters;
@@ -249,7 +251,9 @@ impl<P: Packet> Discipline<P> for Classes<P> {
         desk.departed += u64::from(next.is_some());
         next
     }
+}
 
+impl<P: Packet> Contents<P> for Classes<P> {
     fn packets(&self) -> u32 {
         self.held().packets
     }

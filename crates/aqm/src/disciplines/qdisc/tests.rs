@@ -188,7 +188,7 @@ fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_qu
     ];
     let queuing = DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false };
     let mut queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters });
-    (0..4).for_each(|group| crate::Discipline::add_place(&mut queues, 10 * group, group));
+    (0..4).for_each(|group| crate::Contents::add_place(&mut queues, 10 * group, group));
     use DualClass::{Classic as C, L4s as L, LowLatency as U};
     // Of packets that are not ECT, ECT(0), ECT(1) and CE.
     let of_group = |group: u32| Ecn::ALL.map(|ecn| queues.class_of(10 * group, ecn));
