@@ -1,6 +1,6 @@
 //! The interface of an AQM algorithm: what it receives and what it answers.
 
-use crate::{Backlog, Law, LowLatency, Needs, PacketView};
+use crate::{Backlog, Law, Needs, PacketView};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
 /// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
@@ -97,30 +97,6 @@ pub trait Aqm {
         DepartureVerdict::Pass
     }
 
-    /// Whether [`Aqm::on_enqueue`] does the same whatever `backlog` is. A host then need not find out whether a packet that leaves as another
-    /// arrives still counts.
-    fn ignores_backlog(&self) -> bool {
-        false
-    }
-
-    /// Whether [`Aqm::on_enqueue`] does nothing but to pass each packet: it then need not be called.
-    fn passes_arrivals(&self) -> bool {
-        self.foresees()
-    }
-
-    /// Whether it decides nothing about arrivals, uses nothing but the packet, its wait and the bytes behind it as one leaves, has no timer, and
-    /// may know before a packet leaves that it lets it pass. [`Aqm::passes_ahead`] is called only then, and never where each flow has a queue.
-    fn foresees(&self) -> bool {
-        false
-    }
-
-    /// A packet will leave after a wait of `sojourn`, and `behind` bytes or more will wait behind it: whether it passes for certain. If so, this
-    /// is its departure, and [`Aqm::on_dequeue`] is not called for it. If not, nothing changes. Packets are shown in the order of their departures.
-    fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
-        let _ = (departure, sojourn, behind);
-        false
-    }
-
     /// The waiting packet that [`ArrivalVerdict::Inspect`] asked for, `None` if no packet waits at that position. Another
     /// [`ArrivalVerdict::Inspect`] shows another packet.
     fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
@@ -133,38 +109,16 @@ pub trait Aqm {
         let _ = dropped;
     }
 
-    /// The turn of this queue came at `now` and it was empty; gives whether it has nothing more to forget. Called only where
-    /// each flow has a queue.
-    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
-        let _ = (queue, now);
-        true
-    }
-
     /// From `now` on `active` flows are active. Called only with [`Needs::flow_count`], and before anything else that
     /// happens at that time; until the first call there are none.
     fn on_flows(&mut self, now: Time, active: u32) {
         let _ = (now, active);
     }
 
-    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update, where there are two queues.
-    fn on_oldest(&mut self, since: Option<Time>) {
-        let _ = since;
-    }
-
-    /// A packet leaves the low-latency queue, before [`Aqm::on_dequeue`] of it. Called only where
-    /// [`DualQueuing::tells_length`](crate::DualQueuing::tells_length).
-    fn on_low_latency(&mut self, length: LowLatency) {
-        let _ = length;
-    }
-
-    /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer.
+    /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer. The first call comes one interval
+    /// after the start, or at [`Needs::first_update`].
     fn update_interval(&self) -> Option<Duration> {
         None
-    }
-
-    /// The time of the first update; by default one interval after the start.
-    fn first_update(&self) -> Time {
-        self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval)
     }
 
     /// The timer expires.
@@ -179,12 +133,6 @@ pub trait Aqm {
 
     /// The present probability of a signal (drop or mark), for traces and averages; `None` where the discipline has none.
     fn probability(&self) -> Option<Probability> {
-        None
-    }
-
-    /// The same for packets of the low-latency queue, of a discipline that has two; [`Aqm::probability`] is that of
-    /// classic packets.
-    fn low_latency_probability(&self) -> Option<Probability> {
         None
     }
 

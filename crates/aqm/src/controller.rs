@@ -32,7 +32,7 @@ pub struct QueueController {
     pub host: Option<Box<dyn HostQueue>>,
     random: Stream,
     sees_departures: bool,
-    passes_arrivals: bool,
+    no_arrivals: bool,
     /// The waiting packet that is dropped with the one that was dropped last.
     drawn: Option<u32>,
 }
@@ -42,7 +42,6 @@ impl QueueController {
     pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
         QueueController {
-            passes_arrivals: aqm.passes_arrivals(),
             aqm,
             limit,
             ecn,
@@ -52,6 +51,7 @@ impl QueueController {
             counters: Counters::default(),
             host: None,
             random,
+            no_arrivals: needs.no_arrivals,
             sees_departures: needs.departures || needs.head_drop,
             drawn: None,
         }
@@ -103,7 +103,7 @@ impl QueueController {
     /// [`QueueController::decide_arrival`] is to be called.
     #[inline]
     pub fn admits_unasked(&mut self, size: u32, backlog: &Backlog) -> bool {
-        let admits = self.passes_arrivals && self.has_room(size, backlog);
+        let admits = self.no_arrivals && self.has_room(size, backlog);
         if admits {
             self.counters.count_arrival(size);
         }
@@ -137,12 +137,6 @@ impl QueueController {
         }
         let verdict = self.aqm.on_dequeue(departure, sojourn, backlog, &mut self.random);
         self.apply_departure(verdict, departure.size, can_mark)
-    }
-
-    /// See [`Aqm::passes_ahead`].
-    #[inline]
-    pub fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
-        self.aqm.passes_ahead(departure, sojourn, behind)
     }
 
     /// Whether there is no room for a packet of `size` bytes. A packet that finds the link idle goes straight to it.

@@ -37,11 +37,6 @@ pub trait Gate {
         false
     }
 
-    /// Whether it signals the same whatever [`Candidate::backlog`] is.
-    fn ignores_backlog(&self) -> bool {
-        false
-    }
-
     /// Whether flows get different probabilities. No single probability then describes the algorithm.
     fn is_per_flow(&self) -> bool {
         false
@@ -62,10 +57,6 @@ impl Gate for Bernoulli {
     fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
         // A probability of 0 draws too, so that schemes compared on one seed use the same numbers.
         random.unit() < candidate.probability.get()
-    }
-
-    fn ignores_backlog(&self) -> bool {
-        true
     }
 }
 
@@ -95,10 +86,6 @@ impl Gate for Scaled {
     fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
         let scale = self.mean_packet.map_or(1.0, |mean| f64::from(candidate.packet.size) / mean);
         random.unit() < candidate.probability.get() * scale
-    }
-
-    fn ignores_backlog(&self) -> bool {
-        true
     }
 
     #[inline]
@@ -187,10 +174,6 @@ impl Spread {
 impl Gate for Spread {
     fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
         self.draw(candidate.probability, candidate.packet.size, random)
-    }
-
-    fn ignores_backlog(&self) -> bool {
-        true
     }
 
     fn reset(&mut self) {

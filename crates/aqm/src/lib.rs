@@ -48,7 +48,9 @@ pub use host_queue::{Dequeued, HostDecision, HostQueue, Lost};
 pub use law::{Law, Sample};
 pub use needs::Needs;
 pub use packet::{Backlog, DualClass, Ecn, HostPacket, Packet, PacketView};
-pub use queuing::{CakeQueuing, Classification, Diffserv, DualFilter, DualQueuing, Fills, FlowQueuing, LowLatency, Overflow};
+pub use queuing::{
+    CakeQueuing, Classification, Diffserv, DualAqm, DualFilter, DualQueuing, Fills, FlowAqm, FlowQueuing, LowLatency, Overflow,
+};
 pub use registry::Plugin;
 pub use rtt_estimator::{Header, RttEstimator, Timestamps};
 pub use sampled::Sampled;

@@ -1,9 +1,9 @@
 //! What an algorithm fills, and how packets are queued there.
 
 use crate::classifier::Rule;
-use crate::{Amount, DualClass, Ecn};
+use crate::{Amount, Aqm, DualClass, Ecn};
 use alloc::vec::Vec;
-use sojourn_units::{Overhead, Rate};
+use sojourn_units::{Overhead, Probability, Rate, Time};
 
 /// No limit.
 pub(crate) const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
@@ -60,6 +60,15 @@ impl FlowQueuing {
     }
 }
 
+/// What a queue for each flow asks of an algorithm that fills it.
+pub trait FlowAqm: Aqm {
+    /// The turn of this queue came at `now` and it was empty; returns whether it has nothing more to forget.
+    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+        let _ = (queue, now);
+        true
+    }
+}
+
 /// Fewer full packets than this are a short queue (Linux `must_drop`).
 const FEW_PACKETS: u64 = 2;
 
@@ -72,7 +81,7 @@ pub struct DualQueuing {
     pub packet: u32,
     /// The bits of the ECN field of which a packet of the low-latency queue has one (Linux `ecn_mask`).
     pub ecn_mask: u8,
-    /// Whether the law is told the length of the low-latency queue ([`Aqm::on_low_latency`](crate::Aqm::on_low_latency)).
+    /// Whether the law is told the length of the low-latency queue ([`DualAqm::on_low_latency`]).
     pub tells_length: bool,
 }
 
@@ -94,6 +103,20 @@ impl DualQueuing {
 
     /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
     pub const NAMES: [&str; 2] = ["low-latency", "classic"];
+}
+
+/// What a dual queue asks of an algorithm that fills it.
+pub trait DualAqm: Aqm {
+    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update.
+    fn on_oldest(&mut self, since: Option<Time>);
+
+    /// A packet leaves the low-latency queue, before [`Aqm::on_dequeue`] of it. Called only where [`DualQueuing::tells_length`].
+    fn on_low_latency(&mut self, length: LowLatency) {
+        let _ = length;
+    }
+
+    /// The present probability of a signal for packets of the low-latency queue; [`Aqm::probability`] is that of classic packets.
+    fn low_latency_probability(&self) -> Option<Probability>;
 }
 
 /// A filter of a dual queue: what it takes, and what for.

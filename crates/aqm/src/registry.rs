@@ -46,6 +46,13 @@ macro_rules! registry {
         Fills::OneQueue
     }};
     (@fills $aqm:ident $container:ident) => { Fills::$container($aqm.queuing()) };
+    (@dual $aqm:ident DualQueues) => { Some($aqm) };
+    (@flows $aqm:ident FlowQueues) => { Some($aqm) };
+    (@flows $aqm:ident CakeQueues) => { Some($aqm) };
+    (@$own:ident $aqm:ident $($container:ident)?) => {{
+        let _ = $aqm;
+        None
+    }};
     ($($name:literal => $module:ident::$algorithm:ident $(in $container:ident)?: $summary:literal,)*) => {
         $(pub mod $module;)*
 
@@ -115,6 +122,27 @@ macro_rules! registry {
                     AnyAqm::Custom(_) => Fills::OneQueue,
                 }
             }
+
+            /// When its timer first expires; never if it has none.
+            pub fn first_update(&self) -> Time {
+                let after_interval = || self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval);
+                Aqm::needs(self).first_update.unwrap_or_else(after_interval)
+            }
+
+            /// It, if it fills a dual queue.
+            pub(crate) fn dual(&self) -> Option<&dyn DualAqm> {
+                match self { $(AnyAqm::$algorithm(aqm) => registry!(@dual aqm $($container)?),)* AnyAqm::Custom(_) => None }
+            }
+
+            /// The same, to tell it something.
+            pub(crate) fn dual_mut(&mut self) -> Option<&mut dyn DualAqm> {
+                match self { $(AnyAqm::$algorithm(aqm) => registry!(@dual aqm $($container)?),)* AnyAqm::Custom(_) => None }
+            }
+
+            /// It, if it fills a queue for each flow.
+            pub(crate) fn of_flows(&mut self) -> Option<&mut dyn FlowAqm> {
+                match self { $(AnyAqm::$algorithm(aqm) => registry!(@flows aqm $($container)?),)* AnyAqm::Custom(_) => None }
+            }
         }
 
         impl Aqm for AnyAqm {
@@ -126,42 +154,17 @@ macro_rules! registry {
             fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
-            fn ignores_backlog(&self) -> bool {
-                match self { $(AnyAqm::$algorithm(a) => a.ignores_backlog(),)* AnyAqm::Custom(a) => a.ignores_backlog() }
-            }
-            fn passes_arrivals(&self) -> bool {
-                match self { $(AnyAqm::$algorithm(a) => a.passes_arrivals(),)* AnyAqm::Custom(a) => a.passes_arrivals() }
-            }
-            fn foresees(&self) -> bool {
-                match self { $(AnyAqm::$algorithm(a) => a.foresees(),)* AnyAqm::Custom(a) => a.foresees() }
-            }
-            #[inline]
-            fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
-                match self { $(AnyAqm::$algorithm(a) => a.passes_ahead(departure, sojourn, behind),)* AnyAqm::Custom(a) => a.passes_ahead(departure, sojourn, behind) }
-            }
             fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_inspect(arrival, waiting, backlog, random),)* AnyAqm::Custom(a) => a.on_inspect(arrival, waiting, backlog, random) }
             }
             fn on_drop(&mut self, dropped: Dropped) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_drop(dropped),)* AnyAqm::Custom(a) => a.on_drop(dropped) }
             }
-            fn on_empty(&mut self, queue: u32, now: Time) -> bool {
-                match self { $(AnyAqm::$algorithm(a) => a.on_empty(queue, now),)* AnyAqm::Custom(a) => a.on_empty(queue, now) }
-            }
             fn on_flows(&mut self, now: Time, active: u32) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_flows(now, active),)* AnyAqm::Custom(a) => a.on_flows(now, active) }
             }
-            fn on_oldest(&mut self, since: Option<Time>) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_oldest(since),)* AnyAqm::Custom(a) => a.on_oldest(since) }
-            }
-            fn on_low_latency(&mut self, length: LowLatency) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_low_latency(length),)* AnyAqm::Custom(a) => a.on_low_latency(length) }
-            }
             fn update_interval(&self) -> Option<Duration> {
                 match self { $(AnyAqm::$algorithm(a) => a.update_interval(),)* AnyAqm::Custom(a) => a.update_interval() }
-            }
-            fn first_update(&self) -> Time {
-                match self { $(AnyAqm::$algorithm(a) => a.first_update(),)* AnyAqm::Custom(a) => a.first_update() }
             }
             fn on_update(&mut self, now: Time, backlog: &Backlog) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_update(now, backlog),)* AnyAqm::Custom(a) => a.on_update(now, backlog) }
@@ -171,9 +174,6 @@ macro_rules! registry {
             }
             fn probability(&self) -> Option<Probability> {
                 match self { $(AnyAqm::$algorithm(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }
-            }
-            fn low_latency_probability(&self) -> Option<Probability> {
-                match self { $(AnyAqm::$algorithm(a) => a.low_latency_probability(),)* AnyAqm::Custom(a) => a.low_latency_probability() }
             }
             fn law(&mut self) -> Option<&mut dyn Law> {
                 match self { $(AnyAqm::$algorithm(a) => a.law(),)* AnyAqm::Custom(a) => a.law() }

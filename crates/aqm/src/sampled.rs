@@ -79,10 +79,6 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         }
     }
 
-    fn ignores_backlog(&self) -> bool {
-        self.gate.ignores_backlog()
-    }
-
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.tally.departed_packets += 1;
         self.tally.departed_bytes += u64::from(departure.size);
@@ -103,17 +99,13 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         Some(self.law.interval())
     }
 
-    fn first_update(&self) -> Time {
-        self.law.first_step()
-    }
-
     fn on_update(&mut self, now: Time, backlog: &Backlog) {
         self.probability = self.law.step(&self.tally.sample(now, backlog));
         self.tally = Tally { least_backlog: backlog.packets, ..Tally::default() };
     }
 
     fn needs(&self) -> Needs {
-        self.law.needs().and(self.gate.needs())
+        Needs { first_update: Some(self.law.first_step()), ..self.law.needs().and(self.gate.needs()) }
     }
 
     fn probability(&self) -> Option<Probability> {
@@ -156,7 +148,7 @@ mod tests {
     #[test]
     fn a_law_sees_one_interval_at_a_time() {
         let (mut aqm, mut random) = (Sampled::new(Watch::default(), Bernoulli), Stream::named(1, "law"));
-        assert_eq!((aqm.first_update(), aqm.probability()), (Time::from_nanos(10_000_000), Some(Probability::ZERO)));
+        assert_eq!((Aqm::needs(&aqm).first_update, aqm.probability()), (Some(Time::from_nanos(10_000_000)), Some(Probability::ZERO)));
         aqm.on_update(Time::from_nanos(10_000_000), &backlog(5));
         assert_eq!(aqm.probability().unwrap().get(), 0.5);
         for i in 0..3 {

@@ -4,7 +4,7 @@ use crate::answers::RouteHops;
 use crate::choice::{Choice, Turn};
 use crate::contention::{ContentionMap, Outflow};
 use crate::hop::{Hop, HopTarget};
-use crate::impaired::{LinkImpairment, LinkLoss};
+use crate::impaired::LinkImpairment;
 use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
 use crate::link_ids::LinkIds;
@@ -224,14 +224,11 @@ impl NetworkBuilder {
                 ids.add_link(id);
                 transit_times.push(config.transit_times());
                 let first = impairments.len();
-                let of_hop = config.impairments_of_hop().map(|at| at.map(|at| first + at));
                 let of_link = core::mem::take(&mut config.impairments).0.into_iter();
                 impairments.extend(of_link.map(|started| LinkImpairment::new(started, links.len(), self.window)));
                 impaired.push(first..impairments.len());
                 stations.push(config.link.medium.clone().map(|medium| station(medium, config.seed, &mut media)));
-                let mut link = Link::new(config, self.window);
-                link.losses = of_hop.map(|at| at.map_or(LinkLoss::NONE, |at| LinkLoss::new(&mut impairments, at)));
-                links.push(link);
+                links.push(Link::new(config, self.window));
                 HopTarget::Link(links.len() - 1)
             }
         });
@@ -300,8 +297,7 @@ struct LinkExtras<'a> {
     readers: &'a [Reader],
 }
 
-/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link that do not belong to
-/// its hop are hops before and after it. Where routers read what comes over it they do so behind them.
+/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link are hops before and after it. Where routers read what comes over it they do so behind them.
 fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], extras: &LinkExtras<'_>) -> Vec<Hop> {
     let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
@@ -310,15 +306,13 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], extras: &Lin
         steps = others;
         for (number, target) in links.iter().map(|&number| (number, targets[number as usize])) {
             let own = if let HopTarget::Link(link) = target { extras.of_links[link].clone() } else { 0..0 };
-            let is_lossy = own.clone().any(|at| extras.impairments[at].is_of_link_hop());
-            let own = own.map(|at| (at, &extras.impairments[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
+            let own = own.map(|at| (at, &extras.impairments[at]));
             let at = |place| {
                 let here = own.clone().filter(move |(_, impairment)| impairment.place() == place);
                 here.map(|(at, _)| Hop::new(HopTarget::Impairment(at)))
             };
             hops.extend(at(Place::BeforeQueue));
-            let hop = Hop::new(target);
-            hops.push(if is_lossy { hop.lossy() } else { hop });
+            hops.push(Hop::new(target));
             hops.extend(at(Place::AfterQueue));
             if let HopTarget::Link(link) = target
                 && is_read(extras.readers, number)

@@ -39,8 +39,6 @@ impl Hop {
     const ORDERED: u32 = 1 << 27;
     const END: u32 = Self::ORDERED - 1;
     const DISCARD: u32 = Self::END - 1;
-    /// Numbers from here on are links whose impairments belong to their hops.
-    const LOSSY_LINKS: u32 = 1 << 25;
     /// Numbers from here on are impairments.
     const IMPAIRMENTS: u32 = 1 << 26;
     /// Numbers from here on are choices.
@@ -69,7 +67,7 @@ impl Hop {
         }
         let number = self.0 & Self::END;
         if number < Self::IMPAIRMENTS {
-            return HopTarget::Link((number & !Self::LOSSY_LINKS) as usize);
+            return HopTarget::Link(number as usize);
         }
         match number {
             Self::END => HopTarget::End,
@@ -86,24 +84,11 @@ impl Hop {
         (self.0 & Self::ACCESS != 0).then_some((self.0 & Self::END) as usize)
     }
 
-    /// The link to which it leads, if it does and has no impairments that belong to this hop.
+    /// The link to which it leads, if it does.
     #[inline]
     pub fn link(self) -> Option<usize> {
         let number = self.0 & (Self::END | Self::ACCESS);
-        (number < Self::LOSSY_LINKS).then_some(number as usize)
-    }
-
-    /// The link to which it leads, if it does, whether it has some or not.
-    #[inline]
-    pub fn any_link(self) -> Option<usize> {
-        let number = self.0 & (Self::END | Self::ACCESS);
-        (number < Self::IMPAIRMENTS).then_some((number & !Self::LOSSY_LINKS) as usize)
-    }
-
-    /// The same hop, to a link with such impairments.
-    #[must_use]
-    pub fn lossy(self) -> Self {
-        Hop(self.0 | Self::LOSSY_LINKS)
+        (number < Self::IMPAIRMENTS).then_some(number as usize)
     }
 
     /// The impairment to which it leads, if it does.
@@ -190,17 +175,12 @@ mod tests {
             assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));
             assert_eq!(hop.last().access_link().is_some(), target == HopTarget::AccessLink(7));
             assert_eq!(hop.impairment().is_some(), target == HopTarget::Impairment(7));
-            assert_eq!(hop.any_link(), hop.link());
-            if target == HopTarget::Link(7) {
-                let lossy = hop.lossy().deferred();
-                assert_eq!((lossy.target(), lossy.link(), lossy.any_link(), lossy.impairment()), (target, None, Some(7), None));
-            }
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);
             assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
             let ordered = hop.deferred().ordered();
-            assert_eq!((ordered.target(), ordered.any_link(), ordered.is_ordered()), (target, hop.any_link(), true));
+            assert_eq!((ordered.target(), ordered.link(), ordered.is_ordered()), (target, hop.link(), true));
             assert!(ordered.immediate().link() == hop.link() && !hop.deferred().is_ordered());
             assert_eq!(hop.deferred().is_end(), ends.contains(&target));
             assert_eq!((hop.last().target(), hop.last().is_last(), hop.is_last()), (target, true, false));

@@ -1,12 +1,11 @@
-//! The impairments of links in a network. Each is a hop of its own before or after the link, but one next to the queue that does nothing
-//! but drop packets belongs to the hop of the link ([`LinkLoss`]). A link without any pays nothing.
+//! The impairments of links in a network. Each is a hop of its own before or after its link. A link without any pays nothing.
 
 use crate::observer::LinkObserver;
 use crate::packet::Packet;
 use crate::window::Window;
 use sojourn_aqm::AckHeader;
-use sojourn_link::{Ack, Allowance, Effect, Impairment as _, Impairments, Place, Started, TcpOption, Transit, Windowed};
-use sojourn_units::{Duration, Time};
+use sojourn_link::{Ack, Allowance, Effect, Impairment as _, Place, Started, TcpOption, Transit, Windowed};
+use sojourn_units::Time;
 
 /// What an impairment did to packets within the window of statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -34,8 +33,6 @@ pub struct LinkImpairment {
     option: Option<TcpOption>,
     link: usize,
     window: Window,
-    /// Whether it belongs to the hop of its link, which then has what it lets pass unasked.
-    of_link_hop: bool,
     /// What it lets pass unasked.
     allowance: Allowance,
     stats: ImpairmentStats,
@@ -46,7 +43,7 @@ impl LinkImpairment {
         let Started { mut impairment, place } = started;
         let (reads_acks, option) = (impairment.kind().reads_acks(), impairment.option());
         let (allowance, stats) = (impairment.give_allowance(), ImpairmentStats::default());
-        LinkImpairment { impairment, place, reads_acks, option, link, window, of_link_hop: false, allowance, stats }
+        LinkImpairment { impairment, place, reads_acks, option, link, window, allowance, stats }
     }
 
     /// Its name in scenario files.
@@ -62,11 +59,6 @@ impl LinkImpairment {
     /// Its link, as a position among those that decide or measure.
     pub fn link(&self) -> usize {
         self.link
-    }
-
-    /// Whether it belongs to the hop of its link.
-    pub(crate) fn is_of_link_hop(&self) -> bool {
-        self.of_link_hop
     }
 
     /// What it did.
@@ -137,77 +129,4 @@ impl LinkImpairment {
             Effect::Strip(_) => *stripped += 1,
         }
     }
-}
-
-/// What the hop of a link knows of an impairment that belongs to it.
-#[derive(Clone, Debug)]
-pub(crate) struct LinkLoss {
-    /// The impairment, as a position among those of all links.
-    impairment: usize,
-    allowance: Allowance,
-    /// From then on all packets pass: at first where there is no such impairment, otherwise after the run.
-    until: Time,
-    /// The start of the window of statistics, and packets since then that passed unasked.
-    from: Time,
-    passed: u64,
-}
-
-impl LinkLoss {
-    /// There is none.
-    pub const NONE: LinkLoss = LinkLoss { impairment: 0, allowance: Allowance::NONE, until: Time::ZERO, from: Time::NEVER, passed: 0 };
-
-    /// The one that is at this position.
-    pub fn new(impairments: &mut [LinkImpairment], at: usize) -> Self {
-        let impairment = &mut impairments[at];
-        impairment.of_link_hop = true;
-        let Window { from, .. } = impairment.window;
-        let until = impairment.window.last() + Duration::from_nanos(1);
-        let mut loss = LinkLoss { impairment: at, until, from, ..LinkLoss::NONE };
-        loss.renew(impairment);
-        loss
-    }
-
-    /// Lets a packet of this size pass at `now` unasked; if not, the impairment must be asked.
-    #[inline(always)]
-    pub fn lets_pass(&mut self, now: Time, size: u32) -> bool {
-        if now >= self.until {
-            return true;
-        }
-        // A branch, because a packet that it does not cover is rare.
-        if !self.allowance.covers(size) {
-            return false;
-        }
-        self.passed += u64::from(now >= self.from);
-        true
-    }
-
-    /// Whether the impairment, one of these, drops a packet at `now` that does not pass unasked.
-    #[cold]
-    pub fn drops<P: Packet>(&mut self, now: Time, packet: &P, all: &mut [LinkImpairment], observer: &impl LinkObserver<P>) -> bool {
-        let impairment = &mut all[self.impairment];
-        let effect = impairment.meet(now, packet, observer);
-        self.renew(impairment);
-        effect == Effect::Drop
-    }
-
-    /// Takes what the impairment lets pass, which has just been asked.
-    fn renew(&mut self, impairment: &mut LinkImpairment) {
-        self.allowance = core::mem::replace(&mut impairment.allowance, Allowance::NONE);
-    }
-
-    /// Lets the impairment, one of these, have what was counted for it.
-    pub fn count(&mut self, all: &mut [LinkImpairment]) {
-        if let Some(impairment) = all.get_mut(self.impairment) {
-            impairment.stats.met += core::mem::take(&mut self.passed);
-        }
-    }
-}
-
-/// Which impairments of a link belong to its hop, as positions among its own: of those that do nothing but drop packets the last before
-/// the queue and the first after it. `after`: whether one after it may.
-pub(crate) fn of_link_hop(impairments: &Impairments, after: bool) -> [Option<usize>; 2] {
-    let at = |place| move |&(_, started): &(usize, &Started)| started.place == place;
-    let all = || impairments.0.iter().enumerate();
-    let next = [all().rfind(at(Place::BeforeQueue)), all().find(at(Place::AfterQueue)).filter(|_| after)];
-    next.map(|next| next.filter(|(_, started)| started.impairment.kind().only_drops()).map(|(at, _)| at))
 }

@@ -1,6 +1,5 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
-mod departures;
 mod go_over;
 mod hashes;
 mod impair;
@@ -29,7 +28,6 @@ use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use departures::NextDeparture;
 use sojourn_aqm::DropReason;
 use sojourn_units::{Time, range::LARGEST_PACKET};
 
@@ -103,7 +101,6 @@ const WAKE: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     calendar: Calendar<P>,
-    departure: NextDeparture,
     pub(crate) links: Vec<Link<P>>,
     pub(crate) access_links: AccessLinks,
     /// Of each link the answers that wait before it; empty where none do before any.
@@ -149,7 +146,6 @@ impl<P: Packet> Network<P> {
     ) -> Self {
         Network {
             calendar: Calendar::new(),
-            departure: NextDeparture::new(links.iter().position(Link::is_buffered), window.last()),
             hashing: links.iter().enumerate().filter(|(_, link)| link.hashes_flows()).map(|(at, _)| at).collect(),
             links,
             access_links,
@@ -205,8 +201,7 @@ impl<P: Packet> Network<P> {
         if self.deciding.is_some() {
             return Some(self.now);
         }
-        let departure = Some(self.departure.at()).filter(|&at| at < Time::NEVER);
-        self.calendar.peek().into_iter().chain(departure).min()
+        self.calendar.peek()
     }
 
     /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
@@ -265,8 +260,7 @@ impl<P: Packet> Network<P> {
                     None => continue,
                 }
             }
-            let next = self.calendar.pop(until.min(self.departure.limit), packet);
-            let Some(due) = next.or_else(|| self.take_departure(until.min(self.last))) else {
+            let Some(due) = self.calendar.pop(until.min(self.last), packet) else {
                 self.pause();
                 return None;
             };
@@ -343,8 +337,7 @@ impl<P: Packet> Network<P> {
 
     /// Where the network stands.
     pub fn place(&mut self) -> Place {
-        let departs = self.departure.at();
-        let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
+        let is_packet = |due: &Due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
         let next = self.calendar.next_due().filter(is_packet);
         let link = next.as_ref().and_then(|due| self.link_number(due.hop));
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
@@ -397,8 +390,6 @@ impl<P: Packet> Network<P> {
                     Some(arrival) => arrival,
                     None => self.offer_to_link(link, time, at, packet, observer)?,
                 }
-            } else if let Some(link) = hop.any_link() {
-                self.pass_lossy_link(link, time, at, packet, observer)?
             } else if let Some(impairment) = hop.impairment()
                 && self.impairments[impairment].lets_pass(time, packet.size())
             {
@@ -466,7 +457,6 @@ impl<P: Packet> Network<P> {
     /// What does not balance, in words.
     pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
         self.links.iter_mut().for_each(|link| link.finish(end));
-        self.count_losses();
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
         let ordered: usize = self.lookaheads.iter().map(Lookahead::len).sum();
         self.audit.in_flight = (self.calendar.packets() + ordered) as u64 + buffered;

@@ -3,7 +3,7 @@
 use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::kinds::{corruption, jitter, loss, reorder};
-use sojourn_link::{Entry, ImpairmentConfig, Impairments, Per, Place, Streams};
+use sojourn_link::{ImpairmentConfig, Impairments, Per, Place};
 use sojourn_net::{Audit, Delivered, Delivery, DropCause, ImpairmentStats, LinkConfig, NetworkBuilder, Sink, Window};
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
@@ -128,30 +128,6 @@ fn every_impairment_is_audited_at_every_place_and_an_event_at_every_hop_changes_
                 assert_eq!(loss.met, first.met - first.dropped + first.duplicated, "{what}");
                 assert_eq!(last.met, loss.met - loss.dropped, "{what}");
                 assert_eq!(found, run(aqm, &impairments, true), "{what}");
-            }
-        }
-    }
-}
-
-/// An impairment next to the queue that does nothing but drop packets has no hop of its own; one with another between them has.
-#[test]
-fn an_impairment_does_the_same_in_the_hop_of_its_link_and_in_its_own() {
-    let without_effect = corruption::Params { probability: 0.0, per: Per::Packet };
-    let only_drops = |entry: &&Entry| (entry.example)().start(&Streams::new(1, entry.name.to_string())).only_drops();
-    let entries: Vec<&Entry> = sojourn_link::REGISTRY.iter().filter(only_drops).collect();
-    assert!(entries.iter().any(|entry| entry.name == "loss"));
-    for entry in entries {
-        for place in [Place::BeforeQueue, Place::AfterQueue] {
-            for aqm in ["droptail", "red", "codel"] {
-                let config = ImpairmentConfig { place, ..(entry.example)().into() };
-                let between = ImpairmentConfig { place, ..without_effect.clone().into() };
-                let mut apart = [config.clone(), between];
-                if place == Place::AfterQueue {
-                    apart.reverse();
-                }
-                let (found, mut other) = (run(aqm, &[config], false), run(aqm, &apart, false));
-                other.stats.remove(usize::from(place == Place::BeforeQueue));
-                assert_eq!(found, other, "{} {place:?} {aqm}", entry.name);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::cobalt::{self, Cobalt};
 use crate::queuing::QUEUES;
-use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, Link, Needs, PacketView, ParamError};
+use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, Link, Needs, PacketView, ParamError};
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
 
@@ -97,10 +97,6 @@ impl Aqm for Cake {
         ArrivalVerdict::Pass
     }
 
-    fn passes_arrivals(&self) -> bool {
-        true
-    }
-
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.last = departure.flow as usize % self.queues.len();
         self.queues[self.last].on_dequeue(departure, sojourn, backlog, random)
@@ -114,14 +110,16 @@ impl Aqm for Cake {
         }
     }
 
+    fn needs(&self) -> Needs {
+        Needs { head_drop: true, no_arrivals: true, ..Needs::default() }
+    }
+}
+
+impl FlowAqm for Cake {
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
         let cobalt = &mut self.queues[queue as usize];
         cobalt.queue_empty(now);
         cobalt.rests(now)
-    }
-
-    fn needs(&self) -> Needs {
-        Needs { head_drop: true, ..Needs::default() }
     }
 }
 

@@ -234,6 +234,28 @@ impl Codel {
         DepartureVerdict::Pass
     }
 
+    /// A packet will leave after a wait of `sojourn`, and `behind` bytes or more will wait behind it: whether it passes for certain. If so, this
+    /// is its departure, and [`Aqm::on_dequeue`] is not called for it. If not, nothing changes. Packets are shown in the order of their departures.
+    /// For a host that can use a departure that is known early.
+    #[inline]
+    pub fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
+        // A tick is what Linux's clock may make of a wait.
+        if sojourn + TICK > self.params.target {
+            let is_last = behind <= self.max_packet.max(u64::from(departure.size));
+            let is_above = self.first_above_time.is_some_and(|time| departure.now >= time);
+            if is_last || (is_above && !(self.dropping && departure.now < self.drop_next)) {
+                return false;
+            }
+        }
+        let is_marked = self.ce_threshold.apply(DepartureVerdict::Pass, sojourn, departure.ecn) != DepartureVerdict::Pass;
+        if is_marked || self.next != Next::First {
+            return false;
+        }
+        let verdict = self.on_departure(departure, sojourn, behind);
+        debug_assert_eq!(verdict, DepartureVerdict::Pass, "a packet that was sure to pass");
+        true
+    }
+
     /// The queue was asked for a packet and had none (rfc8289#5.5).
     pub(super) fn empty(&mut self) {
         (self.first_above_time, self.dropping, self.next) = (None, false, Next::First);
@@ -264,29 +286,6 @@ impl Aqm for Codel {
         self.ce_threshold.apply(verdict, sojourn, departure.ecn)
     }
 
-    fn foresees(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
-        // A tick is what Linux's clock may make of a wait.
-        if sojourn + TICK > self.params.target {
-            let is_last = behind <= self.max_packet.max(u64::from(departure.size));
-            let is_above = self.first_above_time.is_some_and(|time| departure.now >= time);
-            if is_last || (is_above && !(self.dropping && departure.now < self.drop_next)) {
-                return false;
-            }
-        }
-        let is_marked = self.ce_threshold.apply(DepartureVerdict::Pass, sojourn, departure.ecn) != DepartureVerdict::Pass;
-        if is_marked || self.next != Next::First {
-            return false;
-        }
-        let verdict = self.on_departure(departure, sojourn, behind);
-        debug_assert_eq!(verdict, DepartureVerdict::Pass, "a packet that was sure to pass");
-        true
-    }
-
     fn on_drop(&mut self, dropped: Dropped) {
         if dropped == Dropped::Unmarkable {
             self.dropped();
@@ -294,7 +293,7 @@ impl Aqm for Codel {
     }
 
     fn needs(&self) -> Needs {
-        Needs { head_drop: true, ..Needs::default() }
+        Needs { head_drop: true, no_arrivals: true, ..Needs::default() }
     }
 }
 

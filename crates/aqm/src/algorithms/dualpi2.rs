@@ -7,7 +7,7 @@
 //! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
 //! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError};
+use crate::{DualAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The parameters of DualPI2, under the names of `tc dualpi2`.
@@ -181,10 +181,6 @@ impl Aqm for DualPi2 {
         }
     }
 
-    fn passes_arrivals(&self) -> bool {
-        !self.params.drop_early && self.params.memory_limit == Bytes(0)
-    }
-
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure, backlog.bytes, random) };
         match fate {
@@ -193,14 +189,6 @@ impl Aqm for DualPi2 {
             Fate::Pass => DepartureVerdict::Pass,
             Fate::Signal => DepartureVerdict::Signal,
         }
-    }
-
-    fn on_oldest(&mut self, since: Option<Time>) {
-        self.oldest = since;
-    }
-
-    fn on_low_latency(&mut self, length: LowLatency) {
-        self.length = length;
     }
 
     fn update_interval(&self) -> Option<Duration> {
@@ -218,12 +206,23 @@ impl Aqm for DualPi2 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { head_drop: true, ..Needs::default() }
+        let no_arrivals = !self.params.drop_early && self.params.memory_limit == Bytes(0);
+        Needs { head_drop: true, no_arrivals, ..Needs::default() }
     }
 
     /// That of classic packets.
     fn probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.root * self.root))
+    }
+}
+
+impl DualAqm for DualPi2 {
+    fn on_oldest(&mut self, since: Option<Time>) {
+        self.oldest = since;
+    }
+
+    fn on_low_latency(&mut self, length: LowLatency) {
+        self.length = length;
     }
 
     /// The coupled one; the step is not in it.
@@ -351,10 +350,13 @@ mod tests {
 
     #[test]
     fn arrivals_are_decided_on_only_where_an_option_asks_for_it() {
-        let passes = |params: Params| params.build(&test_link()).unwrap().passes_arrivals();
+        // At this root a scalable packet is signaled or dropped for certain; FULL takes 50 * 1780 B of memory.
+        let passes = |params: Params| {
+            at(1.0, &params).on_enqueue(&packet(true), &FULL, &mut Stream::named(1, "x")) == ArrivalVerdict::Pass
+        };
         assert!(passes(Params::default()));
         assert!(!passes(Params { drop_early: true, ..Params::default() }));
-        assert!(!passes(Params { memory_limit: Bytes(100_000), ..Params::default() }));
+        assert!(!passes(Params { memory_limit: Bytes(80_000), ..Params::default() }));
     }
 
     #[test]

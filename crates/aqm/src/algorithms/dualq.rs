@@ -10,7 +10,7 @@
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
 use crate::{
-    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError,
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time, range};
@@ -173,10 +173,6 @@ impl Aqm for DualQ {
         }
     }
 
-    fn on_oldest(&mut self, since: Option<Time>) {
-        self.oldest = since;
-    }
-
     fn on_drop(&mut self, dropped: Dropped) {
         if dropped != Dropped::Unmarkable {
             self.base.on_drop(dropped);
@@ -189,10 +185,6 @@ impl Aqm for DualQ {
 
     fn update_interval(&self) -> Option<Duration> {
         self.base.update_interval()
-    }
-
-    fn first_update(&self) -> Time {
-        self.base.first_update()
     }
 
     fn on_update(&mut self, now: Time, _backlog: &Backlog) {
@@ -208,6 +200,12 @@ impl Aqm for DualQ {
     /// That of classic packets.
     fn probability(&self) -> Option<Probability> {
         self.base.probability()
+    }
+}
+
+impl DualAqm for DualQ {
+    fn on_oldest(&mut self, since: Option<Time>) {
+        self.oldest = since;
     }
 
     /// The coupled one; the step is not in it.

@@ -7,7 +7,7 @@
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -119,10 +119,6 @@ impl Aqm for FqCodel {
         ArrivalVerdict::Pass
     }
 
-    fn passes_arrivals(&self) -> bool {
-        true
-    }
-
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
         let verdict = self.queues[self.last].on_departure(departure, sojourn, backlog.bytes);
@@ -137,13 +133,15 @@ impl Aqm for FqCodel {
         }
     }
 
+    fn needs(&self) -> Needs {
+        Needs { head_drop: true, no_arrivals: true, ..Needs::default() }
+    }
+}
+
+impl FlowAqm for FqCodel {
     fn on_empty(&mut self, queue: u32, _now: Time) -> bool {
         self.queues[queue as usize].empty();
         true
-    }
-
-    fn needs(&self) -> Needs {
-        Needs { head_drop: true, ..Needs::default() }
     }
 }
 

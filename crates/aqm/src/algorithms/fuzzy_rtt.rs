@@ -186,10 +186,6 @@ impl Aqm for FuzzyRtt {
         if random.unit() < self.last.get() { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
-    fn ignores_backlog(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn on_dequeue(&mut self, _departure: &PacketView, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         // Only a departure makes the queue shorter.

@@ -1,7 +1,9 @@
 //! The registered algorithms: a file and a line for each.
 
 use crate::registry::registry;
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Fills, Law, Link, LowLatency, Needs, PacketView, ParamError, Plugin};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, Fills, FlowAqm, Law, Link, Needs, PacketView, ParamError, Plugin,
+};
 use alloc::boxed::Box;
 use sojourn_fuzzy::Controller;
 use sojourn_units::{Duration, Probability, Stream, Time};

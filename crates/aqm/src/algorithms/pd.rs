@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_first_update_is_at_the_start_and_the_next_ten_milliseconds_later() {
         let pd = Params::default().build(&test_link()).unwrap();
-        assert_eq!((pd.first_update(), pd.update_interval()), (Time::ZERO, Some(Duration::from_millis(10))));
+        assert_eq!((pd.needs().first_update, pd.update_interval()), (Some(Time::ZERO), Some(Duration::from_millis(10))));
     }
 
     #[test]

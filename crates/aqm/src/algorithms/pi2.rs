@@ -95,10 +95,6 @@ impl Gate for Pi2Gate {
         random.unit() < candidate.probability.get()
     }
 
-    fn ignores_backlog(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn forces_drop(&self, probability: Probability) -> bool {
         probability.get() > self.max_mark

@@ -105,10 +105,6 @@ impl Gate for RttGate {
         packet.has_data && random.unit() < self.scaled(candidate.probability.get(), packet.rtt_hint_ms)
     }
 
-    fn ignores_backlog(&self) -> bool {
-        true
-    }
-
     fn is_per_flow(&self) -> bool {
         true
     }

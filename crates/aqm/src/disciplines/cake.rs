@@ -9,7 +9,7 @@ mod tin;
 use crate::disciplines::Given;
 use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::queuing::{QUEUES, Share};
-use crate::{Amount, Aqm, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
+use crate::{Amount, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
 use sojourn_units::Time;
 use tin::{Sender, Set, Tin};
@@ -222,7 +222,7 @@ impl<P: Packet> Queues<P> for CakeQueues<P> {
 
     fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
         let aqm = &mut desk.controller.aqm;
-        let (queue, since, packet) = self.take(now, |queue| aqm.on_empty(queue, now))?;
+        let (queue, since, packet) = self.take(now, |queue| aqm.of_flows().is_none_or(|aqm| aqm.on_empty(queue, now)))?;
         let view = PacketView { flow: queue, ..PacketView::of(now, &packet) };
         let flow = self.tins[(queue / QUEUES) as usize].flow((queue % QUEUES) as usize);
         let backlog = Backlog { packets: flow.waiting.len() as u32, bytes: flow.bytes, idle_since: None };

@@ -4,7 +4,8 @@ use crate::classifier::{Classifier, Rule};
 use crate::disciplines::Given;
 use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::{
-    Aqm, ArrivingAck, Backlog, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue, SubqueueSample,
+    Aqm, ArrivingAck, Backlog, DualAqm, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue,
+    SubqueueSample,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -187,7 +188,11 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
     }
 
     fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
-        desk.update(now, idle_since, |aqm| aqm.on_oldest(self.oldest()));
+        desk.update(now, idle_since, |aqm| {
+            if let Some(aqm) = aqm.dual_mut() {
+                aqm.on_oldest(self.oldest());
+            }
+        });
     }
 
     fn oldest(&self) -> Option<Time> {
@@ -201,7 +206,7 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
 
     fn samples(&self, desk: &Desk) -> Vec<SubqueueSample> {
         let aqm = &desk.controller.aqm;
-        let probabilities = [aqm.low_latency_probability(), aqm.probability()];
+        let probabilities = [aqm.dual().and_then(DualAqm::low_latency_probability), aqm.probability()];
         let sample = |at: usize| {
             let (packets, bytes) = self.subqueue_backlog(at);
             SubqueueSample { packets, bytes, oldest: self.heads()[at], probability: probabilities[at] }
@@ -252,8 +257,8 @@ impl<P: Packet> Queues<P> for DualQueues<P> {
     #[inline]
     fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
         let (since, packet, class) = self.take()?;
-        if let Some(length) = self.take_length() {
-            desk.controller.aqm.on_low_latency(length);
+        if let (Some(length), Some(aqm)) = (self.take_length(), desk.controller.aqm.dual_mut()) {
+            aqm.on_low_latency(length);
         }
         let view = PacketView { class, ..PacketView::of(now, &packet) };
         Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: u32::from(self.last_is_l4s) })

@@ -3,7 +3,7 @@
 use crate::disciplines::Given;
 use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
 use crate::queuing::NO_LIMIT;
-use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
+use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -185,7 +185,7 @@ impl<P: Packet> Queues<P> for FlowQueues<P> {
     fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
         let aqm = &mut desk.controller.aqm;
         let (queue, since, packet) = self.take(|queue| {
-            aqm.on_empty(queue, now);
+            aqm.of_flows().map(|aqm| aqm.on_empty(queue, now));
         })?;
         let mut view = PacketView::of(now, &packet);
         view.flow = self.hashes.of(view.flow);

@@ -25,7 +25,6 @@ impl Params {
 
 impl crate::Params for Params {
     type Impairment = Loss;
-    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         Params::of(0.01)

@@ -15,7 +15,7 @@ use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Backlog, DropReason, Fate, Packet as _, PacketView, Qdisc, QueueController};
+use sojourn_aqm::{AnyAqm, Backlog, DropReason, Fate, Packet as _, PacketView, Qdisc, QueueController};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -37,6 +37,18 @@ pub(super) struct Ahead<P> {
 pub(super) struct Decided<P> {
     pub packet: InFlight<P>,
     pub service: Service,
+}
+
+/// Whether this algorithm may know before a packet leaves that it passes. Such an algorithm decides nothing about arrivals, has no timer, and
+/// uses nothing but the packet, its wait and the bytes behind it.
+pub(super) fn foresees(aqm: &AnyAqm) -> bool {
+    matches!(aqm, AnyAqm::Codel(_))
+}
+
+/// Whether a packet that leaves after a wait of `sojourn`, with `behind` bytes or more behind it, passes for certain: this is its departure then.
+#[inline]
+fn passes_ahead(controller: &mut QueueController, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
+    if let AnyAqm::Codel(codel) = &mut controller.aqm { codel.passes_ahead(departure, sojourn, behind) } else { false }
 }
 
 impl<P: Packet> Ahead<P> {
@@ -109,7 +121,7 @@ impl<P: Packet> Ahead<P> {
         } else {
             let start = transmitter.free_at;
             let passes =
-                self.undecided.is_empty() && self.queue.controller.passes_ahead(&PacketView::of(start, packet), start.since(now), 0);
+                self.undecided.is_empty() && passes_ahead(&mut self.queue.controller, &PacketView::of(start, packet), start.since(now), 0);
             self.queue.join_at(if passes { start } else { Time::NEVER }, now, size, meter);
             if !passes {
                 return Ok(None);
@@ -151,7 +163,7 @@ impl<P: Packet> Ahead<P> {
                     }
                     Fate::Dropped(reason) => lost = Some(reason),
                 }
-            } else if !controller.passes_ahead(&departure, wait, behind) {
+            } else if !passes_ahead(controller, &departure, wait, behind) {
                 return None;
             }
             let packet = self.undecided.pop_front()?;

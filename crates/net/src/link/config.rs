@@ -1,8 +1,8 @@
 //! What a link is made from, what it measures, and what it answers.
 
+use super::ahead::foresees;
 use super::classes::SubqueueStats;
 use super::tie_break::TransitTimes;
-use crate::impaired::of_link_hop;
 use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
@@ -80,16 +80,9 @@ impl LinkConfig {
         self.link.medium.is_some()
     }
 
-    /// Which of its impairments belong to its hop ([`of_link_hop`]). A link without a rate need not get packets in the order of time;
-    /// one that holds them knows only later when they leave.
-    pub(crate) fn impairments_of_hop(&self) -> [Option<usize>; 2] {
-        let keeps_order = !self.impairments.0.is_empty() && self.link.rate.is_some() && self.link.trace.is_none();
-        if keeps_order { of_link_hop(&self.impairments, !self.holds_packets()) } else { [None; 2] }
-    }
-
-    /// How many hops it has: itself, and its impairments that do not belong to that hop.
+    /// How many hops it has: itself, and its impairments.
     pub(crate) fn hops(&self) -> usize {
-        1 + self.impairments.0.len() - self.impairments_of_hop().iter().flatten().count()
+        1 + self.impairments.0.len()
     }
 
     /// Whether its queue must hold its packets.
@@ -102,7 +95,7 @@ impl LinkConfig {
     /// Whether its queue may know before packets leave that they do, though it must hold others.
     pub(crate) fn decides_ahead(&self) -> bool {
         let plain = self.controller.host.is_none() && self.controller.ack_filter == AckFilter::None;
-        plain && self.controller.aqm.foresees() && self.classes.is_empty() && !self.takes_turns()
+        plain && foresees(&self.controller.aqm) && self.classes.is_empty() && !self.takes_turns()
     }
 
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.

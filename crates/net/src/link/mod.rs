@@ -31,7 +31,6 @@ pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::contention::Order;
-use crate::impaired::LinkLoss;
 use crate::medium::TurnStats;
 use crate::packet::Packet;
 use crate::trace::QueueSample;
@@ -77,8 +76,6 @@ pub struct Link<P> {
     meter: Meter,
     name: String,
     last_offer: Time,
-    /// The impairments that belong to its hop: that before its queue and that after it.
-    pub(crate) losses: [LinkLoss; 2],
 }
 
 /// What became of a packet that was offered to a link.
@@ -152,7 +149,6 @@ impl<P: Packet> Link<P> {
             takes_turns,
             name,
             last_offer: Time::ZERO,
-            losses: [LinkLoss::NONE; 2],
         }
     }
 

@@ -19,8 +19,6 @@ pub(super) struct Precomputed {
     bytes: u64,
     /// Whether the discipline wants to see departures.
     sees_departures: bool,
-    /// Whether the discipline does not look at the backlog that an arriving packet meets.
-    pub ignores_backlog: bool,
     pub last_departure: LastDeparture,
 }
 
@@ -50,14 +48,7 @@ impl Precomputed {
 
     /// One that shows its discipline no departures.
     pub fn without_departures(controller: QueueController) -> Self {
-        Precomputed {
-            ignores_backlog: controller.aqm.ignores_backlog(),
-            controller,
-            waiting: VecDeque::new(),
-            bytes: 0,
-            sees_departures: false,
-            last_departure: LastDeparture::default(),
-        }
+        Precomputed { controller, waiting: VecDeque::new(), bytes: 0, sees_departures: false, last_departure: LastDeparture::default() }
     }
 
     /// The queue at this time. `simultaneous` is the size of a packet that leaves now and still counts.

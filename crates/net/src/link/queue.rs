@@ -34,9 +34,8 @@ impl<P: Packet> Queue<P> {
     #[inline]
     pub fn depends_on_tie(&self, now: Time, departing: u32, size: u32, transmitter: &Transmitter) -> bool {
         match self {
-            Queue::Buffered(_) => true,
-            Queue::Precomputed(queue) if !queue.ignores_backlog => true,
-            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => {
+            Queue::Buffered(_) | Queue::Precomputed(_) => true,
+            Queue::Ahead(Ahead { queue, .. }) => {
                 !queue.controller.has_room(size, &queue.backlog(Some(departing), transmitter.idle_since(now)))
             }
         }

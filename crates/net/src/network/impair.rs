@@ -65,42 +65,6 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes a packet over the link at `at`, to whose hop impairments belong: when it arrives at the other end, if it goes on at once.
-    #[inline(always)]
-    pub(super) fn pass_lossy_link(
-        &mut self,
-        link: usize,
-        time: Time,
-        at: u32,
-        packet: &mut P,
-        observer: &mut impl LinkObserver<P>,
-    ) -> Option<Time> {
-        let here = &mut self.links[link];
-        let [before, _] = &mut here.losses;
-        if !before.lets_pass(time, packet.size()) && before.drops(time, packet, &mut self.impairments, observer) {
-            return self.lose(time, at, DropCause::Impairment, packet, observer);
-        }
-        let (here, arrival) = match here.pass(time, packet) {
-            Some(arrival) => (here, arrival),
-            None => {
-                let arrival = self.offer_to_link(link, time, at, packet, observer)?;
-                (&mut self.links[link], arrival)
-            }
-        };
-        let [_, after] = &mut here.losses;
-        if !after.lets_pass(arrival, packet.size()) && after.drops(arrival, packet, &mut self.impairments, observer) {
-            return self.lose(arrival, at, DropCause::Impairment, packet, observer);
-        }
-        Some(arrival)
-    }
-
-    /// Lets impairments have the counts that the hops of links keep for them.
-    pub(super) fn count_losses(&mut self) {
-        for loss in self.links.iter_mut().flat_map(|link| &mut link.losses) {
-            loss.count(&mut self.impairments);
-        }
-    }
-
     /// Asks the impairment at `at` about a packet and does what it answers; gives where the packet goes on.
     #[inline(never)]
     pub(super) fn impair(

@@ -104,7 +104,7 @@ impl<P: Packet> Network<P> {
     /// comes and where it stands.
     #[inline(always)]
     pub(super) fn change_places(&mut self, hop: Hop, time: Time, at: u32, packet: &mut P) -> Option<(Hop, Time, u32)> {
-        let (time, at) = self.wait_in_order(hop.any_link()?, time, at, packet)?;
+        let (time, at) = self.wait_in_order(hop.link()?, time, at, packet)?;
         Some((self.hops[at as usize].immediate(), time, at))
     }
 

@@ -78,7 +78,7 @@ impl<P: Packet> Network<P> {
             self.report(time, link, observer);
         }
         if let Some(end) = end {
-            self.plan_departure(end, link);
+            self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
         }
     }
 

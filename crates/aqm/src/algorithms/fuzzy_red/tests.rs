@@ -66,7 +66,7 @@ fn the_probability_follows_the_queue_from_update_to_update() {
     for queue_in_bytes in [false, true] {
         let link = Link { mean_packet: 522, ..test_link() };
         let mut aqm = Params { queue_in_bytes, ..Params::default() }.build(&link).unwrap();
-        assert_eq!((aqm.first_update(), aqm.update_interval()), (Time::ZERO, Some(Duration::from_millis(10))));
+        assert_eq!((aqm.needs().first_update, aqm.update_interval()), (Some(Time::ZERO), Some(Duration::from_millis(10))));
         for (packets, percent) in [(0u32, 0.0), (24, 6.25), (30, 13.5), (30, 2.0), (90, 30.0), (90, 25.0), (0, 0.0)] {
             let counted = if queue_in_bytes { 1 } else { packets };
             aqm.on_update(Time::ZERO, &Backlog { packets: counted, bytes: 522 * u64::from(packets), idle_since: None });

@@ -29,7 +29,15 @@ impl Aqm for Scripted {
     }
 }
 
-const HEAD_DROP: Needs = Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false };
+const HEAD_DROP: Needs = Needs {
+    departures: true,
+    head_drop: true,
+    no_arrivals: false,
+    waiting_packets: false,
+    rtt_hints: false,
+    flow_count: false,
+    first_update: None,
+};
 
 fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Amount, ecn: bool) -> Qdisc<Parcel> {
     let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };
