@@ -70,7 +70,7 @@ impl Counters {
 
     /// Counts an offered packet of `size` bytes.
     #[inline]
-    pub(crate) fn count_arrival(&mut self, size: u32) {
+    pub fn count_arrival(&mut self, size: u32) {
         self.arrived += 1;
         self.arrived_bytes += u64::from(size);
     }

@@ -10,6 +10,8 @@
 mod bins;
 mod far;
 mod fit;
+mod node;
+mod opening;
 mod order;
 
 pub(crate) use order::Rank;
@@ -23,18 +25,9 @@ use core::cmp::Reverse;
 use core::iter::successors;
 use core::mem::replace;
 use far::Far;
+use node::{NONE, Node};
 use order::Key;
 use sojourn_units::Time;
-
-/// Marks the end of a list of nodes.
-const NONE: u32 = u32::MAX;
-
-/// An event, in its bin and in the list of its bucket, or of the free nodes. With a packet of 40 bytes it fills one cache line.
-#[derive(Clone, Debug)]
-struct Node<P> {
-    key: Key,
-    item: InFlight<P>,
-}
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug)]

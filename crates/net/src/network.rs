@@ -1,5 +1,6 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
+mod departures;
 mod go_over;
 mod hashes;
 mod impair;
@@ -19,7 +20,7 @@ use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
 use crate::link::Link;
 use crate::link::access::AccessLinks;
-use crate::link::tie_break::TransitTimes;
+use crate::link::tie::TransitTimes;
 use crate::link_ids::LinkIds;
 use crate::medium::{Medium, Station};
 use crate::observer::{DropCause, LinkObserver, Sink};
@@ -28,6 +29,7 @@ use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use departures::NextDeparture;
 use sojourn_aqm::DropReason;
 use sojourn_units::{Time, range::LARGEST_PACKET};
 
@@ -101,6 +103,7 @@ const WAKE: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     calendar: Calendar<P>,
+    departure: NextDeparture,
     pub(crate) links: Vec<Link<P>>,
     pub(crate) access_links: AccessLinks,
     /// Of each link the answers that wait before it; empty where none do before any.
@@ -146,6 +149,7 @@ impl<P: Packet> Network<P> {
     ) -> Self {
         Network {
             calendar: Calendar::new(),
+            departure: NextDeparture::new(links.iter().position(Link::is_buffered), window.last()),
             hashing: links.iter().enumerate().filter(|(_, link)| link.hashes_flows()).map(|(at, _)| at).collect(),
             links,
             access_links,
@@ -201,7 +205,8 @@ impl<P: Packet> Network<P> {
         if self.deciding.is_some() {
             return Some(self.now);
         }
-        self.calendar.peek()
+        let departure = Some(self.departure.at()).filter(|&at| at < Time::NEVER);
+        self.calendar.peek().into_iter().chain(departure).min()
     }
 
     /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
@@ -260,10 +265,12 @@ impl<P: Packet> Network<P> {
                     None => continue,
                 }
             }
-            let Some(due) = self.calendar.pop(until.min(self.last), packet) else {
+            let next = self.calendar.pop(until.min(self.departure.limit()), packet);
+            let Some(due) = next.or_else(|| if self.calendar.needs_fit() { None } else { self.departure.take(until) }) else {
                 self.pause();
                 return None;
             };
+            debug_assert!(due.time >= self.now, "an event at {:?} comes after {:?}", due.time, self.now);
             self.now = due.time;
             let delivered = match due.rank {
                 Rank::ARRIVAL | Rank::DELIVERY => self.travel(due.time, due.hop, true, packet, observer),
@@ -337,7 +344,8 @@ impl<P: Packet> Network<P> {
 
     /// Where the network stands.
     pub fn place(&mut self) -> Place {
-        let is_packet = |due: &Due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
+        let departs = self.departure.at();
+        let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
         let next = self.calendar.next_due().filter(is_packet);
         let link = next.as_ref().and_then(|due| self.link_number(due.hop));
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }

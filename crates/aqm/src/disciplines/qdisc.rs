@@ -183,13 +183,27 @@ impl<P: Packet> Qdisc<P> {
     #[inline]
     pub(crate) fn arrive(&mut self, arrival: Arrival<P>, lost: Loss<P>) {
         self.discipline.enqueue(&mut self.desk, arrival, lost);
+        self.check_invariants();
     }
 
     /// The next packet to send at `now` and how long it waited. `lost` is called with packets that the algorithm drops at
     /// the head.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut lost: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
-        self.discipline.dequeue(&mut self.desk, now, &mut lost)
+        let next = self.discipline.dequeue(&mut self.desk, now, &mut lost);
+        self.check_invariants();
+        next
+    }
+
+    /// Checks in debug builds that its counts are those of the discipline, that every packet is accounted for, and that an empty queue has no bytes.
+    #[inline]
+    fn check_invariants(&self) {
+        if cfg!(debug_assertions) {
+            let (held, counters) = (self.desk.held, self.counters());
+            assert_eq!(held.packets, self.discipline.get().packets(), "packets that wait");
+            assert_eq!(counters.arrived, self.desk.departed + counters.dropped() + u64::from(held.packets), "packets that arrived");
+            assert_eq!(held.packets == 0, held.bytes == 0, "bytes that wait");
+        }
     }
 
     /// Ends the queue and calls `take` with every packet that waits: queue by queue, oldest first in each. The packets are not counted. The

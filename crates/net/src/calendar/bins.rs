@@ -4,14 +4,14 @@
 //! buckets of the calendar, where they stand, from one end to the other. So few places are written at a time, and what is read next
 //! is known before it is needed. When all its events have been removed its memory is free.
 
+use super::node::{NONE, Node};
 use super::order::Key;
-use super::{Calendar, NONE, Node};
 use crate::packet::{InFlight, Packet};
-use crate::prefetch::prefetch;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::successors;
 use core::mem::replace;
+use core::ops::RangeInclusive;
 
 /// So many events of a bin lie side by side.
 const BLOCK: u32 = 32;
@@ -190,6 +190,35 @@ impl Bins {
         unopened.flat_map(move |bin| self.blocks.places(self.lists[bin as usize & mask]))
     }
 
+    /// Goes to the first bin that has not been opened, or if none holds an event to that of the instant `far`: frees those before, which are over.
+    /// Returns its first instant; `None` if no event is left.
+    pub fn go_to_next(&mut self, far: Option<u64>) -> Option<u64> {
+        if self.unopened == 0 {
+            self.first = self.first.max(far? >> self.shift);
+        }
+        self.pass(self.first - 1);
+        Some(self.first << self.shift)
+    }
+
+    /// Opens the next bin: returns the places of its last events, which lie side by side.
+    pub fn open(&mut self) -> Option<RangeInclusive<u32>> {
+        let last = self.lists[self.first as usize & (self.lists.len() - 1)];
+        self.first += 1;
+        self.opened(last)
+    }
+
+    /// The places of the events before these in their bin.
+    pub fn open_before(&mut self, block: &RangeInclusive<u32>) -> Option<RangeInclusive<u32>> {
+        self.opened(self.blocks.before[(block.end() / BLOCK) as usize])
+    }
+
+    fn opened(&mut self, last: u32) -> Option<RangeInclusive<u32>> {
+        (last != NONE).then(|| {
+            self.unopened -= (last % BLOCK + 1) as usize;
+            last - last % BLOCK..=last
+        })
+    }
+
     /// Frees the bins before this one, which are over.
     fn pass(&mut self, bin: u64) {
         let over = self.current..bin.min(self.current + self.lists.len() as u64);
@@ -198,42 +227,5 @@ impl Bins {
             self.blocks.free(replace(&mut self.lists[list], NONE));
         }
         self.current = bin;
-    }
-}
-
-impl<P: Packet> Calendar<P> {
-    /// Opens bins until an event is in a bucket; gives that bucket, or `None` if no event is left. There is none in a bucket now.
-    pub(super) fn open_bins(&mut self) -> Option<u64> {
-        while self.near == 0 {
-            if self.bins.len() == 0 {
-                let far = self.far.peek()?.time >> self.bins.shift;
-                self.bins.first = self.bins.first.max(far);
-            }
-            // All before the first bin is over.
-            self.bucket = self.bucket.max((self.bins.first << (self.bins.shift - self.shift)) - 1);
-            self.bins.pass(self.bins.first - 1);
-            while self.far.peek().is_some_and(|key| self.bins.reach(key.time)) {
-                self.take_far();
-            }
-            self.open_bin();
-        }
-        self.next_bucket()
-    }
-
-    /// Puts the events of the next bin into their buckets.
-    fn open_bin(&mut self) {
-        let mut last = self.bins.lists[self.bins.first as usize & (self.bins.lists.len() - 1)];
-        self.bins.first += 1;
-        while last != NONE {
-            let next = self.bins.blocks.before[(last / BLOCK) as usize];
-            for index in last - last % BLOCK..=last {
-                // A block does not follow the one before it in memory, so the processor does not read ahead by itself.
-                prefetch(&self.nodes, (next - next % BLOCK + index % BLOCK) as usize);
-                let bucket = self.nodes[index as usize].key.time >> self.shift;
-                self.nodes[index as usize].item.next = self.file(bucket, index);
-            }
-            self.bins.unopened -= (last % BLOCK + 1) as usize;
-            last = next;
-        }
     }
 }

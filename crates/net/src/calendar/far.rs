@@ -1,7 +1,7 @@
 //! The events beyond the calendar's year: few, for each costs the logarithm of their number.
 
+use super::node::{NONE, Node};
 use super::order::Key;
-use super::{NONE, Node};
 use crate::packet::{InFlight, Packet};
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;

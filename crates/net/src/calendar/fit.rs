@@ -1,7 +1,8 @@
 //! How the calendar fits itself to the traffic.
 
 use super::bins::{BinLayout, Bins};
-use super::{Calendar, NONE, Node, Pace};
+use super::node::{NONE, Node};
+use super::{Calendar, Pace};
 use crate::packet::{InFlight, Packet};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -37,6 +38,7 @@ impl<P: Packet> Calendar<P> {
     /// Fits the width and the number of buckets and bins to the traffic up to `now`, when the last event was due: about one event a
     /// bucket, and a year that few events lie beyond.
     pub fn fit(&mut self, now: Time) {
+        self.check_invariants();
         let now = now.as_nanos();
         let Pace { pops, far, since } = replace(&mut self.pace, Pace { since: now, ..Pace::default() });
         let gap = (now.saturating_sub(since) / u64::from(pops.max(1))).max(1);
@@ -47,6 +49,26 @@ impl<P: Packet> Calendar<P> {
         if layout != self.layout() || self.count >= RENUMBER_FROM {
             self.rebuild(layout, now);
         }
+    }
+
+    /// In debug builds: each bucket holds the events of its time, the marks of occupied buckets are right, and the current events are in order.
+    fn check_invariants(&self) {
+        if !cfg!(debug_assertions) {
+            return;
+        }
+        let mut near = 0;
+        for (slot, &head) in self.heads.iter().enumerate() {
+            assert_eq!(self.occupied[slot / 64] >> (slot % 64) & 1 == 1, head != NONE, "the mark of bucket {slot}");
+            let mut index = head;
+            while let Some(Node { key, item }) = self.nodes.get(index as usize) {
+                let bucket = key.time >> self.shift;
+                assert!(bucket as usize & (self.heads.len() - 1) == slot && bucket > self.bucket, "an event in bucket {slot}: {key:?}");
+                near += 1;
+                index = item.next;
+            }
+        }
+        assert_eq!(self.near, near, "events in later buckets");
+        assert!(self.current.is_sorted_by(|(later, _), (earlier, _)| later > earlier), "events of the current bucket");
     }
 
     fn layout(&self) -> Layout {

@@ -3,7 +3,7 @@
 //! An access link is a FIFO with a limit, a rate and a delay like any link, and just as exact. But it keeps only what the next
 //! packet needs, so that a hundred thousand flows have room for four of them each.
 
-use super::tie_break::{LastDeparture, arrival_is_first};
+use super::tie::{LastDeparture, arrival_is_first};
 use super::transmitter::sends_apart;
 use crate::contention::Order;
 use crate::prefetch::prefetch;
@@ -84,17 +84,6 @@ struct Waiting {
     /// When its transmission starts.
     start: Time,
     size: u32,
-}
-
-/// What became of a packet that was offered to an access link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum AccessOffer {
-    /// It will arrive at the other end at this time.
-    Arrives(Time),
-    /// There is no room.
-    Dropped,
-    /// Undecided: another packet leaves the queue at the same time. The link needs the packet's transit time over the link before.
-    NeedsTieBreak,
 }
 
 impl Transmission {
@@ -186,16 +175,16 @@ impl AccessLink {
         self.train == 1 && u32::from(self.size) == size && !queue.last_departure.ties_with(now)
     }
 
-    /// Offers a packet where one has waited before, or this one may.
-    fn offer(&mut self, queue: &mut AccessQueue, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+    /// Sends a packet where one has waited before, or this one may: when it arrives at the other end, `None` if there is no room.
+    fn send_or_wait(&mut self, queue: &mut AccessQueue, now: Time, size: u32) -> Option<Time> {
         let rate = queue.class.class.rate;
         // In the nanosecond in which the link gets free, a part of it is still taken.
         let carry = if self.free_at < now { 0 } else { self.carry(Some(queue), rate) };
         let (waits, start) = (self.free_at > now, self.free_at.max(now));
         let Transmission { ns, rest, .. } = queue.class.transmission(size);
         if waits {
-            if let Some(answer) = queue.decide(now, size, transit_time) {
-                return answer;
+            if queue.is_full(0, size.into()) {
+                return None;
             }
             queue.waiting.push_back(Waiting { start, size });
             queue.bytes += u64::from(size);
@@ -204,7 +193,7 @@ impl AccessLink {
         {
             // What was left over is gone, also where the packet takes less than a nanosecond and the link gets free in the same one.
             queue.carried_at = Time::NEVER;
-            return AccessOffer::Arrives(self.send_first(now, size, tx_ns));
+            return Some(self.send_first(now, size, tx_ns));
         }
         self.train = 0;
         let sum = carry + rest;
@@ -212,7 +201,7 @@ impl AccessLink {
         let ns = ns + u64::from(over);
         queue.carry = if over { sum - rate.as_bps() } else { sum };
         queue.carried_at = start + Duration::from_nanos(ns);
-        AccessOffer::Arrives(self.send(start, ns, size))
+        Some(self.send(start, ns, size))
     }
 }
 
@@ -229,24 +218,12 @@ impl AccessQueue {
         }
     }
 
-    /// Whether a packet finds room at `now`, and what leaves at the same time.
-    fn decide(&mut self, now: Time, size: u32, transit_time: Option<Duration>) -> Option<AccessOffer> {
+    /// Whether a packet of `size` bytes that arrives at `now` finds room only if the one that leaves then does not count any more.
+    fn depends_on_tie(&mut self, now: Time, size: u32) -> bool {
         self.release_until(now);
-        let limit = self.class.class.limit;
-        if self.is_full(0, u64::from(size), limit) {
-            return Some(AccessOffer::Dropped);
-        }
         let last = self.last_departure;
-        if last.ties_with(now) && last.size > 0 && self.is_full(1, u64::from(size + last.size), limit) {
-            match transit_time {
-                None => return Some(AccessOffer::NeedsTieBreak),
-                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.class.last.ns)) => {
-                    return Some(AccessOffer::Dropped);
-                }
-                Some(_) => {}
-            }
-        }
-        None
+        let is_tie = last.ties_with(now) && last.size > 0;
+        is_tie && !self.is_full(0, size.into()) && self.is_full(1, u64::from(size + last.size))
     }
 
     /// Lets the packets leave whose transmission starts by `now`.
@@ -262,8 +239,8 @@ impl AccessQueue {
     }
 
     /// Whether there is no room for so many bytes, if so many more packets than those that wait count.
-    fn is_full(&self, more: usize, bytes: u64, limit: Amount) -> bool {
-        match limit {
+    fn is_full(&self, more: usize, bytes: u64) -> bool {
+        match self.class.class.limit {
             Amount::Packets(limit) => self.waiting.len() + more >= limit as usize,
             Amount::Bytes(limit) => self.bytes + bytes > limit,
         }
@@ -359,17 +336,17 @@ impl AccessLinks {
         Some(link.send(now, u64::from(link.tx_ns), size))
     }
 
-    /// Offers a packet of `size` bytes at `now`, whatever the link does; with its transit time over the link before, if this is after
-    /// [`AccessOffer::NeedsTieBreak`].
-    pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+    /// Offers a packet of `size` bytes at `now`, whatever the link does: when it arrives at the other end, `None` if there is no room. `transit_time`
+    /// is that over the link before; it is asked for only if another packet leaves at the same time.
+    pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: &impl Fn(&Self) -> Duration) -> Option<Time> {
         let (kind, link) = (self.kinds[at], &mut self.links[at]);
         if let Some(class) = self.classes.get_mut(kind.0 as usize) {
             if link.free_at < now || (link.free_at == now && link.carry(None, class.class.rate) == 0) {
                 if let Ok(tx_ns) = u32::try_from(class.transmission(size).ns) {
-                    return AccessOffer::Arrives(link.send_first(now, size, tx_ns));
+                    return Some(link.send_first(now, size, tx_ns));
                 }
             } else if let Some(arrival) = link.follow(class, now, size) {
-                return AccessOffer::Arrives(arrival);
+                return Some(arrival);
             }
         }
         self.offer_to_queue(at, now, size, transit_time)
@@ -377,31 +354,44 @@ impl AccessLinks {
 
     /// The same where the packets that wait are in a queue, or will be, or where the link only delays.
     #[inline(never)]
-    fn offer_to_queue(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+    fn offer_to_queue(&mut self, at: usize, now: Time, size: u32, transit_time: &impl Fn(&Self) -> Duration) -> Option<Time> {
         let (kind, link) = (self.kinds[at], &mut self.links[at]);
         if kind == Kind::PURE_DELAY {
-            return AccessOffer::Arrives(now + link.delay);
+            return Some(now + link.delay);
         }
-        let Some(queue) = kind.queue() else {
-            let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
-            let mut queue = AccessQueue::new(self.classes[kind.0 as usize].clone(), kind);
-            if let Some(free) = self.queues.get_mut(number as usize) {
-                // The empty list of one that was given up is taken over with its memory.
-                queue.waiting = take(&mut free.waiting);
-                *free = queue;
-            } else {
-                self.queues.push(queue);
+        let number = match kind.queue() {
+            Some(number) if link.can_give_up(&mut self.queues[number], now, size) => {
+                self.kinds[at] = self.queues[number].kind;
+                self.free_queues.push(number as u32);
+                return self.offer(at, now, size, transit_time);
             }
-            link.fill_queue(&mut self.queues[number as usize], now);
-            self.kinds[at] = Kind(Kind::QUEUES | number);
-            return link.offer(&mut self.queues[number as usize], now, size, transit_time);
+            Some(number) => number,
+            None => self.add_queue(at, kind, now),
         };
-        if link.can_give_up(&mut self.queues[queue], now, size) {
-            self.kinds[at] = self.queues[queue].kind;
-            self.free_queues.push(queue as u32);
-            return self.offer(at, now, size, transit_time);
+        let queue = &mut self.queues[number];
+        if self.links[at].free_at > now && queue.depends_on_tie(now, size) {
+            let transmission_time = Duration::from_nanos(queue.class.transmission(size).ns);
+            if arrival_is_first(transit_time(self), transmission_time) {
+                return None;
+            }
         }
-        link.offer(&mut self.queues[queue], now, size, transit_time)
+        self.links[at].send_or_wait(&mut self.queues[number], now, size)
+    }
+
+    /// Makes a queue for a link that has none; gives its number.
+    fn add_queue(&mut self, at: usize, kind: Kind, now: Time) -> usize {
+        let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
+        let mut queue = AccessQueue::new(self.classes[kind.0 as usize].clone(), kind);
+        if let Some(free) = self.queues.get_mut(number as usize) {
+            // The empty list of one that was given up is taken over with its memory.
+            queue.waiting = take(&mut free.waiting);
+            *free = queue;
+        } else {
+            self.queues.push(queue);
+        }
+        self.links[at].fill_queue(&mut self.queues[number as usize], now);
+        self.kinds[at] = Kind(Kind::QUEUES | number);
+        number as usize
     }
 
     /// A link that sent more than its rate allows; there is none.

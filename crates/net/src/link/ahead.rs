@@ -6,16 +6,15 @@
 //! held here, and asked about again when another arrives. At the start of the transmission of the first of them an event decides, as it does in
 //! a queue that holds all its packets. That event is rare: when it comes, the packet that it was made for has mostly gone.
 
-use super::Link;
-use super::buffered::{Buffered, Report};
-use super::meter::{Meter, Service};
+use super::buffered::Report;
+use super::meter::Meter;
 use super::precomputed::{Accepted, Precomputed};
-use super::queue::Queue;
-use super::tie_break::LastDeparture;
+use super::stats::Service;
+use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use sojourn_aqm::{AnyAqm, Backlog, DropReason, Fate, Packet as _, PacketView, Qdisc, QueueController};
+use sojourn_aqm::{AnyAqm, Backlog, DropReason, Fate, Packet as _, PacketView, QueueController};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -102,7 +101,8 @@ impl<P: Packet> Ahead<P> {
         meter: &mut Meter,
     ) -> Result<Option<Accepted>, DropReason> {
         let size = packet.size();
-        if !self.queue.admit(now, size, simultaneous, transmitter) {
+        let backlog = self.queue.backlog(simultaneous, transmitter.idle_since(now));
+        if !self.queue.controller.admit_if_room(size, &backlog) {
             return Err(DropReason::Tail);
         }
         let mut marked = false;
@@ -196,42 +196,14 @@ impl<P: Packet> Ahead<P> {
         self.has_event = false;
     }
 
+    /// In debug builds: those of its packets that wait, and the bytes that it holds are those of the packets that it holds.
+    pub fn check_invariants(&self) {
+        self.queue.check_invariants(self.undecided.len());
+        let bytes = || self.undecided.iter().map(|packet| u64::from(packet.size())).sum::<u64>();
+        debug_assert_eq!(self.undecided_bytes, bytes(), "bytes that are held");
+    }
+
     pub fn memory(&self) -> usize {
         self.queue.memory() + self.undecided.capacity() * size_of::<InFlight<P>>()
-    }
-}
-
-impl<P: Packet> Link<P> {
-    /// The next packet of those about which its discipline was not sure, if its time has come at `now` or it is sure by now: where it stands on
-    /// its route, and when it arrives at the other end.
-    #[inline]
-    pub(crate) fn next_decided(&mut self, now: Time, packet: &mut P) -> Option<(u32, Time)> {
-        let Queue::Ahead(queue) = &mut self.queue else { return None };
-        let Decided { packet: decided, service } = queue.next_decided(now, &mut self.transmitter, &mut self.meter)?;
-        *packet = decided.packet;
-        Some((decided.hop, self.plan(&service, packet.flow())))
-    }
-
-    /// The time of an event that it is to have, if it has none and needs one to decide.
-    #[inline]
-    pub(crate) fn plan_event(&mut self) -> Option<Time> {
-        if let Queue::Ahead(queue) = &mut self.queue { queue.plan_event(&self.transmitter) } else { None }
-    }
-
-    /// Its event has come, which is to decide; gives whether it was one of that kind.
-    #[inline]
-    pub(crate) fn is_to_decide(&mut self, now: Time) -> bool {
-        let Queue::Ahead(queue) = &mut self.queue else { return false };
-        queue.event_comes();
-        self.catch_up_before(now);
-        true
-    }
-
-    /// Makes each departure an event.
-    pub(crate) fn depart_by_events(&mut self) {
-        if let Queue::Ahead(queue) = &self.queue {
-            assert_eq!(queue.queue.controller.counters.arrived, 0, "link {}: packets have come before it is watched", self.name);
-            self.queue = Queue::Buffered(Buffered::of(Qdisc::new(queue.queue.controller.clone()), self.meter.window.from));
-        }
     }
 }

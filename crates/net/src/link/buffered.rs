@@ -2,9 +2,9 @@
 //!
 //! When a packet leaves is known only when the one before it has been sent, so every end of a transmission is an event.
 
-use super::config::LinkConfig;
-use super::meter::{Meter, Service};
-use super::tie_break::LastDeparture;
+use super::meter::Meter;
+use super::stats::Service;
+use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
@@ -22,7 +22,9 @@ pub(super) struct Buffered<P> {
     /// The next time at which the link is woken, if that is to come.
     wake: Time,
     /// Whether it sends only in its turns ([`crate::medium`]).
-    takes_turns: bool,
+    pub takes_turns: bool,
+    /// Whether it has an ACK filter.
+    pub filters_acks: bool,
 }
 
 /// When a packet is sent that is taken out of the queue.
@@ -48,24 +50,17 @@ pub(crate) enum Report<P> {
 }
 
 impl<P: Packet> Buffered<P> {
-    /// An empty queue, measured from `from` on.
-    pub fn new(config: LinkConfig, from: Time) -> Self {
-        let takes_turns = config.takes_turns();
-        let LinkConfig { controller, classes, .. } = config;
-        let qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
-        Buffered { takes_turns, ..Buffered::of(qdisc, from) }
-    }
-
-    /// The same of this queue.
-    pub fn of(mut qdisc: Qdisc<InFlight<P>>, from: Time) -> Self {
+    /// An empty queue, measured from `from` on, of a link that sends only in its turns or whenever it is free.
+    pub fn new(mut qdisc: Qdisc<InFlight<P>>, takes_turns: bool, from: Time) -> Self {
         qdisc.count_drops_of_earlier(from);
         Buffered {
+            filters_acks: qdisc.filters_acks(),
             qdisc,
             transmitting: None,
             last_departure: LastDeparture::default(),
             reports: VecDeque::new(),
             wake: Time::ZERO,
-            takes_turns: false,
+            takes_turns,
         }
     }
 
@@ -220,6 +215,13 @@ impl<P: Packet> Buffered<P> {
         let Some(departed) = self.transmitting.take() else { unreachable!("a departure belongs to a packet that is being sent") };
         *packet = departed.packet;
         departed.hop
+    }
+
+    /// In debug builds: the link sends while packets wait that nothing holds back.
+    pub fn check_invariants(&self) {
+        if cfg!(debug_assertions) && self.qdisc.packets() > 0 && !self.takes_turns {
+            assert!(self.is_sending() || self.qdisc.may_hold_back(), "packets wait for an idle link");
+        }
     }
 
     pub fn memory(&self) -> usize {

@@ -1,18 +1,15 @@
-//! What a link is made from, what it measures, and what it answers.
+//! What a link is made from.
 
 use super::ahead::foresees;
-use super::classes::SubqueueStats;
-use super::tie_break::TransitTimes;
-use crate::medium::TurnStats;
-use crate::stats::{Quantiles, QueueStats, Sums};
+use super::tie::TransitTimes;
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Counters, Fills, Needs, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Fills, Needs, QueueController};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started, Windowed};
 use sojourn_spec::link::{AccessLink, Link, Measure};
 use sojourn_spec::queue::{Hints, Queue};
-use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Stream, Time};
+use sojourn_units::{Duration, Stream, Time};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -138,84 +135,5 @@ impl LinkConfig {
     pub(crate) fn transit_times(&self) -> TransitTimes {
         let Link { rate, rate_changes, delay, delay_changes, trace, overhead, .. } = self.link.clone();
         TransitTimes { rate, rate_changes, delay, delay_changes, trace: trace.map(|trace| trace.rows), overhead }
-    }
-}
-
-/// What a link measured within the window of statistics.
-#[derive(Clone, Debug, Default)]
-pub struct LinkStats {
-    /// The queue's counters within the window.
-    pub counters: Counters,
-    /// Packets that the queue dropped within the window and that had arrived before it.
-    pub drops_of_earlier: u64,
-    /// The queue over time.
-    pub queue: QueueStats,
-    /// Waits (sojourn times) of the packets that arrived and started to be sent in the window, in seconds.
-    pub wait: Sums,
-    /// Their distribution.
-    pub waits: Quantiles,
-    /// Packets whose transmission ended in the window, to the nanosecond.
-    pub sent: u64,
-    /// Bytes of the packets whose transmission lies within the window.
-    pub(super) sent_bytes: u64,
-    /// Billionths of a bit that were sent in the window, of packets that were also sent before or after it.
-    pub(super) sent_in_part: u128,
-    /// Billionths of a bit that the link layer added to all of these.
-    pub(super) added: u128,
-    /// The rate at which the link sends; `None` sends in no time.
-    pub(super) rate: Option<Rate>,
-    /// Time spent sending at earlier rates, in billionths of a nanosecond.
-    pub(super) busy_before: u128,
-    /// Billionths of a bit that were sent at earlier rates.
-    pub(super) nanobits_before: u128,
-    /// The turns on a medium that it shares; `None` if it shares none.
-    pub turns: Option<TurnStats>,
-    /// The discipline's probability as arriving packets met it; nothing where it has none.
-    pub probability: Sums,
-    /// What each class did, or the low-latency and the classic queue; nothing if there are neither.
-    pub subqueues: Vec<SubqueueStats>,
-}
-
-impl LinkStats {
-    /// Billionths of a bit of packets that were sent in the window: of one that is being sent when it opens or closes, those that are
-    /// sent within it.
-    fn sent_nanobits(&self) -> u128 {
-        u128::from(self.sent_bytes) * u128::from(NANOBITS_PER_BYTE) + self.sent_in_part
-    }
-
-    /// The same with what the link layer added: never more than the rate allows.
-    pub(super) fn nanobits_on_link(&self) -> u128 {
-        self.sent_nanobits() + self.added
-    }
-
-    /// Time spent sending in the window, in billionths of a nanosecond: the bits that were sent over the rate at which they were.
-    pub(super) fn busy_attoseconds(&self) -> u128 {
-        let nanobits = self.nanobits_on_link() - self.nanobits_before;
-        self.busy_before + self.rate.map_or(0, |rate| nanobits * 1_000_000_000 / u128::from(rate.as_bps()))
-    }
-
-    /// Bits of packets that were sent in the window.
-    pub fn sent_bits(&self) -> f64 {
-        self.sent_nanobits() as f64 / 1e9
-    }
-
-    /// The same with what the link layer added.
-    pub fn bits_on_link(&self) -> f64 {
-        self.nanobits_on_link() as f64 / 1e9
-    }
-}
-
-/// A number of packets and their bytes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Volume {
-    pub packets: u64,
-    pub bytes: u64,
-}
-
-impl Volume {
-    #[inline]
-    pub fn add(&mut self, size: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(size);
     }
 }

@@ -1,26 +1,13 @@
 //! What is measured on a link: its queue, waits and transmissions within a window, and traces.
 
-use super::config::LinkStats;
+use super::stats::{LinkStats, Service, difference};
 use super::transmitter::Transmitter;
 use crate::trace::{PacketTraces, PacketWait, QueueSample, QueueTrace, ThroughputTrace};
 use crate::window::Window;
 use alloc::boxed::Box;
 use sojourn_aqm::{Counters, SubqueueSample};
 use sojourn_spec::link::Measure;
-use sojourn_units::{NANOBITS_PER_BYTE, Probability, Rate, Time};
-
-/// The times of one packet at a link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Service {
-    /// When it arrived.
-    pub arrived: Time,
-    /// When its transmission starts.
-    pub start: Time,
-    /// When its transmission ends.
-    pub end: Time,
-    /// Its size in bytes.
-    pub size: u32,
-}
+use sojourn_units::{Probability, Rate, Time};
 
 /// The statistics and traces of a link.
 #[derive(Clone, Debug)]
@@ -212,46 +199,5 @@ impl Meter {
         let of_packet = sent.sent_by(until) - sent.sent_by(from);
         stats.sent_in_part += of_packet;
         stats.added += sent.carried.sent_by(until) - sent.carried.sent_by(from) - of_packet;
-    }
-}
-
-impl LinkStats {
-    /// Accounts for a transmission that lies in the window.
-    #[inline(always)]
-    fn account_transmission(&mut self, size: u32, transmitter: &Transmitter) {
-        if transmitter.adjusts {
-            self.adjust(size, transmitter);
-        }
-        self.sent += 1;
-        self.sent_bytes += u64::from(size);
-    }
-
-    /// The rate may be another, and the link layer may have added to the packet.
-    #[cold]
-    fn adjust(&mut self, size: u32, transmitter: &Transmitter) {
-        self.at_rate(transmitter);
-        self.added += u128::from(transmitter.on_link(size) - size) * u128::from(NANOBITS_PER_BYTE);
-    }
-
-    /// What is accounted for from now on is sent at the rate of `transmitter`.
-    fn at_rate(&mut self, transmitter: &Transmitter) {
-        if self.rate != transmitter.rate() {
-            (self.busy_before, self.nanobits_before) = (self.busy_attoseconds(), self.nanobits_on_link());
-            self.rate = transmitter.rate();
-        }
-    }
-}
-
-/// What was counted between two times.
-pub(super) fn difference(later: &Counters, earlier: &Counters) -> Counters {
-    Counters {
-        arrived: later.arrived - earlier.arrived,
-        arrived_bytes: later.arrived_bytes - earlier.arrived_bytes,
-        marked: later.marked - earlier.marked,
-        dropped_early: later.dropped_early - earlier.dropped_early,
-        dropped_forced: later.dropped_forced - earlier.dropped_forced,
-        dropped_tail: later.dropped_tail - earlier.dropped_tail,
-        dropped_acks: later.dropped_acks - earlier.dropped_acks,
-        dropped_bytes: later.dropped_bytes - earlier.dropped_bytes,
     }
 }

@@ -4,12 +4,13 @@
 //! remembers when its transmission starts and what the discipline may see of it. Departures that have come due are accounted for
 //! when the next packet arrives, or when a timer or a sample is due.
 
-use super::meter::{Meter, Service};
-use super::tie_break::LastDeparture;
+use super::meter::Meter;
+use super::stats::Service;
+use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Aqm, Backlog, DropReason, Fate, PacketView, QueueController};
+use sojourn_aqm::{Aqm, Backlog, DropReason, DualClass, Ecn, Fate, PacketView, QueueController};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -32,6 +33,9 @@ struct Waiting {
     rtt_hint_ms: u16,
     has_data: bool,
 }
+
+/// Longer queues are not checked: the tests would take too long.
+const MOST_CHECKED: usize = 16;
 
 /// An accepted packet.
 #[derive(Clone, Copy, Debug)]
@@ -103,15 +107,8 @@ impl Precomputed {
     #[inline(never)]
     fn show_departure(&mut self) {
         let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
-        let departure = PacketView {
-            now: start,
-            size,
-            flow,
-            rtt_hint_ms,
-            has_data,
-            ecn: sojourn_aqm::Ecn::NotEct,
-            class: sojourn_aqm::DualClass::Classic,
-        };
+        let (ecn, class) = (Ecn::NotEct, DualClass::Classic);
+        let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data, ecn, class };
         let backlog = Backlog { packets: self.waiting.len() as u32 - 1, bytes: self.bytes, idle_since: None };
         self.controller.decide_departure(&departure, start.since(arrived), false, &backlog);
     }
@@ -130,16 +127,8 @@ impl Precomputed {
         meter: &mut Meter,
     ) -> Result<Accepted, DropReason> {
         let idle_since = transmitter.idle_since(now);
-        let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
-        let arrival = PacketView {
-            now,
-            size,
-            flow,
-            rtt_hint_ms,
-            has_data: packet.has_data(),
-            ecn: sojourn_aqm::Ecn::NotEct,
-            class: sojourn_aqm::DualClass::Classic,
-        };
+        // No discipline that decides at arrival looks at the ECN field.
+        let arrival = PacketView { ecn: Ecn::NotEct, ..PacketView::of(now, packet) };
         let backlog = self.backlog(simultaneous, idle_since);
         let mut marked = false;
         // A discipline that inspects waiting packets has a buffered queue.
@@ -169,29 +158,20 @@ impl Precomputed {
         Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
     }
 
-    /// Counts a packet of `size` bytes that arrives where nothing is decided but whether there is room; gives whether there is.
-    #[inline]
-    pub fn admit(&mut self, now: Time, size: u32, simultaneous: Option<u32>, transmitter: &Transmitter) -> bool {
-        let backlog = self.backlog(simultaneous, transmitter.idle_since(now));
-        self.controller.admit_if_room(size, &backlog)
-    }
-
-    /// Whether there is room for a packet of `size` bytes that arrives at `now`. `simultaneous` is as for [`Precomputed::backlog`]. Nothing
-    /// is counted.
-    #[inline]
-    pub fn has_room(&self, now: Time, size: u32, simultaneous: Option<u32>, transmitter: &Transmitter) -> bool {
-        self.controller.has_room(size, &self.backlog(simultaneous, transmitter.idle_since(now)))
-    }
-
-    /// Sends a packet of `size` bytes at the present rate after those that wait.
+    /// Sends a packet of `size` bytes at the present rate after those that wait, where nothing is decided but whether there is room: `None` if there
+    /// is none, also if a packet that leaves at `now` still counts.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, size: u32, transmitter: &mut Transmitter, meter: &mut Meter) -> Service {
+    pub fn pass(&mut self, now: Time, size: u32, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Service> {
+        let leaving = self.last_departure.ties_with(now).then_some(self.last_departure.size);
+        if !self.controller.has_room(size, &self.backlog(leaving, transmitter.idle_since(now))) {
+            return None;
+        }
         let start = transmitter.free_at.max(now);
         if start > now {
-            self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
+            self.join_at(start, now, size, meter);
         }
         let end = transmitter.send_at_rate(start, size);
-        Service { arrived: now, start, end, size }
+        Some(Service { arrived: now, start, end, size })
     }
 
     #[inline(always)]
@@ -231,6 +211,18 @@ impl Precomputed {
             self.bytes -= u64::from(packet.size);
             meter.queue_shrinks(now, self.waiting.len() as u64, self.bytes);
         }
+    }
+
+    /// In debug builds: its bytes are those of its packets, of which the last `undecided` have no start yet, and times never go back.
+    pub fn check_invariants(&self, undecided: usize) {
+        if !cfg!(debug_assertions) || self.waiting.len() > MOST_CHECKED {
+            return;
+        }
+        assert_eq!(self.bytes, self.waiting.iter().map(|packet| u64::from(packet.size)).sum::<u64>(), "bytes that wait");
+        assert!(self.waiting.iter().all(|packet| packet.arrived <= packet.start), "a transmission starts before its packet arrives");
+        assert!(self.waiting.iter().is_sorted_by_key(|packet| (packet.arrived, packet.start)), "a packet overtakes another");
+        assert!(self.next_start() >= self.last_departure.at, "a packet leaves before the last one that left");
+        assert_eq!(self.waiting.iter().filter(|packet| packet.start == Time::NEVER).count(), undecided, "undecided packets");
     }
 
     pub fn memory(&self) -> usize {

@@ -1,10 +1,9 @@
 //! The queue of a link: one that knows every departure at arrival, one that mostly does, or one that holds its packets.
 
-use super::Link;
 use super::ahead::Ahead;
 use super::buffered::Buffered;
 use super::precomputed::Precomputed;
-use super::tie_break::LastDeparture;
+use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::vec::Vec;
@@ -26,18 +25,6 @@ impl<P: Packet> Queue<P> {
         match self {
             Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.last_departure,
             Queue::Buffered(queue) => queue.last_departure,
-        }
-    }
-
-    /// Whether it makes a difference to a packet of `size` bytes that arrives at `now`, as one of `departing` bytes leaves, whether that one still
-    /// counts as waiting: to one that finds room in either case it does not, where nothing else is decided as it arrives.
-    #[inline]
-    pub fn depends_on_tie(&self, now: Time, departing: u32, size: u32, transmitter: &Transmitter) -> bool {
-        match self {
-            Queue::Buffered(_) | Queue::Precomputed(_) => true,
-            Queue::Ahead(Ahead { queue, .. }) => {
-                !queue.controller.has_room(size, &queue.backlog(Some(departing), transmitter.idle_since(now)))
-            }
         }
     }
 
@@ -150,11 +137,21 @@ impl<P: Packet> Queue<P> {
             }
         }
     }
-}
 
-impl<P: Packet> Link<P> {
-    /// Draws from now on as this link does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
-    pub(crate) fn go_over(&mut self, start: &Self, other: &Self) -> bool {
-        self.queue.go_over(&start.queue, &other.queue)
+    /// Checks in debug builds what must hold after each packet.
+    pub fn check_invariants(&self) {
+        match self {
+            Queue::Precomputed(queue) => queue.check_invariants(0),
+            Queue::Ahead(queue) => queue.check_invariants(),
+            Queue::Buffered(queue) => queue.check_invariants(),
+        }
+    }
+
+    pub fn memory(&self) -> usize {
+        match self {
+            Queue::Precomputed(queue) => queue.memory(),
+            Queue::Ahead(queue) => queue.memory(),
+            Queue::Buffered(queue) => queue.memory(),
+        }
     }
 }

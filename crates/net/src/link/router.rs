@@ -1,6 +1,5 @@
 //! The router before a link, which reads headers to find out what the link's queue asks for.
 
-use super::Link;
 use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -108,29 +107,6 @@ impl Router {
             + self.noted.capacity() * size_of::<Header>()
             + rtts
             + self.flows.as_ref().map_or(0, FlowSketch::memory)
-    }
-}
-
-impl<P: Packet> Link<P> {
-    /// Whether the router before it reads headers.
-    pub(crate) fn reads_headers(&self) -> bool {
-        self.updates.router.is_some()
-    }
-
-    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
-    pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
-        if let Some(router) = &mut self.updates.router {
-            router.note_ack(now, time, packet);
-        }
-    }
-
-    /// Shows a packet to the router, which knows how much waits ahead of it.
-    #[inline(never)]
-    pub(super) fn read_headers(&mut self, now: Time, packet: &mut P) {
-        let ahead = self.queue.delay(now, &self.transmitter);
-        if let Some(router) = &mut self.updates.router {
-            router.forward(now, ahead, packet);
-        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The transmitter of a link: how long a packet takes to be sent, and when it arrives at the other end.
 
-use super::tie_break::LastDeparture;
 use super::traced::Traced;
 use crate::sent::{Carried, Sent};
 use crate::window::Window;
@@ -99,14 +98,6 @@ impl Transmitter {
             return Duration::MAX;
         }
         self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(self.on_link(size))))
-    }
-
-    /// For an arrival of `size` bytes that is simultaneous with a departure, and whose transmission on the link before started `transit_time`
-    /// ago: the size of the leaving packet, if it still counts as waiting.
-    #[cold]
-    #[inline(never)]
-    pub fn still_counted(&self, departure: &LastDeparture, transit_time: Duration, size: u32) -> Option<u32> {
-        departure.still_counted(transit_time, self.time_for(size))
     }
 
     /// The bytes that a packet of `size` bytes takes on the link.

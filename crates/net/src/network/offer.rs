@@ -1,8 +1,9 @@
 //! A packet is offered to a link, and what the link did to packets is reported.
 
+use super::places::Arrival;
 use super::{Network, WAKE};
 use crate::calendar::Rank;
-use crate::link::access::AccessOffer;
+use crate::link::access::AccessLinks;
 use crate::link::{Offer, Report};
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
@@ -25,14 +26,9 @@ impl<P: Packet> Network<P> {
         if self.links[link].filters_acks() {
             self.links[link].compare_acks(at, packet, observer);
         }
-        let offer = match self.links[link].offer(time, at, packet) {
-            Offer::NeedsTieBreak => {
-                let transit_time = self.transit_time(time, at, packet);
-                self.links[link].offer_with_transit_time(time, at, packet, transit_time)
-            }
-            other => other,
-        };
-        match offer {
+        let arrival = Arrival { hops: &self.hops, at, now: time, size: packet.size() };
+        let transit_time = || arrival.transit_time(&self.access_links, &self.transit_times);
+        match self.links[link].offer(time, at, packet, transit_time) {
             Offer::Arrives(arrival) => return Some(arrival),
             Offer::ArrivesMarked(arrival) => {
                 observer.on_mark(time, self.ids.link(link), packet.flow());
@@ -40,13 +36,12 @@ impl<P: Packet> Network<P> {
             }
             Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
             Offer::Undecided => self.deciding = Some(link),
-            Offer::Buffered => self.after_buffering(time, link, None, observer),
-            Offer::Contends => {
-                self.after_buffering(time, link, None, observer);
-                self.contend(time, link, observer);
+            Offer::Held(end) => {
+                self.after_buffering(time, link, end, observer);
+                if self.links[link].takes_turns() {
+                    self.contend(time, link, observer);
+                }
             }
-            Offer::Transmitting(end) => self.after_buffering(time, link, Some(end), observer),
-            Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
         }
         None
     }
@@ -54,12 +49,8 @@ impl<P: Packet> Network<P> {
     /// Offers a packet to an access link that is busy: when it arrives at the other end, `None` if there is no room.
     #[inline(never)]
     pub(super) fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
-        let size = packet.size();
-        let offer = match self.access_links.offer(link, time, size, None) {
-            AccessOffer::NeedsTieBreak => self.access_links.offer(link, time, size, Some(self.transit_time(time, at, packet))),
-            other => other,
-        };
-        if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
+        let arrival = Arrival { hops: &self.hops, at, now: time, size: packet.size() };
+        self.access_links.offer(link, time, arrival.size, &|links: &AccessLinks| arrival.transit_time(links, &self.transit_times))
     }
 
     /// A link that held back what it has may send again.
@@ -77,7 +68,7 @@ impl<P: Packet> Network<P> {
         if self.links[link].has_reports() {
             self.report(time, link, observer);
         }
-        if let Some(end) = end {
+        if let Some(end) = end.filter(|&end| !self.departure.plan(end, link)) {
             self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
         }
     }

@@ -2,39 +2,51 @@
 
 use super::{Network, RouteId};
 use crate::contention::Order;
-use crate::hop::HopTarget;
+use crate::hop::{Hop, HopTarget};
 use crate::link::Link;
+use crate::link::access::AccessLinks;
+use crate::link::tie::TransitTimes;
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
+
+/// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
+fn upstream(hops: &[Hop], at: u32) -> HopTarget {
+    let before = hops[..at as usize].iter().rev().map(|hop| hop.target());
+    before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_) | HopTarget::Reading(_))).unwrap_or(HopTarget::End)
+}
+
+/// The arrival of a packet of `size` bytes at the hop `at`.
+pub(super) struct Arrival<'a> {
+    pub hops: &'a [Hop],
+    pub at: u32,
+    pub now: Time,
+    pub size: u32,
+}
+
+impl Arrival<'_> {
+    /// Its transit time over the hop before.
+    #[cold]
+    pub fn transit_time(&self, access_links: &AccessLinks, links: &[TransitTimes]) -> Duration {
+        match upstream(self.hops, self.at) {
+            HopTarget::AccessLink(link) => access_links.transit_time(link, self.size),
+            HopTarget::Link(link) => links[link].of(self.size, self.now),
+            // Its host has just sent it, because of a timer or of a packet that started long before.
+            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) | HopTarget::Reading(_) => Duration::MAX,
+        }
+    }
+}
 
 impl<P: Packet> Network<P> {
     /// The number of the link at a hop; at the end of a route that of the link before.
     pub(super) fn link_number(&self, at: u32) -> Option<u32> {
         let here = self.hops[at as usize].target();
-        let target = if matches!(here, HopTarget::End | HopTarget::Discard) { self.upstream(at) } else { here };
+        let target = if matches!(here, HopTarget::End | HopTarget::Discard) { upstream(&self.hops, at) } else { here };
         match target {
             HopTarget::Link(link) | HopTarget::Reading(link) => Some(self.ids.link(link)),
             HopTarget::Impairment(impairment) => Some(self.ids.link(self.impairments[impairment].link())),
             HopTarget::AccessLink(link) => self.ids.access_link(link),
             HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
-        }
-    }
-
-    /// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
-    fn upstream(&self, at: u32) -> HopTarget {
-        let before = self.hops[..at as usize].iter().rev().map(|hop| hop.target());
-        before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_) | HopTarget::Reading(_))).unwrap_or(HopTarget::End)
-    }
-
-    /// The transit time of a packet that arrives at `now` over the hop before `at`.
-    #[cold]
-    pub(super) fn transit_time(&self, now: Time, at: u32, packet: &P) -> Duration {
-        match self.upstream(at) {
-            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size()),
-            HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
-            // Its host has just sent it, because of a timer or of a packet that started long before.
-            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) | HopTarget::Reading(_) => Duration::MAX,
         }
     }
 

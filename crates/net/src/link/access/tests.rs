@@ -6,15 +6,6 @@ fn an_access_link_takes_half_of_a_cache_line() {
     assert_eq!(size_of::<AccessLink>(), 32);
 }
 
-/// When a packet that is offered arrives at the other end; `None` if it is dropped. It took so long over the link before.
-fn arrival(transit_time: Duration, mut offer: impl FnMut(Option<Duration>) -> AccessOffer) -> Option<Time> {
-    let mut answer = offer(None);
-    if matches!(answer, AccessOffer::NeedsTieBreak) {
-        answer = offer(Some(transit_time));
-    }
-    if let AccessOffer::Arrives(arrival) = answer { Some(arrival) } else { None }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
 
@@ -37,9 +28,10 @@ proptest! {
             let gap = Duration::from_nanos((Transmission::new(1500, rate).ns / 8).saturating_mul(part) + ns);
             now = if part == 99 { now.max(link.free_at) } else { now + gap };
             let (size, transit_time) = (if large { 1500 } else { 64 }, Duration::from_nanos(transit_ns));
-            let expected = arrival(transit_time, |transit_time| link.offer(&mut queue, now, size, transit_time));
-            let passes = links.pass(0, now, size);
-            let arrives = passes.or_else(|| arrival(transit_time, |transit_time| links.offer(0, now, size, transit_time)));
+            let transmission_time = Duration::from_nanos(queue.class.transmission(size).ns);
+            let loses_tie = link.free_at > now && queue.depends_on_tie(now, size) && arrival_is_first(transit_time, transmission_time);
+            let expected = if loses_tie { None } else { link.send_or_wait(&mut queue, now, size) };
+            let arrives = links.pass(0, now, size).or_else(|| links.offer(0, now, size, &|_| transit_time));
             prop_assert_eq!(arrives, expected, "{} B at {:?}", size, now);
         }
         prop_assert_eq!(links.faster_than_rate(), None);
@@ -59,10 +51,7 @@ fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
             if sent % 3 > 0 {
                 now = links.links[link].free_at;
             }
-            let arrival = links.pass(link, now, size).or_else(|| match links.offer(link, now, size, Some(Duration::ZERO)) {
-                AccessOffer::Arrives(arrival) => Some(arrival),
-                AccessOffer::Dropped | AccessOffer::NeedsTieBreak => None,
-            });
+            let arrival = links.pass(link, now, size).or_else(|| links.offer(link, now, size, &|_| Duration::ZERO));
             let expected = sent * u64::from(size) * NANOBITS_PER_BYTE / bps;
             assert_eq!(arrival, Some(Time::from_nanos(expected)), "packet {sent} of {size} B at {bps} bit/s");
         }

@@ -11,9 +11,9 @@
 //! transmission and the arrival at the next node when the transmission starts (ns-2 delay.cc `LinkDelay::recv`). With this rule, flows
 //! that share a buffer lose in ns-2 and here the same packets in the same order (`crates/sim/tests/timelines.rs`).
 //!
-//! The cost: the time since the start is needed only for a tie, so no packet carries it. A link that finds a tie answers
-//! `NeedsTieBreak`; the network then computes the packet's transit time over the link before ([`TransitTimes`]) and offers the
-//! packet again with it. The transmission that ends is taken for that of a packet as large as the arriving one.
+//! The cost: the time since the start is needed only for a tie, so no packet carries it. The network offers a packet with a function that
+//! computes its transit time over the link before ([`TransitTimes`]); only a link that finds a tie calls it. The transmission that ends is taken
+//! for that of a packet as large as the arriving one.
 //!
 //! On a link with a trace the departure is always first: what arrives at the time of an opportunity misses it, as in Mahimahi.
 
@@ -49,10 +49,17 @@ impl LastDeparture {
         self.at + TIE_TOLERANCE >= now
     }
 
-    /// For an arrival simultaneous with it: its size, if it still counts as waiting.
+    /// Its size, if it still counts as waiting for an arrival at `now`. `transit_time` is that of the arriving packet over the link before,
+    /// `transmission_time` how long a packet as large takes on this link; both are asked for only if the two are simultaneous.
     #[inline]
-    pub fn still_counted(&self, transit_time: Duration, transmission_time: Duration) -> Option<u32> {
-        arrival_is_first(transit_time, transmission_time).then_some(self.size).filter(|&size| size > 0)
+    pub fn still_counted(
+        &self,
+        now: Time,
+        transit_time: impl FnOnce() -> Duration,
+        transmission_time: impl FnOnce() -> Duration,
+    ) -> Option<u32> {
+        let is_tie = self.size > 0 && self.ties_with(now);
+        (is_tie && arrival_is_first(transit_time(), transmission_time())).then_some(self.size)
     }
 }
 
@@ -121,8 +128,9 @@ mod tests {
     fn a_departure_still_counts_for_an_arrival_that_started_earlier() {
         let last = LastDeparture { at: Time::ZERO + ms(8), size: 1500 };
         assert!(last.ties_with(Time::ZERO + ms(8)) && !last.ties_with(Time::ZERO + ms(9)));
-        assert_eq!(last.still_counted(ms(2), ms(1)), Some(1500));
-        assert_eq!(last.still_counted(ms(1), ms(1)), None);
-        assert_eq!(LastDeparture::default().still_counted(ms(2), ms(1)), None);
+        let still_counted = |last: LastDeparture, at, transit| last.still_counted(Time::ZERO + ms(at), || ms(transit), || ms(1));
+        assert_eq!([1, 2].map(|transit| still_counted(last, 8, transit)), [None, Some(1500)]);
+        assert_eq!(still_counted(last, 9, 2), None, "the packet left before");
+        assert_eq!(still_counted(LastDeparture::default(), 0, 2), None, "none has left");
     }
 }

@@ -1,0 +1,432 @@
+//! A link: the way of a packet through its queue and its transmitter, and what is due at given times.
+
+use super::ahead::{Ahead, Decided};
+use super::buffered::{Buffered, Report, Start};
+use super::config::LinkConfig;
+use super::meter::Meter;
+use super::precomputed::Precomputed;
+use super::queue::Queue;
+use super::router::Router;
+use super::stats::{Service, SubqueueStats};
+use super::transmitter::Transmitter;
+use super::updates::Updates;
+use crate::medium::TurnStats;
+use crate::packet::{InFlight, Packet};
+use crate::trace::QueueSample;
+use crate::window::Window;
+use alloc::string::String;
+use sojourn_aqm::{Aqm, Backlog, Counters, DropReason, Qdisc};
+use sojourn_spec::queue::Hints;
+use sojourn_units::{Duration, Time};
+
+/// One link.
+#[derive(Clone, Debug)]
+pub struct Link<P> {
+    pub(super) transmitter: Transmitter,
+    /// When something is to be caught up with: a departure, the discipline's timer, a sample. Nothing is before.
+    due: Time,
+    /// The same without departures.
+    due_besides: Time,
+    /// Whether it is steady, nothing is decided about its packets except whether there is room, and nobody watches them.
+    pub(super) passes: bool,
+    /// Whether the observer sees each packet that arrives.
+    pub(super) watched: bool,
+    /// Packets that passed without a decision; the queue's counters don't know them.
+    passed: Counters,
+    pub(super) queue: Queue<P>,
+    pub(super) updates: Updates,
+    pub(super) meter: Meter,
+    pub(super) name: String,
+    last_offer: Time,
+}
+
+/// What became of a packet that was offered to a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// It will arrive at the other end at this time.
+    Arrives(Time),
+    /// The same, and it got a congestion mark.
+    ArrivesMarked(Time),
+    /// It was dropped.
+    Dropped(DropReason),
+    /// It is held until more is known: what is decided by then is to be asked for ([`Link::next_decided`]).
+    Undecided,
+    /// The queue holds it, or dropped it ([`Link::next_report`]). If the link started to send, a transmission ends at this time.
+    Held(Option<Time>),
+}
+
+/// A packet whose transmission has ended.
+pub(crate) struct Departed {
+    /// Where it stands on its route.
+    pub hop: u32,
+    /// When it arrives at the other end.
+    pub arrival: Time,
+    /// When the next packet's transmission ends.
+    pub next: Option<Time>,
+}
+
+impl<P: Packet> Link<P> {
+    /// A link at time 0, measured within `window`.
+    pub fn new(config: LinkConfig, window: Window) -> Self {
+        let needs = config.needs();
+        let law_due = if config.link.rate.is_some() { config.first_update() } else { Time::NEVER };
+        let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
+        let transmitter = Transmitter::new(&config.link);
+        let has_queue = transmitter.serializer.is_some();
+        let takes_turns = config.takes_turns();
+        let passes = has_queue && transmitter.is_steady() && config.has_plain_queue();
+        let (name, mut meter) = (config.link.name.clone(), Meter::new(window, config.link.measure, config.link.rate));
+        let queue = if has_queue && transmitter.is_steady() && config.decides_ahead() {
+            Queue::Ahead(Ahead::new(config.controller, window.from))
+        } else if config.holds_packets() {
+            let LinkConfig { controller, classes, .. } = config;
+            let qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
+            Queue::Buffered(Buffered::new(qdisc, takes_turns, window.from))
+        } else {
+            Queue::Precomputed(Precomputed::new(config.controller))
+        };
+        meter.stats.subqueues = queue.subqueues().iter().map(SubqueueStats::new).collect();
+        meter.stats.turns = takes_turns.then(TurnStats::default);
+        if !has_queue {
+            // Packets come in any order, and none waits: only what comes in the window is counted.
+            meter.open(Counters::default());
+        }
+        Link {
+            transmitter,
+            due: Time::ZERO,
+            due_besides: Time::ZERO,
+            passes,
+            watched: false,
+            passed: Counters::default(),
+            queue,
+            updates: Updates::new(&needs, law_due, router),
+            meter,
+            name,
+            last_offer: Time::ZERO,
+        }
+    }
+
+    /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the
+    /// other end. If not, nothing has happened, and it must be offered.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time, packet: &P) -> Option<Time> {
+        if !self.passes {
+            return None;
+        }
+        if self.transmitter.free_at > now || self.due <= now {
+            return self.pass_queue(now, packet.size(), packet.flow());
+        }
+        let size = packet.size();
+        let end = self.transmitter.send_at_rate(now, size);
+        self.passed.count_arrival(size);
+        if self.meter.measures() {
+            self.meter.account_unqueued(now, size, packet.flow(), &self.transmitter);
+        }
+        Some(end + self.transmitter.delay)
+    }
+
+    /// The same where the link is busy or has something to catch up with.
+    #[inline(never)]
+    fn pass_queue(&mut self, now: Time, size: u32, flow: u32) -> Option<Time> {
+        self.advance(now);
+        let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
+        let service = queue.pass(now, size, &mut self.transmitter, &mut self.meter)?;
+        self.passed.count_arrival(size);
+        self.account(&service, flow);
+        Some(service.end + self.transmitter.delay)
+    }
+
+    /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so. `transit_time` is that of
+    /// the packet over the link before; it is asked for only if another packet leaves at the same time.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: impl FnOnce() -> Duration) -> Offer {
+        if self.is_pure_delay() {
+            if now >= self.meter.window.from {
+                self.passed.count_arrival(packet.size());
+            }
+            return Offer::Arrives(now + self.transmitter.delay);
+        }
+        debug_assert!(now >= self.last_offer, "link {}: offered at {now:?}, after {:?}", self.name, self.last_offer);
+        self.last_offer = now;
+        self.advance(now);
+        if self.updates.router.is_some() {
+            self.read_headers(now, packet);
+        }
+        let (size, transmitter) = (packet.size(), &self.transmitter);
+        let leaving = self.queue.last_departure().still_counted(now, transit_time, || transmitter.time_for(size));
+        let buffers = matches!(&self.queue, Queue::Buffered(_));
+        let offer = if buffers { self.hold(now, hop, packet, leaving) } else { self.decide(now, hop, packet, leaving) };
+        self.check_invariants();
+        offer
+    }
+
+    /// Checks in debug builds what must hold after each packet.
+    fn check_invariants(&self) {
+        debug_assert!(self.due <= self.due_besides, "link {}: something is due before it is caught up with", self.name);
+        if cfg!(debug_assertions) {
+            self.queue.check_invariants();
+        }
+    }
+
+    /// Offers a packet to a queue that knows most departures as packets arrive. `leaving` is the size of a packet that leaves at `now` and still
+    /// counts as waiting.
+    #[inline(never)]
+    fn decide(&mut self, now: Time, hop: u32, packet: &mut P, leaving: Option<u32>) -> Offer {
+        let (transmitter, meter) = (&mut self.transmitter, &mut self.meter);
+        let accepted = match &mut self.queue {
+            Queue::Precomputed(queue) => queue.offer(now, packet, leaving, transmitter, meter).map(Some),
+            Queue::Ahead(queue) => queue.offer(now, packet, leaving, transmitter, meter),
+            Queue::Buffered(_) => unreachable!("a buffered packet waits for its departure"),
+        };
+        match accepted {
+            Ok(Some(accepted)) => {
+                let arrival = self.plan(&accepted.service, packet.flow());
+                if accepted.marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
+            }
+            Ok(None) => {
+                if let Queue::Ahead(queue) = &mut self.queue {
+                    queue.hold(InFlight { packet: packet.take(), hop, next: 0 });
+                }
+                Offer::Undecided
+            }
+            Err(reason) => Offer::Dropped(reason),
+        }
+    }
+
+    /// Offers a packet to a queue that holds its packets; `leaving` as for [`Link::decide`].
+    #[inline(never)]
+    fn hold(&mut self, now: Time, hop: u32, packet: &mut P, leaving: Option<u32>) -> Offer {
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("the queue is a buffered one") };
+        let held = InFlight { packet: packet.take(), hop, next: 0 };
+        Offer::Held(queue.offer(now, held, leaving, &mut self.transmitter, &mut self.meter))
+    }
+
+    /// A packet of `flow` will be sent: when it arrives at the other end.
+    #[inline(always)]
+    fn plan(&mut self, service: &Service, flow: u32) -> Time {
+        self.account(service, flow);
+        self.transmitter.arrival(service.end)
+    }
+
+    /// Counts a packet of `flow` that will be sent, and is to be brought up to date when its transmission starts.
+    #[inline(always)]
+    fn account(&mut self, service: &Service, flow: u32) {
+        if service.start > service.arrived {
+            self.due = self.due.min(service.start);
+        }
+        if self.meter.measures() {
+            self.meter.account(service, flow, &self.transmitter);
+        }
+    }
+
+    /// Shows a packet to the router, which knows how much waits ahead of it.
+    #[inline(never)]
+    fn read_headers(&mut self, now: Time, packet: &mut P) {
+        let ahead = self.queue.delay(now, &self.transmitter);
+        if let Some(router) = &mut self.updates.router {
+            router.forward(now, ahead, packet);
+        }
+    }
+
+    /// The next packet of those about which its discipline was not sure, if its time has come at `now` or it is sure by now: where it stands on
+    /// its route, and when it arrives at the other end.
+    #[inline]
+    pub(crate) fn next_decided(&mut self, now: Time, packet: &mut P) -> Option<(u32, Time)> {
+        let Queue::Ahead(queue) = &mut self.queue else { return None };
+        let Decided { packet: decided, service } = queue.next_decided(now, &mut self.transmitter, &mut self.meter)?;
+        *packet = decided.packet;
+        Some((decided.hop, self.plan(&service, packet.flow())))
+    }
+
+    /// The time of an event that it is to have, if it has none and needs one to decide.
+    #[inline]
+    pub(crate) fn plan_event(&mut self) -> Option<Time> {
+        if let Queue::Ahead(queue) = &mut self.queue { queue.plan_event(&self.transmitter) } else { None }
+    }
+
+    /// Its event has come, which is to decide; gives whether it was one of that kind.
+    #[inline]
+    pub(crate) fn is_to_decide(&mut self, now: Time) -> bool {
+        let Queue::Ahead(queue) = &mut self.queue else { return false };
+        queue.event_comes();
+        self.catch_up_before(now);
+        true
+    }
+
+    /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
+    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
+        self.catch_up_before(now);
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
+        let hop = queue.take_transmitted(packet);
+        let next = if queue.takes_turns { None } else { queue.start_next(now, Start::Behind, &mut self.transmitter, &mut self.meter) };
+        let arrival = self.transmitter.arrival(now);
+        self.check_invariants();
+        Departed { hop, arrival, next }
+    }
+
+    /// The queue has something to send after it held it back: gives the end of the transmission if the link is idle.
+    pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
+        self.advance(now);
+        let Queue::Buffered(queue) = &mut self.queue else { return None };
+        queue.idle_since(&self.transmitter)?;
+        self.start(now, Start::Idle)
+    }
+
+    /// Its turn begins at `now`: starts to send a packet after the overhead; gives the end of the transmission, `None` if the queue gives no packet.
+    pub(crate) fn start_turn(&mut self, now: Time, overhead: Duration) -> Option<Time> {
+        self.catch_up_before(now);
+        self.start(now, Start::Turn(overhead))
+    }
+
+    /// Its turn goes on at `now`: the same right behind the packet before.
+    pub(crate) fn continue_turn(&mut self, now: Time) -> Option<Time> {
+        self.start(now, Start::Behind)
+    }
+
+    fn start(&mut self, now: Time, start: Start) -> Option<Time> {
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("a link that takes turns holds its packets") };
+        queue.start_next(now, start, &mut self.transmitter, &mut self.meter)
+    }
+
+    /// A packet that found the link idle waits for its turn.
+    pub(crate) fn waits_for_turn(&mut self, now: Time) {
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.queue_changes(now, false, &mut self.meter);
+        }
+    }
+
+    /// Something besides departures is due at `at`.
+    pub(super) fn is_due(&mut self, at: Time) {
+        (self.due, self.due_besides) = (self.due.min(at), self.due_besides.min(at));
+    }
+
+    /// Whether something happened to a buffered packet that has not been reported yet.
+    #[inline]
+    pub(crate) fn has_reports(&self) -> bool {
+        match &self.queue {
+            Queue::Precomputed(_) => false,
+            Queue::Ahead(queue) => queue.has_reports(),
+            Queue::Buffered(queue) => queue.has_reports(),
+        }
+    }
+
+    /// What happened to a buffered packet and has not been reported yet.
+    #[inline]
+    pub(crate) fn next_report(&mut self) -> Option<Report<P>> {
+        match &mut self.queue {
+            Queue::Precomputed(_) => None,
+            Queue::Ahead(queue) => queue.next_report(),
+            Queue::Buffered(queue) => queue.next_report(),
+        }
+    }
+
+    /// A flow over this link becomes active at `at`, or inactive. The discipline gets the new number at that time.
+    pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
+        self.updates.flow_changes(at, active);
+        self.is_due(at);
+    }
+
+    /// The counters since the start; of a link without a rate those of the window.
+    pub fn counters(&self) -> Counters {
+        self.queue.counters().and(&self.passed)
+    }
+
+    /// Catches up with everything that is due by `now`.
+    #[inline(always)]
+    fn advance(&mut self, now: Time) {
+        if now < self.due {
+            return;
+        }
+        match &mut self.queue {
+            // Mostly only departures are due.
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) if now < self.due_besides => {
+                self.due = queue.release_until(now, &mut self.meter).min(self.due_besides);
+            }
+            _ => self.advance_all(now),
+        }
+    }
+
+    #[inline(never)]
+    fn advance_all(&mut self, now: Time) {
+        self.open_window(now);
+        self.due = self.catch_up(now, now);
+    }
+
+    /// Opens the window of statistics if that is due by `now`.
+    fn open_window(&mut self, now: Time) {
+        let opening = self.meter.opening();
+        if now >= opening {
+            // What departs as the window opens counts within it where it may have been decided just then.
+            let is_decided_then = matches!(self.queue, Queue::Ahead(_));
+            self.catch_up(opening, Time::from_nanos(opening.as_nanos() - u64::from(is_decided_then && opening > Time::ZERO)));
+            self.meter.open(self.counters());
+            self.meter.stats.open_subqueues(opening, &self.queue.subqueues());
+            self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier();
+        }
+    }
+
+    /// Does in order what is due by `now`, departures only by `departures`: departures first, then the timers, then samples. Gives when something
+    /// is due next.
+    fn catch_up(&mut self, now: Time, departures: Time) -> Time {
+        loop {
+            let timer = self.updates.next.min(self.meter.next_sample);
+            let departure = match &mut self.queue {
+                Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => {
+                    queue.release_until(departures.min(timer), &mut self.meter)
+                }
+                Queue::Buffered(_) => Time::NEVER,
+            };
+            if timer > now {
+                self.due_besides = timer.min(self.meter.opening());
+                return departure.min(self.due_besides);
+            } else if self.updates.next <= self.meter.next_sample {
+                self.update(timer);
+            } else {
+                self.sample(timer);
+            }
+        }
+    }
+
+    /// Tells the discipline of active flows and runs its timer, as far as that is due.
+    fn update(&mut self, due: Time) {
+        while let Some((at, active)) = self.updates.next_flow_count(due) {
+            self.queue.set_flows(at, active);
+        }
+        if self.updates.law_due <= due {
+            self.updates.law_due = self.queue.run_timer(due, &self.transmitter);
+        }
+        self.updates.reschedule();
+    }
+
+    fn sample(&mut self, now: Time) {
+        let (queue, transmitter) = (&self.queue, &self.transmitter);
+        let sample = || {
+            let Backlog { packets, bytes, .. } = queue.backlog();
+            QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
+        };
+        self.meter.sample(now, sample, queue.samples().into_iter());
+    }
+
+    /// Catches up with what is due before a departure at `now`.
+    #[inline]
+    fn catch_up_before(&mut self, now: Time) {
+        // A departure comes before a timer that is due at the same time, as where departures are precomputed. Before 0 is nothing.
+        if self.due <= now {
+            self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
+            self.open_window(now);
+        }
+    }
+
+    /// Brings the statistics to the end of the run. The last sample may be due then: it shows the queue as it was just before.
+    pub(crate) fn finish(&mut self, end: Time) {
+        self.is_due(Time::ZERO);
+        self.advance(self.meter.window.last());
+        if self.meter.next_sample == end {
+            self.sample(end);
+        }
+        let total = self.counters();
+        self.meter.stats.drops_of_earlier = self.queue.drops_of_earlier() - self.meter.stats.drops_of_earlier;
+        self.meter.stats.finish_subqueues(end, &self.queue.subqueues());
+        self.meter.finish(end, &total);
+    }
+}

@@ -1,0 +1,291 @@
+//! What the network and its host ask a link, and tell it, besides packets.
+
+use super::ahead::Ahead;
+use super::buffered::Buffered;
+use super::link::Link;
+use super::meter::Meter;
+use super::queue::Queue;
+use super::stats::LinkStats;
+use super::transmitter::sends_apart;
+use crate::contention::Order;
+use crate::medium::Turn;
+use crate::observer::LinkObserver;
+use crate::packet::Packet;
+use crate::trace::{PacketWait, QueueTrace, ThroughputTrace, WaitTrace};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_aqm::{ArrivingAck, HostDecision, Qdisc};
+use sojourn_units::{Duration, Rate, Time};
+
+impl<P: Packet> Link<P> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its rate at the start; `None` if it only delays.
+    pub fn first_rate(&self) -> Option<Rate> {
+        self.transmitter.first_rate()
+    }
+
+    /// Its rate now; `None` if it only delays.
+    pub fn rate(&self) -> Option<Rate> {
+        self.transmitter.rate()
+    }
+
+    /// The part of the window in which it sends, 0 to 1; with a trace the part of what it can carry that it sends, `None` where that is nothing.
+    pub fn utilization(&self) -> Option<f64> {
+        match self.traced_capacity() {
+            None => {
+                Some(self.meter.stats.busy_attoseconds() as f64 / (u128::from(self.meter.window.span().as_nanos()) * 1_000_000_000) as f64)
+            }
+            Some(capacity) => (capacity > 0.0).then(|| self.meter.stats.bits_on_link() / capacity),
+        }
+    }
+
+    /// Bits that its trace could carry in the window; `None` without a trace.
+    pub fn traced_capacity(&self) -> Option<f64> {
+        self.transmitter.traced_capacity(self.meter.window)
+    }
+
+    /// What it measured; complete after the end of the run.
+    pub fn stats(&self) -> &LinkStats {
+        &self.meter.stats
+    }
+
+    /// Whether it buffers packets, has events of its own, and may decide about a packet after its arrival.
+    pub fn is_buffered(&self) -> bool {
+        matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()
+    }
+
+    /// Whether packets must come to it in the order of time with all else: it buffers them, gets the number of active flows at given times, or its
+    /// router reads what comes the other way.
+    pub(crate) fn needs_order(&self) -> bool {
+        self.is_buffered() || self.counts_flows() || self.reads_headers()
+    }
+
+    /// Whether its discipline uses the number of active flows.
+    #[inline]
+    pub fn counts_flows(&self) -> bool {
+        self.updates.counts_flows()
+    }
+
+    /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
+    pub(crate) fn is_pure_delay(&self) -> bool {
+        self.transmitter.serializer.is_none()
+    }
+
+    /// In which order packets leave it, of `least` bytes or more.
+    pub(crate) fn order(&self, least: u32) -> Order {
+        let transmitter = &self.transmitter;
+        match transmitter.first_rate() {
+            None if transmitter.is_steady() => Order::Delayed(transmitter.delay),
+            None => Order::Changed,
+            Some(rate) => Order::OfArrival { apart: transmitter.is_steady() && sends_apart(rate, least) },
+        }
+    }
+
+    /// Packets buffered: they wait or are being sent.
+    pub(crate) fn buffered_packets(&self) -> u64 {
+        self.queue.held()
+    }
+
+    /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (stats, span) = (&self.meter.stats, self.meter.window.span());
+        if !self.transmitter.allows(stats.nanobits_on_link(), self.meter.window) {
+            return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.bits_on_link()));
+        }
+        if self.queue.balances() { Ok(()) } else { Err(format!("link {}: its queue does not balance", self.name)) }
+    }
+
+    /// Bytes of memory held, without those of its traces.
+    pub fn memory(&self) -> usize {
+        let router = self.updates.router.as_ref().map_or(0, |router| router.memory());
+        size_of::<Link<P>>() + self.queue.memory() + router + self.meter.stats.waits.memory()
+    }
+
+    /// When its transmitter is free: what is sent later leaves later.
+    #[inline(always)]
+    pub(crate) fn free_at(&self) -> Time {
+        self.transmitter.free_at
+    }
+
+    /// Its propagation delay now.
+    pub(crate) fn delay(&self) -> Duration {
+        self.transmitter.delay
+    }
+
+    /// Whether packets may pass it ahead of the network's time, as far as they come in order, and none comes out at the nanosecond at which
+    /// it went in. No packet has less than `least` bytes.
+    pub(crate) fn takes_early(&self, least: u32) -> bool {
+        !self.needs_order() && self.transmitter.takes_time(least)
+    }
+
+    /// Whether it is known when packets come out as they arrive, in order, and that none does in the nanosecond at which it went in.
+    /// No packet has less than `least` bytes.
+    pub(crate) fn foresees_arrivals(&self, least: u32) -> bool {
+        !self.is_buffered() && !self.is_pure_delay() && self.transmitter.takes_time(least)
+    }
+
+    /// Whether the router before it reads headers.
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.updates.router.is_some()
+    }
+
+    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
+    pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
+        if let Some(router) = &mut self.updates.router {
+            router.note_ack(now, time, packet);
+        }
+    }
+
+    /// Draws from now on as this link does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    pub(crate) fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        self.queue.go_over(&start.queue, &other.queue)
+    }
+
+    /// Whether its queue goes by the groups of flows.
+    pub(crate) fn knows_groups(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.knows_groups())
+    }
+
+    /// Whether it has an ACK filter.
+    #[inline]
+    pub fn filters_acks(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.filters_acks)
+    }
+
+    /// Looks for a waiting ACK that the packet which is offered next at this place of its route makes useless.
+    #[cold]
+    pub(crate) fn compare_acks(&mut self, place: u32, packet: &P, observer: &impl LinkObserver<P>) {
+        if let (Queue::Buffered(queue), Some(header)) = (&mut self.queue, observer.ack_header(packet)) {
+            let ack = ArrivingAck { flow: packet.flow(), place, ecn: packet.ecn(), header };
+            queue.qdisc.compare_acks(&ack, &|waiting| observer.ack_header(&waiting.packet));
+        }
+    }
+
+    /// Whether its queue or its router goes by the hashes of flows.
+    pub(crate) fn hashes_flows(&self) -> bool {
+        self.updates.router.is_some() || matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.hashes_flows())
+    }
+
+    /// Sets the hash of a flow.
+    pub(crate) fn set_hash(&mut self, flow: u32, hash: u64) {
+        if let Some(router) = &mut self.updates.router {
+            router.set_hash(flow, hash);
+        }
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.qdisc.set_hash(flow, hash);
+        }
+    }
+
+    /// Packets of flows of this group come to it at this place of their route.
+    pub(crate) fn add_place(&mut self, place: u32, group: u32) {
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.qdisc.add_place(place, group);
+        }
+    }
+
+    /// What the host decided about packets in its queue since this was asked last, in order.
+    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
+        if let Queue::Buffered(queue) = &mut self.queue { queue.qdisc.take_host_decisions() } else { Vec::new() }
+    }
+
+    /// Whether it sends only in its turns.
+    #[inline]
+    pub(crate) fn takes_turns(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.takes_turns)
+    }
+
+    /// Whether packets wait.
+    pub(crate) fn has_waiting(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.packets() > 0)
+    }
+
+    /// Whether something else than its turn may hold them back.
+    pub(crate) fn may_hold_back(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.may_hold_back())
+    }
+
+    /// Whether a packet is being sent.
+    pub(crate) fn is_sending(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.is_sending())
+    }
+
+    /// Its turn ends at `until`.
+    pub(crate) fn end_turn(&mut self, turn: Turn, until: Time) {
+        let Meter { stats, window, .. } = &mut self.meter;
+        stats.turns.get_or_insert_default().add(turn, until, *window);
+    }
+
+    /// Samples the queue at 0, `every`, 2 `every`, ...
+    pub fn trace_queue(&mut self, every: Duration) {
+        self.meter.queue_trace = Some(Box::new(QueueTrace::new(every)));
+        self.start_trace();
+    }
+
+    /// Stores how much is sent in each step of `every`.
+    pub fn trace_throughput(&mut self, every: Duration) {
+        self.meter.packets.get_or_insert_default().throughput = Some(ThroughputTrace::new(every));
+        self.start_trace();
+    }
+
+    fn start_trace(&mut self) {
+        self.meter.plan_sample();
+        self.is_due(Time::ZERO);
+    }
+
+    /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
+    pub fn trace_waits(&mut self, one_in: u32) {
+        self.meter.packets.get_or_insert_default().waits = Some(WaitTrace::new(one_in));
+    }
+
+    /// Shows the observer each packet that arrives ([`LinkObserver::on_arrival`](crate::LinkObserver::on_arrival)). Nothing else changes.
+    ///
+    /// # Panics
+    /// If packets have come to it.
+    pub fn watch(&mut self) {
+        (self.watched, self.passes) = (true, false);
+        // The observer is told of departures in the order of time.
+        self.depart_by_events();
+    }
+
+    /// Makes each departure an event.
+    pub(crate) fn depart_by_events(&mut self) {
+        if let Queue::Ahead(Ahead { queue, .. }) = &self.queue {
+            assert_eq!(queue.controller.counters.arrived, 0, "link {}: packets have come before it is watched", self.name);
+            self.queue = Queue::Buffered(Buffered::new(Qdisc::new(queue.controller.clone()), false, self.meter.window.from));
+        }
+    }
+
+    /// Whether the observer sees each packet that arrives.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// The samples of the queue, where it is traced.
+    pub fn traced_queue(&self) -> Option<&QueueTrace> {
+        self.meter.queue_trace.as_deref()
+    }
+
+    /// What was sent in each step, where that is traced.
+    pub fn traced_throughput(&self) -> Option<&ThroughputTrace> {
+        self.meter.throughput_trace()
+    }
+
+    /// The waits that were stored. Packets that wait at the end of the run are not among them.
+    pub fn traced_waits(&self) -> &[PacketWait] {
+        self.meter.packets.as_ref().and_then(|traces| traces.waits.as_ref()).map_or(&[], |trace| &trace.packets)
+    }
+
+    /// Bytes of memory held by its traces.
+    pub fn traced_memory(&self) -> usize {
+        let queue = self.meter.queue_trace.as_ref().map_or(0, |trace| 5 * trace.t.capacity() * size_of::<f64>());
+        let throughput = self.meter.throughput_trace().map_or(0, |trace| 2 * trace.t.capacity() * size_of::<f64>());
+        queue + throughput + size_of_val(self.traced_waits())
+    }
+}
