@@ -96,6 +96,9 @@ pub trait Params {
     /// Whether it answers [`Effect::Corrupt`].
     const CORRUPTS: bool = false;
 
+    /// Whether it answers nothing but [`Effect::Pass`] and [`Effect::Drop`].
+    const ONLY_DROPS: bool = false;
+
     /// Whether it reads the headers of ACKs ([`Impairment::on_ack`]).
     const READS_ACKS: bool = false;
 

@@ -105,7 +105,7 @@ impl<P: Packet> Network<P> {
                     return fast.then_some(Answers { source, least: least + delay, most: most + delay });
                 }
                 _ if hop.needs_event() => return None,
-                (HopTarget::End, _) => (Duration::ZERO, None),
+                (HopTarget::End, _) | (_, Order::Thinned) => (Duration::ZERO, None),
                 (_, Order::Delayed(delay)) => (delay, None),
                 (HopTarget::AccessLink(link), _) => (self.access_links.delay(link), self.access_links.rate_of(link)),
                 _ => return None,

@@ -16,6 +16,8 @@ use sojourn_units::Duration;
 pub(crate) enum Order {
     /// In the order in which they came to it, which must be that of time. `apart`: no two at the same time.
     OfArrival { apart: bool },
+    /// The same, at the times at which they came: some are dropped.
+    Thinned,
     /// In another one, as if several upstreams fed what comes next.
     Changed,
     /// It delays each packet by this time. Those that use it need not come in the order of time.
@@ -62,10 +64,14 @@ impl Outflow {
         Outflow { feeder: Feeder::Endpoint(begin), several: shared, reordered: false }
     }
 
+    /// Whether no two packets come at the same time.
+    fn is_apart(&self) -> bool {
+        matches!(self.feeder, Feeder::Upstream { apart: true, .. }) && !self.several
+    }
+
     /// The start of a route on which endpoints answer at once what comes out here, if they are in its order.
     pub fn answered(self) -> Option<Outflow> {
-        let in_order = matches!(self.feeder, Feeder::Upstream { apart: true, .. }) && !self.several;
-        in_order.then_some(self)
+        self.is_apart().then_some(self)
     }
 }
 
@@ -88,6 +94,7 @@ impl ContentionMap {
                 }
                 Order::Changed => None,
                 Order::OfArrival { apart } => Some(apart),
+                Order::Thinned => Some(outflow.is_apart()),
             };
             let Some(feeders) = self.feeders_mut(target) else { continue };
             let feeders = feeders.get_or_insert(Feeders { first: outflow.feeder, several: outflow.several });

@@ -71,6 +71,11 @@ impl LinkImpairment {
         self.impairment.kind().reorders()
     }
 
+    /// Whether it does nothing but drop packets.
+    pub(crate) fn only_drops(&self) -> bool {
+        self.impairment.kind().only_drops()
+    }
+
     /// Whether it takes options out of packets.
     pub fn strips(&self) -> bool {
         self.option.is_some()

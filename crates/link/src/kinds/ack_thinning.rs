@@ -23,6 +23,7 @@ pub struct Params {
 
 impl crate::Params for Params {
     type Impairment = AckThinning;
+    const ONLY_DROPS: bool = true;
     const READS_ACKS: bool = true;
 
     fn example() -> Self {

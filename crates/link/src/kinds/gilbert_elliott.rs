@@ -40,6 +40,7 @@ fn spell(field: &'static str, spell: Spell) -> Result<(), ParamError> {
 
 impl crate::Params for Params {
     type Impairment = GilbertElliott;
+    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         let (good, bad) = (Duration::from_secs(10), Duration::from_millis(200));

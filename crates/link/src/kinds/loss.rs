@@ -25,6 +25,7 @@ impl Params {
 
 impl crate::Params for Params {
     type Impairment = Loss;
+    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         Params::of(0.01)

@@ -18,6 +18,7 @@ pub struct Params {
 
 impl crate::Params for Params {
     type Impairment = LossList;
+    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         Params { packets: [100, 101, 140].into(), data_only: true }

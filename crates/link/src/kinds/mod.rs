@@ -102,6 +102,11 @@ macro_rules! registry {
                 match self { $(AnyImpairment::$Impairment(_) => $file::Params::REORDERS,)* AnyImpairment::Trace(_) => false }
             }
 
+            /// See [`Params::ONLY_DROPS`].
+            pub fn only_drops(&self) -> bool {
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::ONLY_DROPS,)* AnyImpairment::Trace(_) => true }
+            }
+
             /// See [`Params::READS_ACKS`].
             pub fn reads_acks(&self) -> bool {
                 match self { $(AnyImpairment::$Impairment(_) => $file::Params::READS_ACKS,)* AnyImpairment::Trace(_) => false }
@@ -170,12 +175,13 @@ mod tests {
     fn an_impairment_keeps_the_order_and_corrupts_nothing_unless_it_says_so() {
         for entry in REGISTRY {
             let mut made = (entry.example)().start(&Streams::new(7, entry.name.to_string()));
-            let (mut now, mut last, mut overtakes, mut corrupts) = (Time::ZERO, None, false, false);
+            let (mut now, mut last, mut overtakes, mut corrupts, mut only_drops) = (Time::ZERO, None, false, false, true);
             for number in 0..100_000u64 {
                 // Trains of packets at the same time, and gaps of all lengths.
                 now += Duration::from_nanos(if number % 3 == 0 { 0 } else { number * number % 9_000_001 });
                 let packet = Transit { now, size: 1 + (number * 37 % 1500) as u32, has_data: number % 4 > 0, has_option: number % 5 == 0 };
                 let effect = made.on_packet(&packet);
+                only_drops &= matches!(effect, Effect::Pass | Effect::Drop);
                 let leaves = match effect {
                     Effect::Drop => continue,
                     Effect::Delay(delay) => now + delay,
@@ -188,8 +194,8 @@ mod tests {
                 overtakes |= last.is_some_and(|last| leaves < last);
                 last = Some(leaves);
             }
-            let promised = (made.reorders(), made.corrupts());
-            assert_eq!((overtakes, corrupts), promised, "{}", entry.name);
+            let promised = (made.reorders(), made.corrupts(), made.only_drops());
+            assert_eq!((overtakes, corrupts, only_drops), promised, "{}", entry.name);
         }
     }
 }

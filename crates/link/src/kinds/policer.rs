@@ -17,6 +17,7 @@ pub struct Params {
 
 impl crate::Params for Params {
     type Impairment = Policer;
+    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         Params { rate: crate::kinds::shaper::RATE, burst: Bytes(64_000) }

@@ -81,6 +81,7 @@ impl<P: Packet> Network<P> {
             HopTarget::Link(link) => self.links[link].order(self.least_packet),
             HopTarget::AccessLink(link) => self.access_links.order(link, self.least_packet),
             HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => Order::Changed,
+            HopTarget::Impairment(impairment) if self.impairments[impairment].only_drops() => Order::Thinned,
             HopTarget::Reading(_) => Order::Delayed(Duration::ZERO),
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => Order::OfArrival { apart: false },
         }

@@ -41,7 +41,8 @@ impl<P: Packet> Network<P> {
 
     /// Whether packets come out of a link in the order of time, and each in a later nanosecond than that in which it is known when it does.
     pub(crate) fn foresees_reading(&self, link: usize) -> bool {
-        let delays = |impairment: &LinkImpairment| impairment.link() == link && impairment.place() == Place::AfterQueue;
+        let delays =
+            |impairment: &LinkImpairment| impairment.link() == link && impairment.place() == Place::AfterQueue && !impairment.only_drops();
         self.links[link].foresees_arrivals(self.least_packet) && !self.impairments.iter().any(delays)
     }
 
