@@ -366,9 +366,6 @@ def test_without_a_command_the_program_says_what_commands_there_are(capsys):
         (["run", "{scenario}", "--flent", "{scenario}/x.flent.gz"], "--flent"),
         (["sweep", "{scenario}", "--cache", "{scenario}"], "expected a sweep"),
         (["compare", "{scenario}", "--queues", "red", "--cache", "{scenario}"], "--cache"),
-        (["bench-lbe", "reno", "--json", "."], "expected a file"),
-        (["bench-lbe", "reno", "flower", "--grid"], "expected a controller with a target"),
-        (["bench-lbe", "flower", "--grid"], "two controllers or more"),
         (["design", "pid", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--margin", "400"], "--margin"),
         (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--target", "nan"], "--target"),
         (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "--flows: expected"),
@@ -381,25 +378,6 @@ def test_without_a_command_the_program_says_what_commands_there_are(capsys):
 )
 def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbell, arguments, said):
     assert said in refused(capsys, *(argument.format(scenario=dumbbell) for argument in arguments))
-
-
-def test_what_never_happens_on_the_score_card_is_null_in_its_file(capsys, here):
-    assert main(["bench-lbe", "ledbat", "--seeds", "1", "--json", "card.json"]) == 0
-    assert "never" in capsys.readouterr().out
-    card = json.loads((here / "card.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert card["ledbat"]["one CUBIC flow starts and stops: yields within"]["mean"] is None
-
-
-def test_the_grid_prints_each_pair_of_controllers_with_its_verdict(capsys, here, monkeypatch):
-    for axis, value in (("TARGETS", 60.0), ("BUFFERS", 100.0), ("RATES", 2.0), ("RTTS", 10.0)):
-        monkeypatch.setattr(f"sojourn.bench_grid.{axis}", (value,))
-    command = ["bench-lbe", "ledbat", "ledbat++", "--grid", "--seeds", "2", "--json", "grid.json"]
-    assert main(command) == 0
-    said = capsys.readouterr().out
-    assert all(text in said for text in ("ledbat against ledbat++", "buffer 100 ms", "mean advantage", "verdict"))
-    assert main([*command, "--markdown"]) == 0
-    assert "| RTT 10 ms | 1 |" in capsys.readouterr().out
-    assert json.loads((here / "grid.json").read_text())[0]["target_ms"] == 60
 
 
 def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell, here):

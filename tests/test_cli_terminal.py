@@ -16,7 +16,7 @@ from test_cli import refused
     [
         ("reproduce lehtto", "lehto"),
         ("compare dumbbell.toml --cc reno --out x --cdf wiat", "wait"),
-        ("bench-lbe ledbatt", "ledbat"),
+        ("study lbe-gird", "lbe-grid"),
         ("analyze dumbbell.toml --link bottlenek", "bottleneck"),
         ("check dumbell.toml", "dumbbell.toml"),
         ("check nofile.toml", None),

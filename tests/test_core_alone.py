@@ -67,7 +67,7 @@ WITH = [
     (["plot", "."], "plots"),
     (["analyze", DUMBBELL], "analysis"),
     (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms"], "analysis"),
-    (["bench-lbe", "reno"], "analysis"),
+    (["study", "lbe"], "papers"),
     (["reproduce", "lehto"], "papers"),
 ]
 

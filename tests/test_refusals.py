@@ -117,7 +117,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
         ["run", "FILE", "--pcap", "."],
         ["run", "FILE", "--qlog", "."],
         ["run", "FILE", "--flent", "."],
-        ["bench-lbe", "--json", "."],
         ["import", "FILE", "--out", "."],
         ["trace", "make", "."],
     ],

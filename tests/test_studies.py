@@ -18,6 +18,7 @@ from sojourn.experiments.figures.ellipses import ellipse
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.own_queues import NOT_HERE, with_queues
+from sojourn.experiments.readings import Reading, recovers, yields
 from sojourn.experiments.report import build_page
 from sojourn.experiments.reproduce import judge_claims, planned
 from sojourn.experiments.scores import score_card
@@ -275,6 +276,27 @@ def test_shards_of_a_study_fill_the_cache_from_which_the_whole_study_is_read(
     assert "6 runs, 6 of them from the cache" in capsys.readouterr().out
 
 
+def rates(*values: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rates in Mbit/s, one a second."""
+    return np.arange(1.0, len(values) + 1), np.array(values)
+
+
+EVENT = Reading("", "", "", than=1.0, event=(60.0, 120.0), span=4.0, share=0.9)
+
+
+def test_a_flow_yields_when_it_stays_below_the_level_while_the_event_lasts() -> None:
+    alone, busy, low = [9.6] * 60, [3.0] * 10, [0.5] * 50
+    # The mean over four samples looks two ahead and one back.
+    assert abs(yields(*rates(*alone, *busy, *low, *alone), EVENT) - 10) <= 2
+    assert yields(*rates(*alone, *([0.0] * 60), *alone), EVENT) <= 2
+    assert np.isnan(yields(*rates(*alone, *([3.0] * 60), *alone), EVENT))
+
+
+def test_a_flow_recovers_when_it_has_its_share_of_what_it_had_before_the_event() -> None:
+    assert recovers(*rates(*[8.0] * 60, *[0.5] * 60, *[4.0] * 7, *[7.5] * 53), EVENT) == 8
+    assert np.isnan(recovers(*rates(*[8.0] * 60, *[0.5] * 60, *[4.0] * 60), EVENT))
+
+
 # The studies that come with the project.
 
 
@@ -343,7 +365,7 @@ def test_a_quick_look_with_other_queues_says_what_it_leaves_out(
         ("redd", "expected one of"),
         ("red(mim=5)", 'queues "red(mim=5)": '),
         ("codel(target=10)", 'queues "codel(target=10)": target: expected'),
-        ("linux", 'queues "linux": expected a discipline of the simulator'),
+        ("linux", 'queues "linux": expected a queue of the simulator'),
         ("droptail", "queues: expected one or more to compare with droptail"),
         ("", "expected one or more"),
     ],

@@ -186,6 +186,11 @@ def queue_tables(queues: Named) -> dict[str, dict[str, Any]]:
     return _tables(queues, "queues", "aqm")
 
 
+def controller_tables(controllers: Named) -> dict[str, dict[str, Any]]:
+    """Tables of congestion controllers by label, from a text such as `reno,ledbat(target=60 ms)`."""
+    return _tables(controllers, "cc", "cc")
+
+
 def controller_axis(
     base: Scenario, controllers: Named, group: str | None = None, own_laws: Collection[str] = ()
 ) -> Axis:
@@ -204,7 +209,7 @@ def controller_axis(
         raise UserError(f"group: expected {what}")
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
     before = table_at(base, at) or table_at(base, "tcp.control") or {}
-    tables = _tables(controllers, "cc", "cc")
+    tables = controller_tables(controllers)
     named = {label: _external(table, own_laws) for label, table in tables.items()}
     replaced = before.get("controller")
     if replaced in own_laws and replaced not in [control.get("controller") for control in named.values()]:

@@ -20,7 +20,6 @@ import sojourn.cli.design as design_command
 import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
 from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
-from sojourn.cli import bench as bench_command
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
@@ -60,7 +59,6 @@ experiments_command.register(app)
 audit.register(app)
 infer.register(app)
 design_command.register(app)
-bench_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
 import_command.register(app)

@@ -54,6 +54,16 @@ STUDY = "study"
 """The command for studies: the same but for `all`."""
 
 
+OwnQueues = Annotated[
+    str | None,
+    typer.Option(
+        "--queues",
+        help="Queues or controllers in place of its own, such as 'codel,red(min=5)'.",
+        autocompletion=values.queues,
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(reproduce)
@@ -86,12 +96,7 @@ def reproduce(
     archive: Annotated[
         Path | None, typer.Option("--zip", help="Write folder, report, figures, tables and a manifest to this file.")
     ] = None,
-    queues: Annotated[
-        str | None,
-        typer.Option(
-            "--queues", help="Queues in place of its own, such as 'codel,red(min=5)'.", autocompletion=values.queues
-        ),
-    ] = None,
+    queues: OwnQueues = None,
     shard: Annotated[
         str | None, typer.Option("--shard", help="Do a part of the runs, such as 3/64, and keep them in the cache.")
     ] = None,

@@ -20,7 +20,7 @@ from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import Target
 from sojourn.ranges import Range, as_range
 
-SPANS = ("sd", "settle", "box-width", "first-below", "nth-fall", "fall-variation")
+SPANS = ("sd", "settle", "box-width", "first-below", "nth-fall", "fall-variation", "yields", "recovers")
 """What is taken from a series and is 0 or more, whatever its values are."""
 VALUES = ("mean", "min", "max", "median")
 """What is taken from a series and lies between its values."""
@@ -59,6 +59,8 @@ FUNCTIONS: dict[str, Callable[..., Range]] = {
 
 def range_of(measure: Measure) -> Range:
     """The values that a measure of a run can have."""
+    if measure.within:
+        return Range(*measure.within)
     if measure.share_of:
         found = Range(0.0, 1.0)
     elif not measure.series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScen
             held = _congest(family.congestion, values, changes, f"{label}.congestion")
             queue = {"limit": f"{held} packets"} | queue
         texts = (fill(family.id, values), fill(family.label, values), fill(family.title, values))
-        found.append(ExperimentScenario(*texts, root / family.file, queue, family.measures, changes, values))
+        made = ExperimentScenario(*texts, root / family.file, queue, family.measures, changes, values)
+        found.append(replace(made, queue_at=family.queue_at))
     return found
 
 

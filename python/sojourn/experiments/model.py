@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.errors import UserError
 from sojourn.experiments.braces import BRACES, filled
 from sojourn.experiments.claims import Claim, PublishedValues, expand_claims
-from sojourn.experiments.expression import UnknownNameError, evaluate
+from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.extra import Extra, load_extra
 from sojourn.experiments.families import (
     MOST_CASES,
@@ -54,11 +54,19 @@ class Case:
     def __str__(self) -> str:
         return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
 
-    def other(self, place: Sequence[str], queues: Collection[str]) -> Case:
-        """The case that names before a measure stand for: a queue, a setting, or scenario, queue and setting."""
+    def other(self, place: Sequence[str], experiment: Experiment) -> Case:
+        """The case that names before a measure stand for.
+
+        One name is another queue, scenario or setting; several are scenario, queue and setting.
+        """
         if len(place) > 1:
             return Case(*place[:3])
-        return replace(self, **{("queue" if each in queues else "setting"): each for each in place})
+        kinds: dict[str, Collection[str]] = {
+            "queue": experiment.queues,
+            "scenario": experiment.scenarios,
+            "setting": experiment.settings,
+        }
+        return replace(self, **{next(kind for kind in kinds if each in kinds[kind]): each for each in place})
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,10 @@ class Grid:
     quick_set: dict[str, Any]
     quick_scenarios: list[str]
     """The scenarios that `--quick` runs."""
+    pairs: bool = False
+    """Whether its queues are compared pair by pair."""
+    fixed: bool = False
+    """Whether its queues can't be replaced."""
     refused: frozenset[Case] = frozenset()
     """Cases that can't be run, because the scenario does not suit the queue."""
 
@@ -187,7 +199,7 @@ class Experiment:
         """A measure of a record, NaN where the record has none. `Outcome.values` computes formulas."""
         measure = self.measure(scenario, name)
         if measure.series:
-            reading = reading_of(measure)
+            reading = reading_of(measure, self.scenarios[scenario].values)
             if measure.after and reading.between is not None:
                 event = self.value(scenario, measure.after, record)
                 if not math.isfinite(event):
@@ -255,10 +267,11 @@ class Experiment:
         return scenario
 
 
-def reading_of(measure: Measure) -> Reading:
-    """How a measure of a series is computed."""
-    keys = ("series", "column", "take", "between", "than", "nth", "span", "bin", "share", "last")
-    return Reading(**{key: getattr(measure, key) for key in keys})
+def reading_of(measure: Measure, values: Mapping[str, str] | None = None) -> Reading:
+    """How a measure of a series is computed in a scenario whose family has these values."""
+    keys = ("series", "column", "take", "between", "event", "nth", "span", "bin", "share", "last")
+    than = float(filled(measure.than, values or {}))
+    return Reading(than=than, **{key: getattr(measure, key) for key in keys})
 
 
 @dataclass(frozen=True)
@@ -292,6 +305,7 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
         table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
         table.replications, table.optional, table.quick_set,
         lists["scenarios"] if table.quick_scenarios is None else _fitting(lists["scenarios"], table.quick_scenarios),
+        pairs=table.pairs, fixed=table.fixed,
     )  # fmt: skip
 
 
@@ -424,13 +438,15 @@ def _check_formulas(experiment: Experiment, label: str) -> None:
     plain = [each.id for each in experiment.measures.values() if not each.formula]
 
     def one(path: tuple[str, ...]) -> float:
-        if path[-1] not in plain or (len(path) > 1 and path[-2] not in (*experiment.queues, *experiment.settings)):
+        names = (*experiment.queues, *experiment.settings, *experiment.scenarios)
+        if path[-1] not in plain or any(each not in names for each in path[:-1]):
             raise UnknownNameError(".".join(path))
         return 1.0
 
+    some = next((each.values for each in experiment.scenarios.values() if each.values), {})
     for measure in experiment.measures.values():
         try:
-            evaluate(BRACES.sub("x", measure.formula or "1"), one)
+            evaluate(BRACES.sub("1", fill(measure.formula or "1", some)), one)
         except UnknownNameError as error:
             raise _unknown(f"{label}: measures.{measure.id}.formula", str(error), plain) from None
         except UserError as error:

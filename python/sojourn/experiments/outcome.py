@@ -230,7 +230,7 @@ class Outcome:
 
         def lookup(path: tuple[str, ...]) -> Array:
             *place, name = path
-            return self.values(case.other(place, self.experiment.queues), name)[: len(self.records.get(case, [0]))]
+            return self.values(case.other(place, self.experiment), name)[: len(self.records.get(case, [0]))]
 
         text = fill(formula, self.experiment.scenarios[case.scenario].values)
         return np.asarray(evaluate(text, lookup), dtype=np.float64)
@@ -257,8 +257,10 @@ class Outcome:
 
     def estimate(self, case: Case, measure: str) -> Estimate:
         """A measure of one case with its interval; without one where all seeds gave the same run."""
-        values = self.shown(case, measure)
-        within = range_of(self.experiment.measure(case.scenario, measure))
+        values, chosen = self.shown(case, measure), self.experiment.measure(case.scenario, measure)
+        if chosen.never is not None and np.isfinite(values).any():
+            values = values[np.isfinite(values)]
+        within = range_of(chosen)
         return estimate(values[:1] if self.same([case]) else values, within=within)
 
     def shown(self, case: Case, measure: str) -> Array:
@@ -332,6 +334,7 @@ class Outcome:
                     "tolerance": str(cell.part.tolerance) if cell else "",
                     "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
                     "verdict": str(cell.verdict) if cell else "", "alike": self._alike(case, name),
+                    "never": 0 if chosen.never is None else int(np.isnan(self.shown(case, name)).sum()),
                 })  # fmt: skip
         return pd.DataFrame(rows)
 

@@ -1,10 +1,10 @@
-"""Queues that the user names, in place of those of an experiment."""
+"""Queues or controllers that the user names, in place of those of an experiment."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.cases import queue_tables
+from sojourn.cases import controller_tables, queue_tables
 from sojourn.errors import ScenarioError, UserError, note
 from sojourn.experiments.families import Choice
 from sojourn.experiments.model import Case, Experiment, Grid
@@ -19,10 +19,12 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     `asked` is what `compare` takes, such as `codel,red(min=5,max=15)`. A case that can't be run is left out with a
     `Note`. Raises `UserError` for a queue that does not exist, has no such parameter, or can be run in no scenario.
     """
-    tables = queue_tables(asked)
+    what = experiment.file.compares
+    tables = queue_tables(asked) if what == "queue" else controller_tables(asked)
     for label, table in tables.items():
-        if table.get("aqm") in NOT_HERE:
-            raise UserError(f'queues "{label}": expected a discipline of the simulator, got {table["aqm"]}')
+        name = table.get("aqm", table.get("cc"))
+        if name in NOT_HERE:
+            raise UserError(f'queues "{label}": expected a {what} of the simulator, got {name}')
     reference = experiment.file.reference_queue
     own = [label for label in tables if label != reference]
     if not own:
@@ -32,7 +34,7 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     names = [*([reference] if reference else []), *own]
     choices = {label: Choice(label, label, "", tables[label]) for label in own}
     changed = replace(experiment, queues=experiment.queues | choices)
-    grids = {name: replace(each, queues=names) for name, each in experiment.grids.items()}
+    grids = {name: each if each.fixed else replace(each, queues=names) for name, each in experiment.grids.items()}
     return replace(changed, grids=_possible(changed, grids, own))
 
 

@@ -36,6 +36,7 @@ class Reading:
     bin: float = 0.0
     share: float = 0.0
     last: int = 1
+    event: tuple[float, float] | None = None
 
     def of(self, record: Record, scale: float = 1.0, takes: Mapping[str, Take] | None = None) -> float:
         """The number, from values times `scale`; NaN where the record has no such trace.
@@ -127,6 +128,27 @@ def _slope_after(times: Array, values: Array, reading: Reading) -> float:
     return _slope(times[inside], values[inside], reading)
 
 
+def yields(times: Array, values: Array, reading: Reading) -> float:
+    """Seconds from the event's begin until the values, averaged over `span`, stay below `than` while it lasts.
+
+    NaN if they do not in time: averages near the end count less, and the last five seconds must be below.
+    """
+    begin, end = reading.event or (times[0], times[-1])
+    samples = max(1, round(reading.span / float(np.median(np.diff(times)))))
+    smooth = np.convolve(values, np.ones(samples) / samples, mode="same")
+    above = times[(times > begin) & (times <= end - 2) & (smooth >= reading.than)]
+    last = float(above[-1]) if len(above) else begin
+    return float("nan") if last >= end - 5 else last - begin
+
+
+def recovers(times: Array, values: Array, reading: Reading) -> float:
+    """Seconds from the event's end until a value reaches `share` of the mean before the event; NaN if never."""
+    begin, end = reading.event or (times[0], times[-1])
+    before = float(np.mean(values[times <= begin]))
+    back = times[(times > end) & (values >= reading.share * before)]
+    return float(back[0] - end) if len(back) else float("nan")
+
+
 def _some(pick: Callable[[Array], float]) -> Take:
     return lambda _t, values, _r: float(pick(values)) if len(values) else float("nan")
 
@@ -150,5 +172,7 @@ TAKES: dict[str, Take] = {
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,
+    "yields": yields,
+    "recovers": recovers,
 }
 """What `take` in a measure can be."""

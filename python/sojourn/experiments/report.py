@@ -21,9 +21,10 @@ from sojourn.experiments.model import Grid
 from sojourn.experiments.needs import covering, left_out
 from sojourn.experiments.outcome import ClaimResult, Outcome
 from sojourn.experiments.pages import page
+from sojourn.experiments.pairs import CHANCE, PairTable, pair_table
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.scores import score_card
-from sojourn.experiments.tables import CaseTable, table_of
+from sojourn.experiments.tables import CaseTable, markdown, table_of
 from sojourn.experiments.verdict import RULE, Verdict
 from sojourn.files import together, write_atomic
 from sojourn.foreign import file_name
@@ -75,6 +76,7 @@ class Section:
     table: CaseTable | None
     pictures: list[Picture]
     claims: list[ClaimResult]
+    pairs: PairTable | None
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,11 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
             shown = cells[["scenario", "queue", "setting", "measure", "unit", "mean", "low", "high", "n"]]
             text = shown.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
             written.append(write_atomic(folder / "tables" / f"{grid.id}.tex", text))
+            if shown_table := table_of(outcome, grid):
+                written.append(write_atomic(folder / "tables" / f"{grid.id}.md", markdown(shown_table)))
+            if pairs := pair_table(outcome, grid):
+                table = pairs.table().to_csv(index=False)
+                written.append(write_atomic(folder / "tables" / f"{grid.id}-pairs.csv", table))
     if card := score_card(outcome):
         written.append(write_atomic(folder / "tables" / "scores.csv", card.table().to_csv(index=False)))
     claims = outcome.claims_table()
@@ -182,6 +189,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
     return page(
         "report.html",
         RULE=RULE,
+        CHANCE=CHANCE,
         ORIGINS=ORIGINS,
         made=_made(outcome),
         outcome=outcome,
@@ -233,6 +241,7 @@ def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: di
         _notes(outcome, grid),
         table_of(outcome, grid), [_picture(drawn) for drawn in figures if drawn.grid == grid.id],
         [result for result in outcome.results if grid.id in homes[result.claim.id]],
+        pair_table(outcome, grid),
     )  # fmt: skip
 
 

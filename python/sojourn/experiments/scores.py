@@ -66,7 +66,7 @@ def _row(outcome: Outcome, grids: Sequence[Grid], queue: str) -> ScoreRow:
     """One queue over the cases that both have."""
     experiment = outcome.experiment
     cases = [case for grid in grids for case in grid.cases() if case.queue == queue]
-    pairs = [(case, case.other([experiment.file.reference_queue], experiment.queues)) for case in cases]
+    pairs = [(case, case.other([experiment.file.reference_queue], experiment)) for case in cases]
     pairs = [pair for pair in pairs if pair[1] in outcome.records]
     counts = [sum(_holds(outcome, score, *pair) for pair in pairs) for score in experiment.file.scores.values()]
     return ScoreRow(experiment.queues[queue].label, counts, len(pairs))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.pairs import best_of
+from sojourn.experiments.schema.experiment import Measure
 from sojourn.stats import Estimate, decimals, estimate_of
 
 GIVEN = ("published", "reference")
@@ -31,6 +33,8 @@ class Cell:
     tolerance: str = ""
     alike: bool = False
     """Whether the value may be that of the reference queue: the interval of the paired differences has 0."""
+    best: bool = False
+    """Whether the queue is significantly better than every other."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +94,13 @@ def table_of(outcome: Outcome, grid: Grid) -> CaseTable | None:
     rows: dict[str, dict[Case, pd.Series[Any]]] = {}
     for _, row in cells.iterrows():
         rows.setdefault(row["measure"], {})[Case(row["scenario"], row["queue"], row["setting"])] = row
-    columns = [_column(experiment, measure, found) for measure, found in rows.items() if _any_value(found)]
+    columns = [_column(outcome, measure, found) for measure, found in rows.items() if _any_value(found)]
     if len(columns) > max(MANY, len(cases)) and not any(column.head.given for column in columns):
         heads = [Head(" · ".join(_names(experiment, grid, case))) for case in cases]
         return CaseTable(
             ["measure"], heads, [Row([c.head.text], [c.cells[case][0] for case in cases]) for c in columns]
         )
-    names = ["scenario", "queue", *(["setting"] if any(grid.settings) else [])]
+    names = ["scenario", experiment.file.compares, *(["setting"] if any(grid.settings) else [])]
     return CaseTable(names, [column.head for column in columns], list(_rows(experiment, grid, columns)))
 
 
@@ -131,26 +135,53 @@ def named_once(label: str, title: str) -> tuple[str, str]:
     return (title, "") if words[0] <= words[1] else (label, title)
 
 
-def _column(experiment: Experiment, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
+def _column(outcome: Outcome, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
     """The cells of a measure: measured, after what is given where anything is."""
-    chosen = experiment.measures[measure]
+    chosen = outcome.experiment.measures[measure]
     given = next((key for key in GIVEN if any(pd.notna(row[key]) for row in rows.values())), "")
     found = {case: estimate_of(row) for case, row in rows.items()}
     places = min(chosen.decimals + 1, _places(list(found.values())))
+    best = _best(outcome, chosen, list(rows))
     cells: dict[Case, list[Cell]] = {}
     for case, row in rows.items():
         unit = f" {row['unit']}" if row["unit"] != chosen.unit else ""
-        measured = Cell(
-            f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]), bool(row["alike"])
-        )
-        cells[case] = [measured]
+        text = _text(f"{found[case].fixed(places)}{unit}", int(row["never"]), len(outcome.records[case]))
+        marks = (str(row["verdict"]), str(row["tolerance"]), bool(row["alike"]), case in best)
+        cells[case] = [Cell(text, *marks)]
         if given:
             said = f"{row[given]:,.{row['decimals']}f}{unit}" if pd.notna(row[given]) else ""
             cells[case].insert(0, Cell(said))
     return _Column(Head(chosen.title, given), cells)
 
 
+def _text(text: str, never: int, seeds: int) -> str:
+    """A value with the number of seeds that have none because it never happened."""
+    if not never:
+        return text
+    return "never" if never == seeds else f"{text} (never in {never} of {seeds})"
+
+
+def _best(outcome: Outcome, measure: Measure, cases: list[Case]) -> set[Case]:
+    """The cases that are significantly better than every other queue with the same scenario and setting."""
+    groups: dict[Case, list[Case]] = {}
+    for case in cases if measure.better else []:
+        groups.setdefault(replace(case, queue=""), []).append(case)
+    return {case for group in groups.values() for case in best_of(outcome, measure, group)}
+
+
 def _places(found: list[Estimate]) -> int:
     """Decimal places that show two digits of a typical interval of a column."""
     known = [decimals(each.half, each.mean) for each in found if each.mean == each.mean]
     return round(statistics.median(known)) if known else 0
+
+
+def markdown(table: CaseTable) -> str:
+    """The table in Markdown, for a document; the best values are bold."""
+    heads = [
+        text for head in table.heads for text in ([f"{head.text}, {head.given}"] if head.given else []) + [head.text]
+    ]
+    lines = [[*table.names, *heads], ["---"] * (len(table.names) + len(heads))]
+    lines += [
+        [*row.names, *(f"**{each.text}**" if each.best else each.text for each in row.cells)] for row in table.rows
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

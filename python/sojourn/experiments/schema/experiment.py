@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -47,8 +47,10 @@ class Measure(NamedTable):
     """`series`: a measure that gives a time in seconds; `between` counts from that time on."""
     bin: float = 0.0
     """`series`: above 0, samples are first averaged over bins of so many seconds."""
-    than: float = 0.0
-    """`series`: the level or share that `take` compares with."""
+    than: float | str = 0.0
+    """`series`: the level or share that `take` compares with, such as `0.9` or `"{0.25 * rate}"`."""
+    event: Span | None = None
+    """`take = "yields"` and `"recovers"`: begin and end of the event, in seconds."""
     nth: int = 1
     """`series`: which event `take` means, from 1."""
     span: float = 1.0
@@ -57,6 +59,14 @@ class Measure(NamedTable):
     """`take = "settle"`: a value is near the end if it is within this share of it, or within `than`."""
     last: int = 1
     """`take = "settle"`: the end is the mean of so many last values."""
+    within: Span | None = None
+    """The values that it can have, if they do not follow from the record: its interval ends there."""
+    better: Literal["less", "more"] | None = None
+    """Which values are better, for the comparison of queues."""
+    least: float = 0.0
+    """`better`: the least difference that counts."""
+    never: float | None = None
+    """`better`: what a comparison takes for a measure without a value, such as the longest time waited for."""
     unit: str = ""
     """The unit that is printed."""
     scale: float = 1.0
@@ -126,6 +136,8 @@ class Family(FileModel):
     """The values."""
     queue: Parameters = {}
     """Parameters that replace those of every queue."""
+    queue_at: Texts = ()
+    """Where in the scenarios the queue is put (default: the paper's `queue_at`)."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
     """Measures that are taken differently."""
     set: Parameters = {}
@@ -228,6 +240,10 @@ class GridTable(NamedTable):
     """Whether a whole rerun leaves it out: it runs when it is asked for by name, or with `--full`."""
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
+    pairs: bool = False
+    """Whether its queues are compared pair by pair, in the measures that have `better`."""
+    fixed: bool = False
+    """Whether `--queues` keeps its queues: a reference for other grids."""
     quick_scenarios: list[str] | None = None
     """The scenarios that `--quick` runs, as patterns (default: all). Shares of cells are judged over these alone."""
 
@@ -274,6 +290,8 @@ class ExperimentFile(FileModel):
     """Seeds of a run."""
     quick: int = Field(default=2, ge=1)
     """Seeds with `--quick`."""
+    compares: Literal["queue", "controller"] = "queue"
+    """What `queues` are: tables of a queue, or of a congestion controller, such as `{ cc = "ledbat" }`."""
     queue_at: str = "links.bottleneck.queue"
     """Where in a scenario the queue is put."""
     reference_queue: str = ""
