@@ -162,6 +162,16 @@ fn form(schema: &Schema, definition: &str, key: &str, name: &str, number: u64) -
     with_lists(schema.form(definition, name, &some_groups(), draw), schema, draw)
 }
 
+/// The parameters of a controller: its defaults, or drawn ones, of which some may be out of range together. `None` for one that runs in a Linux
+/// host alone.
+pub fn control(name: &str, number: u64) -> Option<Table> {
+    let schema = Schema::get();
+    schema.forms("Control").iter().any(|form| form == name).then(|| match form(schema, "Control", "cc", name, number) {
+        Value::Table(table) => table,
+        other => Table::from_iter([("cc".to_string(), other)]),
+    })
+}
+
 fn queues(schema: &'static Schema) -> Vec<Case> {
     let every = schema.forms("Queue").into_iter().flat_map(|name| (0..=DRAWS).map(move |number| (name.clone(), number)));
     let case = |(name, number): (String, u64)| {

@@ -17,7 +17,7 @@ mod valid;
 mod ways;
 mod world;
 
-pub use cases::{Case, Group};
+pub use cases::{Case, Group, control};
 pub use compare::{hash, text};
 pub use fault::{Fate, Fault, Way};
 pub use metamorphic::{LAWS, Law};
