@@ -1,18 +1,12 @@
-"""The words of the field: what we used to call otherwise does not come back.
-
-ARCHITECTURE.md, "Old words", says which word took the place of which. Only that section may contain the old ones.
-"""
+"""The words of the field: names that the project has replaced do not come back. Here they are, with what to say."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from source_tree import ROOT, files, text
+from source_tree import files, text
 
-HISTORY = re.compile(r"<!-- old words: begin -->.*?<!-- old words: end -->", re.DOTALL)
-# Lists the old words, as the history does.
 EXCEPT = {"tests/test_words.py"}
 
 # In prose and as a part of a name: `tail_drops`, `TailDrops` and "tail drops" are the same three words here.
@@ -53,7 +47,7 @@ NAMES = {
     r"rate_over|by_size": "dq_threshold, bytemode",
     r"on_look": "on_inspect",
     r"beside(?=\()": "simultaneous departure",
-    r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "see ARCHITECTURE.md, Old words",
+    r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "Retransmission, LinkState, HopTarget, CongestionEvent",
     r"Board": "Scoreboard, or what it holds",
 }
 
@@ -86,14 +80,6 @@ def found_in(line: str) -> Iterator[tuple[str, str]]:
             yield found.group(), instead
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    whole = text(path)
-    kept = (
-        HISTORY.sub(lambda found: "\n" * found.group().count("\n"), whole) if path.name == "ARCHITECTURE.md" else whole
-    )
-    return enumerate(kept.splitlines(), start=1)
-
-
 @pytest.mark.parametrize(
     ("line", "bad"),
     [
@@ -119,7 +105,7 @@ def test_no_old_word_is_left() -> None:
         f"{path}:{number}: {word!r}: say {instead!r}"
         for path in files()
         if path.as_posix() not in EXCEPT and not is_clean(text(path))
-        for number, line in lines(path)
+        for number, line in enumerate(text(path).splitlines(), start=1)
         for word, instead in found_in(line)
     ]
     assert not left, "\n".join(left)
@@ -128,7 +114,3 @@ def test_no_old_word_is_left() -> None:
 def test_no_file_is_named_by_an_old_word() -> None:
     left = [str(path) for path in files() if list(found_in(path.as_posix().replace("/", " ")))]
     assert not left, "\n".join(left)
-
-
-def test_the_history_of_words_is_in_one_place() -> None:
-    assert len(HISTORY.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))) == 1
