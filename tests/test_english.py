@@ -19,8 +19,6 @@ BUDGETS = {
     "docs/engine.md": 1_500,
     "docs/roadmap.md": 600,
 }
-# Their paragraphs are not plain yet.
-LATER = {"CONTRIBUTING.md"}
 PAGES = [path for path in files() if path.suffix == ".md"]
 
 PHRASES = re.compile(
@@ -77,7 +75,7 @@ def test_a_fault_is_found_and_nothing_else(page: str, count: int) -> None:
     assert len(list(faults(page))) == count
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.as_posix() not in LATER], ids=str)
+@pytest.mark.parametrize("page", PAGES, ids=str)
 def test_a_page_is_plain(page: Path) -> None:
     found = list(faults(text(page)))
     assert not found, f"{page}:\n" + "\n".join(found)

@@ -119,9 +119,12 @@ fn record(entry: &Entry) -> String {
 fn every_algorithm_decides_as_stored() {
     let stored = fs::read_to_string(STORED).unwrap();
     let stored: BTreeMap<&str, &str> = stored.lines().filter_map(|line| line.split_once(':')).collect();
-    let other = crate::entries().into_iter().filter(|entry| stored.get(entry.name) != Some(&&record(entry)[..]));
+    // A new algorithm that is tested by its name has no line yet.
+    let is_new = |entry: &Entry| std::env::var("AQMS").is_ok() && !stored.contains_key(entry.name);
+    let entries = crate::entries().into_iter().filter(|entry| !is_new(entry));
+    let other = entries.filter(|entry| stored.get(entry.name) != Some(&&record(entry)[..]));
     let other: Vec<&str> = other.map(|entry| entry.name).collect();
-    assert!(other.is_empty(), "{other:?} decide otherwise than stored in {STORED}");
+    assert!(other.is_empty(), "{other:?} decide otherwise than stored in {STORED}; `-- --ignored` stores new and intended decisions");
 }
 
 #[test]
