@@ -1,6 +1,5 @@
 """A Linux kernel as host. Most tests need none: a program of a few lines stands for it."""
 
-import json
 import os
 import shutil
 import signal
@@ -24,7 +23,7 @@ from sojourn.running import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import controllers, gaps, ours, papers, validate  # noqa: E402
+from conformance.oracles.linux import RESULTS, controllers, gaps, ours, papers, validate  # noqa: E402
 
 pytestmark = pytest.mark.no_libraries
 
@@ -297,7 +296,7 @@ def test_a_package_and_an_archive_are_unpacked_and_another_package_is_refused(tm
 
 
 def test_the_tables_of_gaps_are_what_is_stored() -> None:
-    stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))
+    stored = RESULTS.get("gaps")
     page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
     shown = page.split("<!-- gaps: begin -->\n")[1].split("\n<!-- gaps: end -->")[0]
     assert shown.splitlines() == gaps.tables(stored)
@@ -306,7 +305,7 @@ def test_the_tables_of_gaps_are_what_is_stored() -> None:
 
 
 def test_the_table_of_controllers_is_what_is_stored() -> None:
-    stored = json.loads(controllers.STORED.read_text(encoding="utf-8"))
+    stored = RESULTS.get("controllers")
     page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
     shown = page.split("<!-- controllers: begin -->\n")[1].split("\n<!-- controllers: end -->")[0]
     assert shown.splitlines() == gaps.table(stored, list(stored["cases"]))
@@ -317,7 +316,7 @@ def test_the_table_of_controllers_is_what_is_stored() -> None:
 def test_the_tables_of_our_code_in_the_kernel_are_what_is_stored() -> None:
     page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
     shown = page.split("<!-- ours: begin -->\n")[1].split("<!-- ours: end -->")[0]
-    stored = json.loads(ours.STORED.read_text(encoding="utf-8"))
+    stored = RESULTS.get("ours")
     assert shown.splitlines() == ours.tables(stored)[:-1]
     # A queue of ours does in the kernel what it does in the network, and our DualPI2 what the kernel's does.
     same, _, dual = stored["tables"]
@@ -328,14 +327,14 @@ def test_the_tables_of_our_code_in_the_kernel_are_what_is_stored() -> None:
 
 @pytest.mark.parametrize("name", ["dctcp, 4 flows", "prague, 4 flows", "copa, 4 flows", "bbr, 4 flows"])
 def test_our_controllers_do_in_the_simulator_what_is_stored_beside_the_kernel(name: str) -> None:
-    stored = json.loads(ours.STORED.read_text(encoding="utf-8"))["cases"]
+    stored = RESULTS.get("ours")["cases"]
     (pair,) = (scenarios for case, scenarios in ours.controllers() if case == name)
     assert gaps.means(run_many(pair[0], gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
 
 
 def test_what_is_outside_the_bounds_is_explained_and_nothing_else() -> None:
-    explained = tomllib.loads((gaps.STORED.parent / "explained.toml").read_text(encoding="utf-8"))["explained"]
-    tables = [json.loads(each.STORED.read_text(encoding="utf-8")) for each in (gaps, controllers, ours)]
+    explained = tomllib.loads((RESULTS.file.with_name("explained.toml")).read_text(encoding="utf-8"))["explained"]
+    tables = [RESULTS.get(each.NAME) for each in (gaps, controllers, ours)]
     missed = [name for stored in tables for name in gaps.missed(stored)]
     assert sorted(f"{each['case']}: {each['measure']}" for each in explained) == sorted(missed)
     assert all(each["why"] and each["evidence"] for each in explained)
@@ -352,7 +351,7 @@ def test_a_gap_outside_its_bound_has_a_star_unless_the_intervals_meet() -> None:
 
 @pytest.mark.slow
 def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
-    stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))["cases"]
+    stored = RESULTS.get("gaps")["cases"]
     for name, scenario in [next(block()) for block in gaps.BLOCKS]:
         assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
 
@@ -360,7 +359,7 @@ def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
 def test_the_papers_with_the_tcp_of_linux_are_those_that_are_stored() -> None:
     page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
     shown = page.split("<!-- papers: begin -->\n")[1].split("<!-- papers: end -->")[0]
-    stored = json.loads(papers.STORED.read_text(encoding="utf-8"))
+    stored = RESULTS.get("papers")
     assert shown.splitlines() == papers.tables(stored)[:-1]
     assert [sample.experiment for sample in papers.SAMPLES] == list(stored["samples"])
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from conformance.oracles import compare  # noqa: E402
 from conformance.oracles.ns2 import validate as ns2  # noqa: E402
 from conformance.oracles.ns3 import validate as ns3  # noqa: E402
+from conformance.oracles.results import Results  # noqa: E402
 
 QUEUE = compare.Metric("queue_mean", 0.05)
 WHY = compare.Explanation(4.5, "why", "evidence")
@@ -125,6 +126,16 @@ def test_every_case_of_ns3_has_stored_numbers_of_this_program_and_these_argument
     runs = ns3.ns3_runs(name, ns3.cases()[name], 5, None)
     assert [run["seed"] for run in runs] == [1, 2, 3, 4, 5]
     assert set(runs[0]["metrics"]) >= {metric.name for metric in ns3.judged(ns3.cases()[name])}
+
+
+def test_the_same_numbers_are_stored_in_the_same_bytes_and_each_name_by_itself(tmp_path: Path) -> None:
+    one, other = Results(tmp_path / "one.xz"), Results(tmp_path / "other.xz")
+    assert one.get("a") is None
+    one.put("b", {"x": [0.1, 2]})
+    one.put("a", {"y": 1, "x": 3})
+    other.write({"a": {"y": 1, "x": 3}, "b": {"x": [0.1, 2]}})
+    assert one.file.read_bytes() == other.file.read_bytes()
+    assert (one.get("b"), list(one.get("a"))) == ({"x": [0.1, 2]}, ["y", "x"])
 
 
 def test_numbers_of_another_case_are_not_taken() -> None:

@@ -1,1 +1,7 @@
-"""The simulator's TCP compared with that of a Linux kernel, over the same links and queues."""
+"""Comparison with a Linux kernel."""
+
+from pathlib import Path
+
+from ..results import Results
+
+RESULTS = Results(Path(__file__).parent / "stored.json.xz")

@@ -1,23 +1,22 @@
 """The table of differences between our congestion controllers under the profile `linux` and those of a Linux kernel.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
-stores what it found, with its provenance, in `controllers.json`; names of controllers after it run those alone.
+stores what it found, with its provenance, in `stored.json.xz`; names of controllers after it run those alone.
 `--show` prints the table of what is stored, which the page `docs/linux.md` has too. The measures and bounds are those
 of `gaps`; what is outside is explained in `explained.toml`.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-from conformance.oracles.linux import gaps
+from conformance.oracles.linux import RESULTS, gaps
 
 from sojourn.scenario import Scenario
 
-STORED = Path(__file__).parent / "controllers.json"
+NAME = "controllers"
+"""Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.controllers"
 CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg")
 
@@ -84,11 +83,11 @@ def main(argv: list[str] | None = None) -> int:
     if not options.show:
         known = list(cases())
         chosen = [case for case in known if not asked or case[0].partition(",")[0] in asked]
-        kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked else {}
+        kept = RESULTS.get(NAME)["cases"] if asked else {}
         found = gaps.measure(chosen, COMMAND)
         found["cases"] = {name: (kept | found["cases"])[name] for name, _ in known if name in kept | found["cases"]}
-        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    stored = json.loads(STORED.read_text(encoding="utf-8"))
+        RESULTS.put(NAME, found)
+    stored = RESULTS.get(NAME)
     print("\n".join(gaps.table(stored, list(stored["cases"]))))
     return 0
 

@@ -1,7 +1,7 @@
 """The table of differences between the simulator's `linux` profile and a Linux kernel.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
-what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which the page
+what it found, with its provenance, in `stored.json.xz`. `--show` prints the tables of what is stored, which the page
 `docs/linux.md` has too. The first block is a grid. The cases of the others are drawn at random, so that nothing
 is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is
 explained in `explained.toml`. `--draw 20 --seed 7` draws other cases, prints their table, and stores nothing; its exit
@@ -11,13 +11,11 @@ code is 1 if any figure is outside.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sojourn.linux.kernel import find_kernel
@@ -25,7 +23,10 @@ from sojourn.record import Record
 from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
-STORED = Path(__file__).parent / "stored.json"
+from . import RESULTS
+
+NAME = "gaps"
+"""Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.gaps"
 SEEDS, MANY_SEEDS = 5, 20
 MANY = {"choker"}
@@ -271,8 +272,8 @@ def main(argv: list[str] | None = None) -> int:
         return int(bool(outside))
     if not options.show:
         found = measure(((name, on_both(scenario)) for name, scenario in cases()), COMMAND)
-        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+        RESULTS.put(NAME, found)
+    print("\n".join(tables(RESULTS.get(NAME))))
     return 0
 
 

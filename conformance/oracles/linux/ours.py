@@ -1,8 +1,8 @@
 """The tables of differences between our code in a Linux kernel and where it runs else.
 
-With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.ours` runs every case and stores what it
-found, with its provenance, in `ours.json`; names of cases after it run those alone, `--show` prints the tables of what
-is stored, which the page `docs/linux.md` has too. The measures and bounds are those of `gaps`.
+With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.ours` runs every case and stores the
+results with their provenance. Names of cases after it run only those. `--show` prints the stored tables, which the page
+`docs/linux.md` has too. The measures and bounds are those of `gaps`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from conformance.oracles.linux import gaps
+from conformance.oracles.linux import RESULTS, gaps
 
 from sojourn import _sojourn
 from sojourn.scenario import Scenario
 
-STORED = Path(__file__).parent / "ours.json"
+NAME = "ours"
+"""Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.ours"
 TITLES = ("our queues in the network of the scenario, against the same as disciplines of the kernel (`sojourn`)",
           "our controllers in the simulator, against the same in the kernel",
@@ -107,12 +107,12 @@ def main(argv: list[str] | None = None) -> int:
     if not options.show:
         asked = options.names
         chosen = [case for block in known for case in block if not asked or case[0] in asked]
-        kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked and STORED.exists() else {}
+        kept = (RESULTS.get(NAME) or {"cases": {}})["cases"] if asked else {}
         found = gaps.measure(chosen, COMMAND)
         found["cases"] = kept | found["cases"]
         found["tables"] = [[name for name, _ in block if name in found["cases"]] for block in known]
-        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+        RESULTS.put(NAME, found)
+    print("\n".join(tables(RESULTS.get(NAME))))
     return 0
 
 

@@ -10,11 +10,9 @@ code 2 where the kernel can't be run.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from sojourn.experiments.claims import Claim, Part
@@ -25,9 +23,11 @@ from sojourn.experiments.outcome import Outcome, PartResult
 from sojourn.experiments.reproduce import RunOptions, judge_claim, run_cases
 from sojourn.hosts import Host
 
+from . import RESULTS
 from .validate import kernel_to_run, provenance
 
-STORED = Path(__file__).parent / "papers.json"
+NAME = "papers"
+"""Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.papers --store"
 
 
@@ -154,9 +154,8 @@ def main(argv: list[str] | None = None) -> int:
         for sample in SAMPLES:
             samples[sample.experiment] = run(sample)
             print(sample.experiment, file=sys.stderr, flush=True)
-        text = json.dumps({"command": COMMAND, "kernel": provenance(kernel), "samples": samples}, indent=1)
-        STORED.write_text(text + "\n", encoding="utf-8")
-    print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+        RESULTS.put(NAME, {"command": COMMAND, "kernel": provenance(kernel), "samples": samples})
+    print("\n".join(tables(RESULTS.get(NAME))))
     return 0
 
 

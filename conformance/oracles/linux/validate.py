@@ -15,7 +15,6 @@ where the kernel can't be run.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
@@ -30,11 +29,11 @@ from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
 from .. import compare
-from . import settings
+from . import RESULTS, settings
 from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
-STORED, EXPLAINED = HERE / "validate.json", HERE / "validate_explained.toml"
+NAME, EXPLAINED = "validate", HERE / "validate_explained.toml"
 SEEDS, MANY_SEEDS = 5, 30
 """Seeds of a case; many where the few random drops of five differ by more than a bound."""
 
@@ -222,14 +221,14 @@ def provenance(kernel: Kernel) -> dict[str, str]:
 
 def store(kernel: Kernel, runs: dict[str, Runs]) -> None:
     """Stores the runs of some cases, beside what is stored of the others."""
-    kept = stored() if STORED.exists() else {"kernels": [], "runs": {}}
+    kept = RESULTS.get(NAME) or {"kernels": [], "runs": {}}
     others = [one | {"cases": [case for case in one["cases"] if case not in runs]} for one in kept["kernels"]]
     text = {
         "command": "python -m conformance.oracles.linux.validate --store",
         "kernels": [one for one in others if one["cases"]] + [provenance(kernel) | {"cases": list(runs)}],
         "runs": {case: (kept["runs"] | runs)[case] for case in cases() if case in kept["runs"] | runs},
     }
-    STORED.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    RESULTS.put(NAME, text)
 
 
 def judge(block: Block, runs: dict[str, Runs]) -> list[compare.Row]:
@@ -275,10 +274,11 @@ def lines(runs: dict[str, Runs]) -> list[str]:
 
 def stored() -> dict[str, Any]:
     """What is stored: the numbers of every run, and which kernel made those of which cases."""
-    if not STORED.exists():
-        print(f"{STORED}: expected stored results, got none: --store makes them with the kernel", file=sys.stderr)
+    found = RESULTS.get(NAME)
+    if found is None:
+        print(f"{RESULTS.file}: expected stored results, got none: --store makes them", file=sys.stderr)
         raise SystemExit(2)
-    return dict(json.loads(STORED.read_text(encoding="utf-8")))
+    return dict(found)
 
 
 def kernel_to_run(asked: str) -> Kernel | None:
@@ -295,7 +295,7 @@ def kernel_to_run(asked: str) -> Kernel | None:
     if asked == "live":
         print(said, file=sys.stderr)
         raise SystemExit(2)
-    print(f"{said}\nLinux's numbers are those stored in {STORED.name}", file=sys.stderr)
+    print(f"{said}\nLinux's numbers are those stored in {RESULTS.file.name}", file=sys.stderr)
     return None
 
 

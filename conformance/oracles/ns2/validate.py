@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import compare
+from ..results import Results
 from . import measure
 from .plan import Table, freeze
 from .translate import translate
 
 HERE = Path(__file__).parent
-CASES, STORED, EXPLAINED = HERE / "cases", HERE / "stored", HERE / "explained.toml"
+CASES, EXPLAINED = HERE / "cases", HERE / "explained.toml"
+RESULTS = Results(HERE / "stored.json.xz")
 COMMAND = "python -m conformance.oracles.ns2.translate {file} --seed SEED > script.tcl && ns script.tcl"
 Metrics = dict[str, float]
 
@@ -57,7 +59,7 @@ def _rounded(value: Any) -> Any:
 
 
 def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
-    """ns-2's numbers for seeds 1 to `seeds`: computed, or read from `stored/` (`source` is "run" or "stored").
+    """ns-2's numbers for seeds 1 to `seeds`: computed, or those that are stored (`source` is "run" or "stored").
 
     Raises `OracleError` where the stored numbers are missing or belong to another script.
     """
@@ -70,10 +72,10 @@ def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
             link = {key: value for key, value in record["links"][0].items() if key != "name"}
             fresh.append({"seed": seed, "tcl_sha256": record["tcl_sha256"], "metrics": numbers, "link": link})
         return fresh
-    path = STORED / f"{case}.json"
-    if not path.exists():
-        raise measure.OracleError(f"{case}: expected stored numbers in {path.name}, got none")
-    runs: list[Table] = json.loads(path.read_text())["runs"][:seeds]
+    stored = RESULTS.get(case)
+    if stored is None:
+        raise measure.OracleError(f"{case}: expected stored numbers in {RESULTS.file.name}, got none")
+    runs: list[Table] = stored["runs"][:seeds]
     if len(runs) < seeds:
         raise measure.OracleError(f"{case}: expected {seeds} stored seeds, got {len(runs)}")
     for run in runs:
@@ -84,11 +86,8 @@ def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
 
 def store(case: str, runs: list[Table]) -> None:
     """Writes ns-2's numbers, with the command and the hash of the script that gave them."""
-    STORED.mkdir(exist_ok=True)
-    data = {"case": case, "ns": measure.version(), "command": COMMAND.format(file=f"cases/{case}.toml")}
-    lines = ",\n".join("    " + json.dumps(_rounded(run)) for run in runs)
-    head = json.dumps(data, indent=2)[:-2]
-    (STORED / f"{case}.json").write_text(f'{head},\n  "runs": [\n{lines}\n  ]\n}}\n')
+    made = {"case": case, "ns": measure.version(), "command": COMMAND.format(file=f"cases/{case}.toml")}
+    RESULTS.put(case, made | {"runs": [_rounded(run) for run in runs]})
 
 
 def sojourn_runs(case: str, seeds: int) -> list[Metrics]:
@@ -108,7 +107,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--ns2", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
     parser.add_argument("--only-ns2", action="store_true", help="do not run Sojourn")
-    parser.add_argument("--store", action="store_true", help="write ns-2's numbers to stored/ (implies --only-ns2)")
+    parser.add_argument("--store", action="store_true", help="store ns-2's numbers (implies --only-ns2)")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
     return compare.read_options(parser, argv, case_names())
 
@@ -118,7 +117,7 @@ def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]
     explained, rows = explanations(), []
     for case in arguments.cases or case_names():
         print(f"{case} ...", file=sys.stderr, flush=True)
-        seeds = arguments.seeds or compare.usual_seeds(STORED / f"{case}.json")
+        seeds = arguments.seeds or compare.usual_seeds(RESULTS.get(case))
         runs = ns2_runs(case, seeds, source)
         if arguments.store:
             store(case, runs)

@@ -2,7 +2,7 @@
 
     python -m conformance.oracles.ns3.validate                    # every case, with the seeds that are stored for it
     python -m conformance.oracles.ns3.validate codel-10 --seeds 10
-    python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's numbers from stored/
+    python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's stored numbers
     python -m conformance.oracles.ns3.validate --store            # after a change to the cases or a program
     python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of its program for seed 1
     python -m conformance.oracles.ns3.validate bbr-5 --unmended pace # with this as it is in ns-3 (README.md)
@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import compare
+from ..results import Results
 
 HERE = Path(__file__).parent
-STORED, EXPLAINED = HERE / "stored", HERE / "explained.toml"
+EXPLAINED, RESULTS = HERE / "explained.toml", Results(HERE / "stored.json.xz")
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 LINKED = " ".join(f"-lns3-{name}" for name in LIBRARIES)
 # IP packets of 1500 bytes, with 20 of IP and 32 of TCP: ns-3 fragments larger ones. PPP adds 2 bytes.
@@ -310,7 +311,7 @@ def _counts(link: Table) -> Table:
 
 
 def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Table]:
-    """ns-3's numbers for seeds 1..`seeds`: run now, compiled in `folder`, or read from `stored/` without one.
+    """ns-3's numbers for seeds 1..`seeds`: run now, compiled in `folder`, or those that are stored without one.
 
     Raises `OracleError` where the stored numbers are missing or belong to another program or case.
     """
@@ -318,10 +319,10 @@ def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Ta
         program = build(folder, case)
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(lambda seed: run_ns3(program, case, seed), range(1, seeds + 1)))
-    path = STORED / f"{name}.json"
-    if not path.exists():
-        raise OracleError(f"{name}: ns-3 is not run and {path.name} is not stored")
-    runs: list[Table] = json.loads(path.read_text(encoding="utf-8"))["runs"][:seeds]
+    stored = RESULTS.get(name)
+    if stored is None:
+        raise OracleError(f"{name}: ns-3 is not run and {RESULTS.file.name} has no such case")
+    runs: list[Table] = stored["runs"][:seeds]
     if len(runs) < seeds:
         raise OracleError(f"{name}: {len(runs)} seeds are stored, {seeds} are asked for")
     for run in runs:
@@ -332,12 +333,9 @@ def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Ta
 
 def store(name: str, case: Table, runs: list[Table]) -> None:
     """Writes ns-3's numbers with the commands that made them and the hash of program and arguments."""
-    STORED.mkdir(exist_ok=True)
     ask = f"python -m conformance.oracles.ns3.validate {name} --print SEED"
     made = f"{command(case)} && ./{sources(case)[0].removesuffix('.cc')} $({ask})"
-    head = json.dumps({"case": name, "ns3": "3.37", "command": made}, indent=2)[:-2]
-    lines = ",\n".join("    " + json.dumps(run) for run in runs)
-    (STORED / f"{name}.json").write_text(f'{head},\n  "runs": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
+    RESULTS.put(name, {"case": name, "ns3": "3.37", "command": made, "runs": runs})
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
@@ -345,7 +343,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         prog="python -m conformance.oracles.ns3.validate", description="Compares Sojourn with ns-3."
     )
     parser.add_argument("--ns3", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
-    parser.add_argument("--store", action="store_true", help="write ns-3's numbers to stored/, without Sojourn")
+    parser.add_argument("--store", action="store_true", help="store ns-3's numbers, without Sojourn")
     parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of the program and stop")
     parser.add_argument("--unmended", choices=MENDED, help="leave this as it is in ns-3")
     options = compare.read_options(parser, argv, list(cases()))
@@ -368,7 +366,7 @@ def compare_all(options: argparse.Namespace, folder: Path | None) -> list[compar
     explained, rows = explanations(), []
     for name, case in chosen(options).items():
         print(f"{name} ...", file=sys.stderr, flush=True)
-        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(STORED / f"{name}.json"), folder)
+        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(RESULTS.get(name)), folder)
         if options.store:
             store(name, case, runs)
         ours = [] if options.store else [run_ours(case, run["seed"]) for run in runs]
