@@ -4,9 +4,10 @@
 //!
 //! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores what this build gives.
 
+use serde_json::json;
 use sojourn_cc::{
-    Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Entry, Event, LossState, LostSegment, REGISTRY, RateSample,
-    Signal, Start, Window,
+    Ack, AnyController, Arithmetic, CcConfig, CongestionController, CongestionEvent, Entry, Event, Feedback, LossState, LostSegment,
+    REGISTRY, RateSample, Signal, Start, Window,
 };
 use sojourn_hunt::control;
 use sojourn_units::{Duration, Stream, Time};
@@ -53,6 +54,8 @@ struct Path {
     state: LossState,
     before: Window,
     app_limited: bool,
+    /// Whether more than one loss can be found in a round trip.
+    selective: bool,
 }
 
 impl Path {
@@ -76,6 +79,7 @@ impl Path {
             state: LossState::Open,
             before: Window { cwnd: 10.0, ssthresh: 1e9 },
             app_limited: false,
+            selective: number % 7 != 6,
         }
     }
 
@@ -119,7 +123,8 @@ impl Path {
         let ack = Ack {
             now: self.now(),
             acked,
-            advanced: acked + lost,
+            // In recovery some ACKs bring SACK blocks alone.
+            advanced: if self.state == LossState::Recovery && self.random.below(3) > 0 { 0.0 } else { acked + lost },
             rtt: sample.rtt,
             srtt: self.srtt,
             rtt_min: self.rtt_min,
@@ -166,7 +171,7 @@ impl Path {
             pacing_delay: Duration::from_nanos(1000 * self.random.below(2000)),
             is_cwnd_limited: !self.app_limited,
             state: self.state,
-            selective_acks: true,
+            selective_acks: self.selective,
             marked,
         }
     }
@@ -183,7 +188,7 @@ impl Path {
                 is_app_limited: self.app_limited,
                 delivered_total: self.delivered,
                 contiguous: segment > 0,
-                selective_acks: true,
+                selective_acks: self.selective,
             });
         }
         if lost > 0.0 {
@@ -232,8 +237,9 @@ fn outcome(entry: &Entry, number: u64) -> u64 {
     table.remove("cc");
     let mut hash = Hash(number);
     let start = Start { pacing: number.is_multiple_of(3), ..Start::new(10.0, 1e9) };
-    let start = if number.is_multiple_of(2) { start } else { start.in_linux() };
-    let start = if number % 5 == 4 { start.echoing() } else { start };
+    let arithmetic = [Arithmetic::Fractions, Arithmetic::Linux, Arithmetic::Fractions, Arithmetic::Whole][number as usize % 4];
+    let ecn = [Feedback::Counts, Feedback::Counts, Feedback::CountsIfAsked, Feedback::Counts, Feedback::Echoes][number as usize % 5];
+    let start = Start { arithmetic, ecn, ..start };
     let built = CcConfig::deserialize(entry.name, toml::Value::Table(table)).expect("it is registered");
     let mut cc = match built.map_err(|error| error.to_string()).and_then(|config| config.build(start).map_err(|error| error.to_string())) {
         Ok(cc) => cc,
@@ -259,14 +265,36 @@ fn outcome(entry: &Entry, number: u64) -> u64 {
     hash.0
 }
 
+/// The hash of which values each parameter takes, and of how the others are refused.
+fn bounds(entry: &Entry) -> u64 {
+    let default = serde_json::to_value((entry.default)()).expect("a config can be written");
+    let fields = default.as_object().expect("a config is a table").keys().filter(|&key| key != "cc");
+    let numbers = [-1.0, 0.0, 1e-9, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 3.0, 10.0, 11.0, 64.0, 100.0, 1000.0, 1e6, 1e9, 1e10].map(|x| json!(x));
+    let whole = [-1i64, 0, 1, 2, 3, 4, 8, 16, 17, 100, 255, 256, 65_536, 1 << 32].map(|x| json!(x));
+    let times = ["0 s", "1 ns", "1 us", "1 ms", "100 ms", "1 s", "60 s", "1000 s", "1000000 s"].map(|x| json!(x));
+    let mut hash = Hash(0);
+    for field in fields {
+        for value in numbers.iter().chain(&whole).chain(&times) {
+            let mut table = default.clone();
+            table[field] = value.clone();
+            table.as_object_mut().expect("a config is a table").remove("cc");
+            let config = CcConfig::deserialize(entry.name, table).expect("it is registered").map_err(|error| error.to_string());
+            let built = config.and_then(|config| config.build(Start::new(10.0, 1e9)).map_err(|error| error.to_string()));
+            built.err().unwrap_or_default().bytes().chain([0]).for_each(|byte| hash.add(byte.into()));
+        }
+    }
+    hash.0
+}
+
 /// The controllers that run without a Linux host.
 fn entries() -> impl Iterator<Item = &'static Entry> {
     REGISTRY.iter().filter(|entry| control(entry.name, 0).is_some())
 }
 
-/// A line for a controller: 32 bits of each outcome.
+/// A line for a controller: 32 bits of its bounds, and of each outcome.
 fn record(entry: &Entry) -> String {
-    (0..DRAWS).map(|number| format!(" {:08x}", outcome(entry, number) >> 32)).collect()
+    let outcomes = (0..DRAWS).map(|number| outcome(entry, number));
+    std::iter::once(bounds(entry)).chain(outcomes).map(|hash| format!(" {:08x}", hash >> 32)).collect()
 }
 
 #[test]
