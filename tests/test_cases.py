@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.cases import cases_of, controller_axis, field_axis, queue_axis, told_apart
+from sojourn.cases import cases_of, controller_axis, field_axis, queue_axis, with_unique_labels
 from sojourn.cli import main
 
 MINE = """
@@ -36,7 +36,7 @@ def two() -> sj.Scenario:
 
 
 def labels(scenario: sj.Scenario, *axes: Any) -> list[str]:
-    return [case.label for case in cases_of(scenario, told_apart(axes))]
+    return [case.label for case in cases_of(scenario, with_unique_labels(axes))]
 
 
 def test_labels_of_fields_with_one_name_say_whose_they_are(two):

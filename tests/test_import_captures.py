@@ -251,7 +251,7 @@ def test_a_connection_of_quic_has_its_round_trip_and_a_note(tmp_path: Path) -> N
     packets += [datagram(0.041, True, 1200, (50_000, 443), opening)]
     packets += [datagram(0.08 + i / 1000, False, 1250, (50_000, 443), b"\x40") for i in range(3000)]
     made, said = notes(write(tmp_path / "x.pcap", packets))
-    assert said == ["1 QUIC connection became datagrams at the rates seen: they don't react to a queue"]
+    assert said == ["1 QUIC connection became datagrams at their measured rates: they don't react to congestion"]
     assert _sojourn.quantity("time", made["links"][0]["delay"]) == pytest.approx(0.0205, rel=0.01)
     assert rates(made)[0] == pytest.approx(1264 * 8000, rel=0.1)
     with pytest.raises(sj.UserError, match=r"or --rtt, got none$"):
@@ -306,7 +306,7 @@ def test_data_that_was_not_captured_counts_and_is_noted(tmp_path: Path) -> None:
     packets = transfer(0, 0.02, 0.0012112, 100)
     made, said = notes(write(tmp_path / "x.pcap", packets[:103] + packets[163:]))
     assert json_flows(tmp_path / "x.pcap")[0]["ways"][0]["bytes"] == 146_000
-    assert said == ["30% of the data of TCP flows was not captured: it counts by its sequence numbers"]
+    assert said == ["30% of the data of TCP flows was not captured; sizes are computed from sequence numbers"]
     assert made["flows"][0]["traffic"]["kind"] == "bulk"
 
 

@@ -34,7 +34,7 @@ def test_the_parameters_of_one_are_shown(capsys):
     assert "table2" in listed(capsys, "papers", "lehto")
     jitter = " ".join(listed(capsys, "impairment", "jitter").split())
     assert "{ uniform = ... }" in jitter
-    assert "pareto: From mean" in jitter
+    assert "pareto: Pareto with the minimum" in jitter
 
 
 def test_a_name_without_its_kind_is_answered_with_the_command_that_lists_it(capsys):

@@ -98,7 +98,7 @@ def test_an_idle_option_changes_nothing_and_run_says_so(capsys, tmp_path, monkey
     plain, idle = sj.load("plain.toml"), sj.load("plain.toml").set("tcp.accecn_option", "full")
     assert sj.run(plain)["fingerprint"] == sj.run(idle)["fingerprint"]
     assert main(["run", "plain.toml", "--set", "tcp.accecn_option=full"]) == 0
-    assert capsys.readouterr().err.startswith('note: tcp.accecn_option: "full" has no effect, because no flow has ')
+    assert capsys.readouterr().err.startswith('note: tcp.accecn_option: "full" has no effect, because no flow uses ')
 
 
 @pytest.fixture
@@ -107,7 +107,10 @@ def dumbbell() -> sj.Scenario:
 
 
 def test_a_queue_that_drops_what_it_could_mark_is_named_with_the_flows(dumbbell):
-    said = "links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked: their senders have ECN"
+    said = (
+        "links.bottleneck.queue.ecn: false drops packets of flows.ftp instead of marking them, "
+        "although their senders use ECN"
+    )
     assert idle_ecn(dumbbell) == [said]
     assert idle_ecn(dumbbell.copy().set("tcp.ecn", False)) == []
     assert idle_ecn(dumbbell.copy().set("links.bottleneck.queue.ecn", True)) == []
@@ -166,7 +169,7 @@ def test_a_queue_that_marks_nothing_is_named_where_it_is_run_alone(dumbbell, cap
     monkeypatch.chdir(tmp_path)
     dumbbell.set("links.bottleneck.queue", {"aqm": "droptail", "ecn": True}).set("duration", "1 s").set("warmup", "0 s")
     (tmp_path / "one.toml").write_text(dumbbell.to_toml())
-    said = "links.bottleneck.queue.ecn: true marks nothing, because droptail drops only what does not fit"
+    said = "links.bottleneck.queue.ecn: true has no effect, because droptail never marks"
     assert main(["run", "one.toml"]) == 0
     assert f"note: {said}" in capsys.readouterr().err
     assert main(["compare", "one.toml", "--queues", "droptail,codel", "--seeds", "2"]) == 0
@@ -176,14 +179,14 @@ def test_a_queue_that_marks_nothing_is_named_where_it_is_run_alone(dumbbell, cap
 
 def test_an_algorithm_of_sack_that_no_flow_has_is_named(dumbbell):
     asked = dumbbell.set("tcp.sack_algorithm", "rfc6675")
-    said = 'tcp.sack_algorithm: "rfc6675" has no effect, because no flow has recovery = "sack" for it'
+    said = 'tcp.sack_algorithm: "rfc6675" has no effect, because no flow that it applies to has recovery = "sack"'
     assert idle_sack_algorithms(asked.copy().set("tcp.recovery", "reno")) == [said]
     assert idle_sack_algorithms(asked.set("tcp.recovery", "sack")) == []
 
 
 def test_an_option_of_rack_tlp_that_no_flow_has_is_named(dumbbell):
     asked = dumbbell.set("tcp.f_rto", True)
-    said = 'tcp.f_rto: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it'
+    said = 'tcp.f_rto: true has no effect, because no flow that it applies to has sack_algorithm = "rack-tlp"'
     assert idle_repairs(asked) == [said]
     assert idle_repairs(asked.copy().set("tcp.f_rto", False)) == []
     assert idle_repairs(asked.set("tcp.sack_algorithm", "rack-tlp")) == []
@@ -191,7 +194,7 @@ def test_an_option_of_rack_tlp_that_no_flow_has_is_named(dumbbell):
 
 def test_bursts_of_prague_that_leave_segment_by_segment_are_named():
     scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.control", {"cc": "prague", "burst": "1 ms"})
-    said = '"1 ms" has no effect, because linux_pacing lets segments leave one by one'
+    said = '"1 ms" has no effect, because linux_pacing sends segments one by one'
     assert idle_bursts(scenario) == [f"flows.prague.tcp.control.burst: {said}"]
     assert idle_bursts(scenario.copy().set("tcp.linux_pacing", False)) == []
     assert idle_bursts(sj.load("examples/l4s.toml")) == []
@@ -200,7 +203,10 @@ def test_bursts_of_prague_that_leave_segment_by_segment_are_named():
 def test_a_comparison_names_the_cases_that_a_note_is_about(dumbbell, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one.toml").write_text(dumbbell.set("duration", "1 s").set("warmup", "0 s").to_toml())
-    said = "links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked: their senders have ECN"
+    said = (
+        "links.bottleneck.queue.ecn: false drops packets of flows.ftp instead of marking them, "
+        "although their senders use ECN"
+    )
     queues = {
         "codel(ecn=true),droptail": [],
         "codel(ecn=true),pie,pi2": [f"note: pie, pi2: {said}"],
@@ -215,7 +221,7 @@ def test_a_queue_that_holds_no_full_packet_is_named():
     scenario = sj.Scenario.from_toml(SCENARIO.replace("KIND", "policer").replace("BURST", "64 kB"))
     assert too_small_queues(scenario) == []
     small = scenario.copy().set("links.up.queue.limit", "1039 B")
-    said = "links.up.queue.limit: 1039 B is less than a full packet of flows.ftp (1040 B): none waits"
+    said = "links.up.queue.limit: 1039 B is less than a full packet of flows.ftp (1040 B): it can hold none"
     assert too_small_queues(small) == [said]
     assert too_small_queues(small.set("links.up.queue.limit", "1040 B")) == []
     assert too_small_queues(small.set("links.up.queue.limit", "1 packet")) == []

@@ -66,11 +66,11 @@ def test_a_star_means_all():
 
 @pytest.mark.parametrize("path", ["links.up.queue.limit", "links[0].queue.limit", "links.0.queue.limit"])
 def test_two_paths_of_one_field_lead_to_one_place(path):
-    assert paths.places(tree(), path) == [("links", "0", "queue", "limit")]
+    assert paths.selected_fields(tree(), path) == [("links", "0", "queue", "limit")]
 
 
 def test_a_star_leads_to_all_places():
-    every = paths.places(tree(), "links.*.rate")
+    every = paths.selected_fields(tree(), "links.*.rate")
     assert every == [("links", str(i), "rate") for i in range(len(tree()["links"]))]
 
 

@@ -60,4 +60,4 @@ def test_the_page_and_the_numbers_are_written(tmp_path: File, monkeypatch: pytes
 
 def test_seeds_are_refused(tmp_path: File, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "bbr", "--seeds", "3", "--out", str(tmp_path)]) == 2
-    assert "study bbr: --seeds: expected none, because nothing is random there, got 3" in capsys.readouterr().err
+    assert "study bbr: --seeds: expected no option, since nothing is random, got 3" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A scenario from a packet capture: its TCP flows and datagrams over one link with the rates that it shows."""
+"""Converts a packet capture into a scenario: its TCP flows and datagrams over one link."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _stem(file: Path) -> str:
 
 
 def _contents(found: dict[str, Any]) -> str:
-    """What a capture without flows has."""
+    """The contents of a capture without flows."""
     kinds = [f"{kind['packets']:,} {kind['what']}" for kind in found["unread"][:3]]
     for what, flows in (("TCP flows without data", found["flows"]), ("short UDP flows", found["datagrams"])):
         count = sum(way["packets"] for flow in flows for way in flow["ways"])
@@ -85,7 +85,7 @@ def _round_trips(
     datagrams: list[dict[str, Any]],
     rtt: float | None,
 ) -> float:
-    """Gives every flow a round-trip time: its own, that of its two hosts, or the usual one. Returns the least."""
+    """Assigns every flow an RTT: its own, that of its two hosts, or the median. Returns the smallest."""
     shown = [each for each in [*flows, *datagrams] if each["rtt_s"]]
     if rtt is None and not shown:
         raise UserError(f"{file}: expected a handshake or timestamps that show a round-trip time, or --rtt, got none")
@@ -110,15 +110,15 @@ def _hosts(flow: dict[str, Any]) -> frozenset[str]:
 
 
 def _notes(found: dict[str, Any]) -> None:
-    """Says what of the capture is not in the scenario."""
+    """Notes the parts of the capture that the scenario omits."""
     if found["cut"]:
-        note(f"the last packet is cut ({found['cut']}): the capture is used up to it")
+        note(f"the last packet is truncated ({found['cut']}): only packets before it are used")
     if found["falls"]["count"]:
         packets, most = counted(found["falls"]["count"], "packet"), short_time(found["falls"]["most_s"])
-        note(f"{packets} had an earlier time than one before, by {most} at most: they were sorted")
+        note(f"{packets} had timestamps out of order, by {most} at most: they were sorted")
     if found["guesses"]:
         note(
-            f"{counted(found['guesses'], 'group')} of flows share no host or station of the link with others: their "
+            f"{counted(found['guesses'], 'group')} of flows share no host or link station with other flows: their "
             "directions are a guess"
         )
     unread = sum(kind["bytes"] for kind in found["unread"])
@@ -129,7 +129,7 @@ def _notes(found: dict[str, Any]) -> None:
     missing = sum(max(way["bytes"] - way["sent"], 0) for way in data)
     if missing > UNSEEN * sum(way["bytes"] for way in data):
         share = missing / sum(way["bytes"] for way in data)
-        note(f"{share:.0%} of the data of TCP flows was not captured: it counts by its sequence numbers")
+        note(f"{share:.0%} of the data of TCP flows was not captured; sizes are computed from sequence numbers")
     small = [way for flow in found["datagrams"] for way in flow["ways"] if "kept" not in way]
     size = sum(way["bytes"] for way in small)
     if size > UNSEEN * found["bytes"]:
@@ -137,7 +137,10 @@ def _notes(found: dict[str, Any]) -> None:
         note(f"{share:.0%} of the bytes are in UDP flows too short to have a rate, and are left out")
     quic = sum(flow["quic"] and any("kept" in way for way in flow["ways"]) for flow in found["datagrams"])
     if quic:
-        note(f"{counted(quic, 'QUIC connection')} became datagrams at the rates seen: they don't react to a queue")
+        note(
+            f"{counted(quic, 'QUIC connection')} became datagrams at their measured rates: "
+            "they don't react to congestion"
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def _quantity(rate: str) -> float:
 
 
 def _speed(way: dict[str, Any]) -> float:
-    """The speed of the interface; 0 if it is unknown, or if more was seen."""
+    """The speed of the interface; 0 if unknown or below the measured rate."""
     return float(way["speed_bps"]) if way["speed_bps"] >= 0.9 * way["busiest_bps"] else 0.0
 
 
@@ -187,7 +190,7 @@ def _rate(way: dict[str, Any]) -> float:
 
 
 def _unused(link: list[dict[str, Any]]) -> None:
-    """Says that the interface was wider than what was seen."""
+    """Notes that the interface is faster than the measured rate."""
     busier = max(link, key=lambda way: way["busiest_bps"])
     speed, used = _speed(busier), busier["busiest_bps"]
     if 2 * used < speed:
@@ -217,7 +220,7 @@ def _link(directions: list[Direction], base: float, longest: float, layer: int) 
 
 
 def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict[str, Any]]:
-    """The groups of flows that are alike but for their start and their round-trip time."""
+    """The groups of flows that differ only in start and round-trip time."""
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for flow in flows:
         tcp = _tcp(flow)
@@ -239,7 +242,7 @@ def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict
 
 
 def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
-    """The options of a connection that its packets show: without the SYN, only what its data says of ECN."""
+    """The TCP options that a connection's packets reveal; without the SYN, only ECN."""
     way = flow["ways"][flow["data"]]
     # Queues know scalable senders by ECT(1) (rfc9331#4.1).
     scalable = {"ecn": "l4s", "control": {"cc": "prague"}} if way["scalable"] else {}

@@ -22,9 +22,9 @@ Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that a comparison varies: its name (`queue`, `cc`, or a path), and by label what is set to what.
+    """An axis of a comparison: its name (`queue`, `cc`, or a path) and its changes of fields by label.
 
-    `named` has the part of a value that its label names, where that is not all: the rest is the scenario's.
+    `named` contains the part of a value that its label names, if other parts come from the scenario.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Case:
     scenario: Scenario
 
 
-def told_apart(axes: Sequence[Axis]) -> list[Axis]:
-    """The same axes. Where two have a field or a label of the same name, labels say whose: `mine access delay=5 ms`."""
+def with_unique_labels(axes: Sequence[Axis]) -> list[Axis]:
+    """The axes with unambiguous labels: equal names get their owner, as in `mine access delay=5 ms`."""
     ends = Counter(paths.split(axis.name)[-1] for axis in axes)
     labels = Counter(label for axis in axes for label in axis.changes)
     found = []
@@ -60,9 +60,9 @@ def told_apart(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> None:
-    """Sets what these labels of the axes stand for.
+    """Applies the changes of these labels.
 
-    Raises `UserError` for an axis that replaces what one before it set: labels would say what is not there.
+    Raises `UserError` for an axis that overwrites the change of an earlier one, because labels would then be wrong.
     """
     before: list[tuple[Axis, str]] = []
     for axis, label in zip(axes, labels, strict=True):
@@ -75,7 +75,7 @@ def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> Non
 
 
 def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
-    """Whether a scenario has what a label of an axis names; tables may have more."""
+    """Whether a scenario contains the change that a label names; tables may contain more."""
     path, value = axis.changes[label]
     try:
         found = scenario.get_path(path)
@@ -86,7 +86,7 @@ def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
 
 
 def _within(value: Any, found: Any) -> bool:
-    """Whether a value is what was found, or a table of it a part of the table there."""
+    """Whether a value equals another, or a table is a subset of another."""
     if isinstance(value, Mapping):
         return isinstance(found, Mapping) and all(key in found and _within(value[key], found[key]) for key in value)
     if isinstance(value, list):
@@ -95,7 +95,7 @@ def _within(value: Any, found: Any) -> bool:
 
 
 def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
-    """Whether each group over TCP has a controller of its own; None for a scenario that can't be run, which says so."""
+    """Whether each TCP group has a controller of its own; None for an invalid scenario, which other checks report."""
     try:
         groups = scenario.resolved()["groups"]
     except ScenarioError:
@@ -105,7 +105,7 @@ def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
 
 
 def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
-    """Raises `UserError` for controllers that no flow gets: each group over TCP has its own, or there is none."""
+    """Raises `UserError` if no flow would get the controllers, because every TCP group has its own or none exists."""
     if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
         return
     for case in cases:
@@ -117,9 +117,9 @@ def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
 def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
     """Every combination of the axes' values, the last axis fastest.
 
-    A label has the values of the axes that have several, for what all cases have in common see `common_label`.
+    A label names the values of the axes with several values; see `common_label` for the others.
 
-    Raises `UserError` where one axis replaces what another sets.
+    Raises `UserError` if one axis overwrites the change of another.
     """
     found, apart = [], [axis for axis in axes if len(axis.changes) > 1] or axes
     for choice in itertools.product(*(axis.changes for axis in axes)):
@@ -134,22 +134,23 @@ def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
 
 
 def common_label(axes: Sequence[Axis]) -> str:
-    """The values of the axes that have a single one, if others have several: what all cases have in common."""
+    """The label of what all cases have in common: the axes with a single value, if others have several."""
     alone = [next(iter(axis.changes)) for axis in axes if len(axis.changes) == 1]
     return " with ".join(alone) if len(alone) < len(axes) else ""
 
 
 def _at(axis: Axis, label: str, value: Any) -> Any:
-    """What a table shows of a value: numbers as numbers, fields as their values, the others by their labels."""
+    """A value as a table shows it: numbers and fields as values, others as labels."""
     if axis.name in ("queue", "cc"):
         return label
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else value_label(value)
 
 
 def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] = ()) -> Axis:
-    """Queues of a link. A queue keeps `limit`, `ecn` and `hints` of the scenario's, and all of one of the same kind.
+    """An axis of queues of a link, which inherit the scenario's `limit`, `ecn` and `hints`.
 
-    Raises `UserError` for a link with classes: each of them has a queue of its own.
+    A queue of the same discipline inherits all parameters. Raises `UserError` for a link with classes: each of them has
+    a queue of its own.
     """
     at = link_paths(base)[link]
     before = table_at(base, f"{at}.queue") or {}
@@ -194,11 +195,12 @@ def controller_tables(controllers: Named) -> dict[str, dict[str, Any]]:
 def controller_axis(
     base: Scenario, controllers: Named, group: str | None = None, own_laws: Collection[str] = ()
 ) -> Axis:
-    """Congestion controllers of a group of flows; by default of every group that has none of its own.
+    """An axis of congestion controllers of a group of flows, by default of every group without its own.
 
-    Names in `own_laws` are of controllers in Python.
+    Names in `own_laws` are controllers in Python.
 
-    Raises `UserError` where every group has its own, and where they replace one in Python that is not among them.
+    Raises `UserError` if every group has its own, and if they would replace a controller in Python that is not among
+    them.
     """
     groups = tables_of(base, "flows")
     names = [str(paths.name_of(item)) for item in groups]
@@ -235,7 +237,7 @@ def _external(control: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
 
 
 def field_axis(path: str, values: Iterable[Any]) -> Axis:
-    """Values of any field. Raises `UserError` for none, for one that is there twice, and for what is no list."""
+    """An axis of values of any field. Raises `UserError` for an empty list, a duplicate, or no list."""
     paths.split(path)
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
@@ -252,16 +254,16 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
 
 @cache
 def of_every(definition: str, tag: str) -> set[str]:
-    """The keys that all choices of a definition of the schema have besides their tag, but for a kernel's own.
+    """The keys common to all variants of a definition of the schema, without the tag and a kernel's variant.
 
-    `of_every("Queue", "aqm")` are those of a queue of any discipline: its limit and some more.
+    `of_every("Queue", "aqm")` returns the keys of every queue, such as its limit.
     """
     choices = [choice["properties"] for choice in json.loads(_sojourn.schema())["$defs"][definition]["oneOf"]]
     return set.intersection(*(set(keys) for keys in choices if keys[tag]["const"] != "linux")) - {tag}
 
 
 def _discipline_of(queue: Mapping[str, Any]) -> str:
-    """The discipline of a queue as it is written; a kernel's own is named by its own key."""
+    """The discipline of a queue; a kernel's discipline is named by its own key."""
     return str(queue.get("aqm", "linux" if "linux" in queue else "droptail"))
 
 
@@ -301,7 +303,7 @@ def _tables(named: Named, what: str, key: str) -> dict[str, dict[str, Any]]:
 
 
 def _named(name: Any, what: str, key: str) -> str:
-    """A name or a label, if it is a text."""
+    """The value if it is a string, as a name or a label."""
     if not isinstance(name, str):
         raise UserError.expected(what, f"names such as {EXAMPLES[key]}", name)
     return name
@@ -353,7 +355,7 @@ def parse_variation(text: str) -> tuple[str, list[Any]]:
 
 
 def split_list(text: str) -> list[str]:
-    """The parts between the commas that are in no brackets and no quotation marks; none of a text without any."""
+    """The parts between commas outside brackets and quotation marks; empty for an empty text."""
     parts, depth, quote, start = [], 0, "", 0
     for i, letter in enumerate(text):
         if quote:

@@ -1,8 +1,8 @@
 """Runs on the workers of an executor, in chunks.
 
-A chunk takes some seconds, the last ones less, so that a run costs little to send and all workers end at about the same
-time. Never are more than twice as many chunks on their way as there are workers. A chunk whose worker died is sent
-again in halves, until a run that ends its worker is alone.
+A chunk takes a few seconds, so that the overhead per run is small; the last chunks are shorter, so that all workers
+finish at about the same time. At most two chunks per worker are in flight. If a worker dies, its chunk is resent in
+halves until the run that kills workers is isolated.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from sojourn.store import engine_identity
 from sojourn.workers import Answer, Task
 
 Done: TypeAlias = tuple[str, str, float, list[tuple[int, serve.Answer]]]
-"""What a worker answers: its host, its engine, the seconds that it took, and an answer for each task by its place."""
+"""A worker's answer: host, engine, elapsed seconds, and an answer for each task by its index."""
 
 
 def do_chunk(engine: str, tasks: list[serve.Task]) -> Done:
-    """Does runs on the worker where this is called, if it has this engine."""
+    """Executes runs on the calling worker, if it has this engine."""
     started, mine = time.perf_counter(), engine_identity()
     found: list[tuple[int, serve.Answer]] = []
 
@@ -44,12 +44,12 @@ def do_chunk(engine: str, tasks: list[serve.Task]) -> Done:
 
 
 class _Chunks:
-    """What is to be done, in chunks."""
+    """The pending tasks, in chunks."""
 
     LEAST = 0.02
-    """Chunks become smaller towards the end; this is the smallest, as a part of the time that one should take."""
+    """The smallest chunk at the end of a sweep, as a fraction of the target time."""
     MOST_RUNS, MOST_TEXT = 500, 1 << 20
-    """The most runs in a chunk, and about the most characters of their scenarios."""
+    """Upper bounds of a chunk: runs, and (approximately) characters of their scenarios."""
 
     def __init__(self, tasks: Iterator[Task], total: int, seconds: float) -> None:
         self._tasks, self._left, self._seconds = tasks, total, seconds
@@ -58,12 +58,12 @@ class _Chunks:
         self._lost: set[int] = set()
 
     def took(self, seconds: float, runs: int) -> None:
-        """Notes how long a chunk took: the newest count most, for runs become longer or shorter."""
+        """Updates the estimated time per run; recent chunks have more weight, because run times drift."""
         each = max(seconds / runs, 1e-6)
         self._each = 0.5 * (self._each + each) if self._each else each
 
     def next(self, workers: int) -> list[Task]:
-        """The next chunk: one run until one has ended; empty where there are no more."""
+        """The next chunk: a single run until one has finished; empty at the end."""
         if self._again:
             return self._again.popleft()
         whole = self._seconds / self._each if self._each else 1.0
@@ -80,7 +80,7 @@ class _Chunks:
         return chunk
 
     def lost(self, chunk: list[Task]) -> bool:
-        """Takes back a chunk whose worker died; refuses a single run that was lost for the second time."""
+        """Requeues a chunk whose worker died; fails a single run that was lost twice."""
         half = len(chunk) // 2
         if half:
             self._again += [chunk[:half], chunk[half:]]
@@ -93,7 +93,7 @@ class _Chunks:
 
 
 class _Flight:
-    """The chunks that are on their way."""
+    """The chunks in flight."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._engine = cluster, engine_identity()
@@ -115,7 +115,7 @@ class _Flight:
             future.add_done_callback(self._ended.put)
 
     def wait(self) -> tuple[list[Task], Any]:
-        """The next chunk that has ended, and its future."""
+        """Waits for the next finished chunk; returns it with its future."""
         pause = 0.01
         while True:
             with suppress(queue.Empty):
@@ -128,16 +128,16 @@ class _Flight:
             pause = min(2 * pause, 1.0)
 
     def cancel(self) -> None:
-        """Gives up all chunks."""
+        """Cancels all chunks."""
         for future in self._chunks:
             with suppress(Exception):
                 future.cancel()
 
 
 def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer: Callable[[Answer], None]) -> None:
-    """Does the tasks on a cluster, and calls `on_answer` for each when its chunk has ended.
+    """Executes the tasks on a cluster and calls `on_answer` for each when its chunk is done.
 
-    A task whose worker died twice is answered as failed. What the iterator or `on_answer` raises ends all runs. Raises
+    A task whose worker died twice fails. An exception of the iterator or of `on_answer` ends all runs. Raises
     `UserError` for a worker with another engine or without one, `RunError` where the executor itself fails.
     """
     chunks, flight = _Chunks(tasks, total, cluster.chunk_s), _Flight(cluster)
@@ -166,7 +166,7 @@ def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer
 
 
 def _take(chunk: list[Task], done: Done, on_answer: Callable[[Answer], None]) -> None:
-    """Passes on what a worker answered."""
+    """Passes on a worker's answers."""
     host, engine, _, answers = done
     if engine != engine_identity():
         what = f"workers with this sojourn, engine {engine_identity()}"
@@ -180,11 +180,11 @@ def _take(chunk: list[Task], done: Done, on_answer: Callable[[Answer], None]) ->
 
 
 def _gone(error: BaseException) -> RunError:
-    """The error for an executor that does nothing more."""
+    """The error for a dead executor."""
     return RunError(f"executor: expected one that does runs, got {_said(error)}")
 
 
 def _said(error: BaseException) -> str:
-    """What an error says, in one line that is not too long."""
+    """An error's message as one short line."""
     text = one_line(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

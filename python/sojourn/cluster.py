@@ -1,4 +1,4 @@
-"""Other machines for a sweep: anything that has `submit`, of Dask, submitit, Ray or `concurrent.futures`."""
+"""Clusters for sweeps: executors of Dask, submitit, Ray or `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sojourn.extras import require
 
 
 class Executor(Protocol):
-    """What takes calls and gives futures, as PEP 3148 has it."""
+    """The `submit` method of a PEP 3148 executor."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Does a call somewhere, and returns its future at once."""
+        """Schedules a call and returns its future immediately."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """An executor, and how a sweep uses it.
+    """An executor with settings for sweeps.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> sj.Cluster(ThreadPoolExecutor(4), chunk_s=60).size()
@@ -31,9 +31,9 @@ class Cluster:
     executor: Executor
     """Anything with `submit`, such as `client.get_executor()` of Dask, or submitit's `AutoExecutor`."""
     workers: int = 0
-    """How many calls it does at the same time, 0 or more; 0: what it says itself, or 1."""
+    """Number of parallel calls, 0 or more; 0: as the executor reports, else 1."""
     chunk_s: float = 5.0
-    """Time that a chunk of runs should take, in s, above 0: long where a call waits before it begins, as with Slurm."""
+    """Target time of a chunk of runs in s, above 0; choose a long one if calls wait in a queue, as with Slurm."""
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.executor, "submit", None)):
@@ -44,7 +44,7 @@ class Cluster:
             raise UserError.expected("executor: chunk_s", "a time in seconds above 0", self.chunk_s)
 
     def size(self) -> int:
-        """How many calls are done at the same time; at least 1. It may change: a cluster grows."""
+        """Number of parallel calls, at least 1. It may change while a cluster scales."""
         client = getattr(self.executor, "_client", None)  # Dask's
         said = sum(client.nthreads().values()) if client is not None else getattr(self.executor, "_max_workers", 1)
         return max(self.workers or int(said), 1)
@@ -77,12 +77,12 @@ class RayExecutor:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Calls the function `fn` with arguments on the cluster, and returns its future at once."""
+        """Schedules `fn` with its arguments on the cluster and returns the future immediately."""
         return self._ray.remote(fn).remote(*args).future()
 
 
 def named_executor(text: str) -> Executor:
-    """The executor that a command line names: `dask`, `dask=ADDRESS`, `ray` or `ray=ADDRESS`."""
+    """Parses the option `--executor`: `dask`, `dask=ADDRESS`, `ray` or `ray=ADDRESS`."""
     kind, _, address = text.partition("=")
     if kind not in ("dask", "ray"):
         raise UserError.expected("--executor", "dask, dask=ADDRESS, ray or ray=ADDRESS", text)

@@ -18,7 +18,7 @@ from sojourn.cases import (
     controller_axis,
     field_axis,
     queue_axis,
-    told_apart,
+    with_unique_labels,
 )
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError, note
@@ -47,24 +47,24 @@ MOST_NAMED = 12
 
 
 def same(records: Sequence[Record]) -> bool:
-    """Whether several runs are the same, as those of a scenario that draws no random number."""
+    """Whether several runs are identical, as for a scenario without randomness."""
     prints = {record.get("fingerprint") for record in records}
     return len(records) > 1 and len(prints) == 1 and None not in prints
 
 
 def nothing_random(cases: Mapping[str, Sequence[Record]]) -> list[str]:
-    """A note on the cases in which every seed gives the same run, named where there are others; none without any."""
-    return said_of([case for case, records in cases.items() if same(records)], len(cases))
+    """A note on cases whose runs are identical for all seeds; the cases are named unless it applies to all."""
+    return no_randomness([case for case, records in cases.items() if same(records)], len(cases))
 
 
-def said_of(alike: Sequence[str], cases: int) -> list[str]:
-    """The note that nothing is random in these of so many cases."""
+def no_randomness(alike: Sequence[str], cases: int) -> list[str]:
+    """The note that these cases, out of `cases`, have no randomness."""
     where = f"{listed(alike, MOST_NAMED)}: " if len(alike) < cases else ""
     return [where + NOTHING_RANDOM] if alike else []
 
 
 def inexact(measures: Sequence[Measure]) -> list[str]:
-    """A line on those of these measures that are not exact, as a note below their means; none where all are."""
+    """A note on the measures that are estimated from histograms; empty if all are exact."""
     found = [each for each in measures if each.error]
     names = list(dict.fromkeys(each.label.rpartition(" ")[2] for each in found))
     most = max((each.error for each in found), default=0.0)
@@ -98,11 +98,11 @@ class Comparison:
     cases: list[Case] = field(default_factory=list)
     """What differs."""
     notes: list[str] = field(default_factory=list)
-    """What a reader should know of the cases, such as which parameters are defaults."""
+    """Notes on the cases, such as which parameters are defaults."""
     common: str = ""
-    """What all cases have in common of what was asked for, such as the one controller: no label repeats it."""
+    """The common choice of all cases, such as the only controller; labels omit it."""
     failed: list[str] = field(default_factory=list)
-    """A line on each run that failed. Its case is left out: cases are compared with the same seeds."""
+    """A line per failed run. Its case is omitted, because cases are compared with the same seeds."""
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
@@ -124,7 +124,7 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """What is compared, in a line."""
+        """The title of the comparison."""
         return f"{self._where}, {counted(len(self.seeds), 'seed')}"
 
     @property
@@ -171,12 +171,11 @@ class Comparison:
         return paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
 
     def best(self, measure: Measure) -> list[str]:
-        """The cases that no other is better than by `measure`, as far as the seeds tell.
+        """The cases that are not significantly worse than the best one by `measure`.
 
-        These are the case with the best mean, and those whose difference from it, paired by seed, may be 0: the
-        intervals of a measure hold together with 95 % (Bonferroni), and reach as much farther as both quantiles of a
-        histogram may be off. None with a single seed, or where neither more nor
-        less of the measure is better.
+        They are the case with the best mean and all cases whose paired difference from it may be 0. The intervals hold
+        jointly with 95 % (Bonferroni) and are widened by the error of histogram quantiles. Empty with a single seed, or
+        if the measure has no better direction.
         """
         means = {case: estimate(self.values(case, measure)).mean for case in self.records}
         known = {case: mean for case, mean in means.items() if math.isfinite(mean)}
@@ -219,7 +218,7 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def _at(self, case: str) -> dict[str, Any]:
-        """What a case is on each axis."""
+        """A case's value on each axis."""
         return next((each.at for each in self.cases if each.label == case), {})
 
     def runs(self) -> pd.DataFrame:
@@ -248,9 +247,9 @@ class Comparison:
 
 
 def queued_link(scenario: Scenario, link: str | None = None) -> str:
-    """The link that is compared: the one named, else the only one with a queue, else `bottleneck`.
+    """The compared link: the named one, else the only one with a queue, else `bottleneck`.
 
-    Raises `UserError` where that leaves no link or several.
+    Raises `UserError` if that is not unique.
     """
     links = tables_of(scenario, "links")
     if not links:
@@ -272,7 +271,7 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
 
 def default_measures(link: str, records: Sequence[Record]) -> list[Measure]:
-    """What is compared unless measures are named: the link, the waits in its queues if it has several, the flows."""
+    """The default measures of a comparison: of the link, of its queues if there are several, and of flows."""
     return [*link_measures(link, records), *inner_measures(link, records), *flow_measures(records)]
 
 
@@ -296,8 +295,8 @@ def compare(
     `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
     the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`, and all
     of its parameters if it is of the same kind. `cc` names congestion controllers in the same way, for the flows of
-    `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. What is given
-    together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
+    `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. Several options
+    are combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
     controllers in Python by name, as for `run`; such a name can stand in `queues` or `cc`. `seeds` is how many,
     beginning with the scenario's, or which; `measures` are by default those of the link, of its classes or queues, and
     of the groups of flows. For `threads`, `cache` and `progress` see `run_each`.
@@ -327,7 +326,7 @@ def compare(
     axes += [field_axis(path, values) for path, values in (vary or {}).items()]
     if not axes:
         raise UserError("compare: expected queues, cc or vary, got none")
-    axes = told_apart(axes)
+    axes = with_unique_labels(axes)
     cases = cases_of(base, axes)
     jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]
     records, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)

@@ -1,4 +1,4 @@
-"""How many flows make a path lightly or heavily loaded (rfc7928#8.2)."""
+"""Numbers of flows for light, medium and heavy congestion (rfc7928#8.2)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LEVELS = {"light": 0.036, "medium": 0.081, "heavy": 0.114}
 
 
 def packets_of(rate: float, rtt: float, packet: float) -> int:
-    """How many packets of `packet` bytes a path of `rate` bit/s and `rtt` seconds holds, at least 1."""
+    """The bandwidth-delay product of `rate` bit/s and `rtt` seconds in packets of `packet` bytes, at least 1."""
     return max(1, round(rate * rtt / (8 * packet)))
 
 
 def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float = 1.0) -> int:
-    """How many flows make a level of congestion ("light", "medium" or "heavy"), at least 1.
+    """The number of flows for a level of congestion ("light", "medium" or "heavy"), at least 1.
 
-    `rate` is in bit/s, `rtt` in seconds, `packet` in bytes; the buffer holds `buffers` times what the path holds.
+    `rate` is in bit/s, `rtt` in seconds, `packet` in bytes; the buffer holds `buffers` BDPs.
     """
     if not isinstance(level, str) or level not in LEVELS:
         raise UserError.expected("congestion", f"one of {', '.join(LEVELS)}", level)
@@ -28,7 +28,7 @@ def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float
 
 
 def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck", group: str = "ftp") -> Scenario:
-    """Sets the number of flows of a `scenario` for a level of congestion, and the queue limit to what the path holds.
+    """Sets the number of flows of a `scenario` for a level of congestion, and the queue limit to one BDP.
 
     `load` is "light", "medium" or "heavy" (rfc7928#8.2); `rtt` is the round-trip time of the path, such as "160 ms".
     Rate and packet size are the scenario's. Changes the limit of `link` and the count of `group`, and returns the same

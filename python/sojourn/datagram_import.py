@@ -1,4 +1,4 @@
-"""Groups of datagrams with the rates and the size that a capture shows."""
+"""Converts the UDP flows of a capture into groups with their rates and packet size."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _parts(way: dict[str, Any]) -> list[Part]:
 
 
 def _windows(way: dict[str, Any], window: int) -> list[Part]:
-    """The bytes of each `window` seconds of the flow. What is less than half of one at the end joins the one before."""
+    """The bytes per window of `window` seconds. A remainder of less than half a window joins the last one."""
     first, last = way["first_s"], way["last_s"]
     gap = (last - first) / (way["packets"] - 1)
     end = last - first + max(gap, 1e-6)
@@ -90,7 +90,7 @@ def _windows(way: dict[str, Any], window: int) -> list[Part]:
 
 
 def _merged(windows: list[Part], size: float) -> list[Part]:
-    """Joins windows next to each other whose rates differ by no more than a rate varies that counts few packets."""
+    """Merges adjacent windows whose rates differ by no more than the noise of counting few packets."""
     parts: list[Part] = []
     for each in windows:
         last = parts[-1] if parts else None

@@ -1,4 +1,4 @@
-"""How numbers, counts and lists are written, and the tables that notebooks show."""
+"""Formats numbers, counts and lists, and tables for notebooks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def counted(count: int, what: str) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """How long something took: `0.42 s`, `12 s`, `4 min 5 s`, `1 h 2 min`.
+    """A duration as text: `0.42 s`, `12 s`, `4 min 5 s`, `1 h 2 min`.
 
     ```python
     elapsed(245.0)

@@ -1,4 +1,4 @@
-"""What a user can get wrong. Every message is one line: where, what was expected, what was found."""
+"""Errors of user input. Every message is one line: where, what was expected, what was found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sojourn._sojourn import ScenarioError
 
 
 class UserError(ValueError):
-    """An input that can't be used. The `message` is one line, ready to be shown to the user."""
+    """Invalid input. The `message` is one line to show to the user."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shortened(one_line(message), LONGEST_MESSAGE))
@@ -20,7 +20,7 @@ class UserError(ValueError):
     def expected(cls, where: str, what: str, got: object) -> UserError:
         """The error `WHERE: expected WHAT, got GOT`.
 
-        `where` is the field or argument, `what` what it takes, `got` what was found; a text stands in quotation marks.
+        `where` is the field or argument, `what` the expectation, `got` the value found; strings are quoted.
 
         >>> str(sj.UserError.expected("seed", "a whole number, 0 or more", -1))
         'seed: expected a whole number, 0 or more, got -1'
@@ -29,7 +29,7 @@ class UserError(ValueError):
 
     @classmethod
     def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
-        """The error for a name `got` that is none of `names`: it lists them if they are few, else three of the nearest.
+        """The error for an unknown name `got`: it lists all `names` if they are few, else the three nearest.
 
         `where` is the field or argument.
 
@@ -48,7 +48,7 @@ class UserError(ValueError):
 
 
 def meant(got: str, names: Iterable[str]) -> str:
-    """`; did you mean "NAME"?` for the name that is nearly the text `got`, or nothing."""
+    """`; did you mean "NAME"?` for the nearest name, or "" if none is near."""
     found = difflib.get_close_matches(got, list(names), 1, 0.7)
     return f'; did you mean "{found[0]}"?' if found else ""
 
@@ -59,7 +59,7 @@ FEW = 12  # names that a message lists in full
 def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
     """The names most like the text `got`, at most `count`, the best first.
 
-    A dotted name is compared as a whole and by as many of its last steps as `got` has.
+    A dotted name is compared as a whole and by its last steps, as many as `got` has.
     """
 
     def likeness(name: str) -> float:
@@ -71,7 +71,7 @@ def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """A text without what breaks a line, turns it around, hides in it or can't be printed: that becomes an escape."""
+    """Escapes line breaks, bidirectional controls, invisible and unprintable characters of a text."""
     return _sojourn.one_line(unicode(text))
 
 
@@ -91,7 +91,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def printed(value: object) -> str:
-    """A value as Python prints it. What Python refuses to print, such as a number of 5,000 digits, is described."""
+    """A value as Python prints it, or a description if Python refuses, as for a number of 5,000 digits."""
     try:
         return str(value)
     except Exception:  # of a value of a class of the user's own, anything
@@ -113,21 +113,21 @@ class RunError(RuntimeError):
 
 
 class Note(UserWarning):
-    """Something that a user should know and that stops nothing. The `message` becomes one line."""
+    """A warning for users. The `message` becomes one line."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
 
 
 def note(message: str) -> None:
-    """Says something in one line: a Python warning, on the command line `note: MESSAGE`."""
+    """Issues a warning of one line; the command line prints it as `note: MESSAGE`."""
     warnings.warn(Note(message), stacklevel=3)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Stopped by the user between runs. What had finished is in the cache, if there is one.
+    """Stopped by the user between runs. Finished runs are in the cache, if one is used.
 
-    `done` of `total` runs had finished; `kept` says whether there is a cache.
+    `done` of `total` runs were finished; `kept` is whether a cache is used.
     """
 
     def __init__(self, done: int, total: int, kept: bool) -> None:

@@ -1,4 +1,4 @@
-"""Optional dependencies: which part of the package needs which module, and what to install where one is missing."""
+"""Optional dependencies: the modules of each extra, and errors that name what to install."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _present(module: str) -> bool:
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """The one-line error for a failed import of an optional dependency; None where the module is no such dependency."""
+    """The one-line error for a failed import of an optional dependency; None for other modules."""
     module = (error.name or "").partition(".")[0]
     known = any(module in modules for modules in EXTRAS.values())
     return MissingExtraError(module) if known else None

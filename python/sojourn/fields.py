@@ -1,4 +1,4 @@
-"""Which fields a scenario can have, as its JSON Schema says: so that a wrong path is refused where it is written."""
+"""The fields that a scenario can have according to its JSON Schema, to reject wrong paths early."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Field:
 
     @functools.cached_property
     def keys(self) -> dict[str, Field]:
-        """The fields below it by name. A queue has those of every discipline, whatever it is at the moment."""
+        """The fields below it by name. A queue has the fields of all disciplines."""
         found: dict[str, list[Form]] = {}
         for form in self._forms:
             for name, each in form.get("properties", {}).items():
@@ -33,18 +33,18 @@ class Field:
 
     @functools.cached_property
     def entry(self) -> Field | None:
-        """What an entry is, where it can be a list."""
+        """The field of an entry, if it can be a list."""
         lists = [form for form in self._forms if form.get("type") == "array"]
         kinds = [form["items"] if isinstance(form.get("items"), Mapping) else {} for form in lists]
         return self._of(kinds) if lists else None
 
     @property
     def is_open(self) -> bool:
-        """Whether the schema says nothing of what lies below it."""
+        """Whether the schema does not restrict the fields below it."""
         return any("type" not in form and "const" not in form and "enum" not in form for form in self._forms)
 
     def below(self, step: str) -> Field | None:
-        """Where a step of a path leads; None where it leads nowhere."""
+        """The field at a step of a path; None if there is none."""
         if step in self.keys:
             return self.keys[step]
         if self.is_open:
@@ -57,7 +57,7 @@ class Field:
 
 
 def _spelled_out(forms: Sequence[Form], definitions: Mapping[str, Form]) -> Iterator[Form]:
-    """The forms, with references and alternatives replaced by what they stand for."""
+    """The forms, with references and alternatives resolved."""
     for form in forms:
         name = form.get("$ref", "").removeprefix("#/$defs/")
         inner = (
@@ -77,7 +77,7 @@ def scenario_fields() -> Field:
 
 
 def first_unknown(steps: Sequence[str]) -> tuple[int, list[str]] | None:
-    """The position of the first step that leads nowhere, with the names that could stand there; None if all lead on.
+    """The position of the first unknown step, with the names that are valid there; None if all are known.
 
     ```python
     first_unknown(["links", "up", "rte"])  # (2, ["back", "changes", ...])

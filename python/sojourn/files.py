@@ -1,7 +1,7 @@
 """Files: every read and write of the store, of results and of reports.
 
-A file is written whole or not at all. A result is a folder; its `SHA256SUMS` says what belongs to it, in the format of
-`sha256sum`. What was changed or damaged since is not read.
+A file is written completely or not at all. A result is a folder whose `SHA256SUMS` lists its files in the format of
+`sha256sum`. Files that were changed or damaged since are not read.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class DiskError(OSError):
 
 
 class Disk:
-    """Every call of the operating system that this module makes for data. Tests put one in its place that fails."""
+    """All system calls of this module for data. Tests replace it by a failing one."""
 
     def read(self, path: Path, most: int = MOST_TEXT) -> bytes:
         """The whole content of a file. Raises as `reading.read` does."""
         return read(path, most)
 
     def make_folder(self, folder: Path) -> None:
-        """Makes a folder and those above it, where they are not there."""
+        """Creates a folder and its parents if they are missing."""
         folder.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> int:
@@ -77,7 +77,7 @@ disk = Disk()
 
 @dataclass
 class _Result:
-    """A result that is being written: its folder and whether that was there, its files with digests, the new ones."""
+    """A result being written: its folder and whether it existed, its files with digests, and new files."""
 
     root: Path
     there: bool
@@ -85,14 +85,14 @@ class _Result:
     new: list[Path] = field(default_factory=list)
 
     def add(self, path: Path, digest: str, new: bool) -> None:
-        """Notes a file that was written."""
+        """Records a written file."""
         name = path.relative_to(self.root).as_posix()
         self.digests[name] = digest
         if new:
             self.new.append(path)
 
     def include(self, part: _Result) -> None:
-        """Notes the files of a part of this result."""
+        """Records the files of a part of this result."""
         within = part.root.relative_to(self.root)
         self.digests |= {(within / name).as_posix(): digest for name, digest in part.digests.items()}
         self.new += part.new
@@ -163,7 +163,7 @@ def _remove_old(result: _Result, path: Path, digest: str) -> None:
 
 
 def _listed(root: Path) -> dict[str, str]:
-    """What belongs to the result in a folder: digest by name, with what was added to its parts since."""
+    """The files of the result in a folder with their digests, including files added to its parts."""
     found = _sums(root)
     for part in [PurePosixPath(name).parent for name in found if PurePosixPath(name).name == SUMS]:
         with suppress(OSError, UserError):
@@ -173,7 +173,7 @@ def _listed(root: Path) -> dict[str, str]:
 
 
 def _sums(root: Path) -> dict[str, str]:
-    """What a folder's `SHA256SUMS` says: digest by name; nothing where there is none."""
+    """The digests in a folder's `SHA256SUMS` by name; empty without that file."""
     found = {}
     try:
         content = disk.read(root / SUMS)
@@ -190,7 +190,7 @@ def _sums(root: Path) -> dict[str, str]:
 def read_result(root: Path, name: str) -> bytes:
     """The content of a file of a result.
 
-    Raises `UserError` where the file can't be read, or is not the one that `SHA256SUMS` in the folder describes.
+    Raises `UserError` if the file can't be read, or does not match `SHA256SUMS` of the folder.
     """
     path = root / name
     with _readable(path):
@@ -206,7 +206,7 @@ def read_result(root: Path, name: str) -> bytes:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Makes an `OSError` of the block a `UserError` for this file."""
+    """Converts an `OSError` of the block into a `UserError` for this file."""
     try:
         yield
     except OSError as error:
@@ -223,10 +223,10 @@ def write_atomic(
 
     `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
     unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
-    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file. A symbolic link is
-    replaced, and what it leads to stays. A pipe or a terminal is written to, unless it lies in a result.
-    Raises `DiskError` where the file can't be written; the old file is then unchanged. Raises `UserError` for a file
-    outside the folder of `together`, or outside `via`.
+    is given. Without `sync` the call does not wait for the disk, so a power loss may damage the file. A symbolic link
+    is replaced, but not its target. Pipes and terminals are written to, unless they are in a result. Raises `DiskError`
+    where the file can't be written; the old file is then unchanged. Raises `UserError` for a file outside the folder of
+    `together`, or outside `via`.
     """
     whole = data.encode("utf-8") if isinstance(data, str) else data
     parts = [whole] if isinstance(whole, bytes) else whole
@@ -254,7 +254,7 @@ def write_atomic(
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is a pipe or a terminal, and in no result. Raises `OSError` for what no file may replace."""
+    """Whether a path is a pipe or a terminal outside a result. Raises `OSError` for anything but a file."""
     try:
         mode = os.stat(path, follow_symlinks=path.parent in GIVEN).st_mode
     except FileNotFoundError:
@@ -279,7 +279,7 @@ def _target(path: Path) -> Path:
 
 @contextmanager
 def written_elsewhere(path: Path) -> Iterator[Path]:
-    """A file that other code writes in the block: gives an unfinished one beside it, which then gets its name.
+    """Lets other code write a file in the block: yields a temporary file beside it, renamed afterwards.
 
     Links and pipes are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
     `OSError` of the block; the old file is then unchanged. Folders that were missing are made, and where the block
@@ -307,7 +307,7 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _named_at_the_end(folder: Path, path: Path, *, sync: bool) -> Iterator[tuple[int, Path]]:
-    """An open unfinished file in a folder, which gets its name after the block; it is removed where something fails."""
+    """An open temporary file in a folder, renamed after the block, or removed on failure."""
     handle, unfinished = _unfinished(folder, path.name)
     held: int | None = handle
     try:
@@ -328,7 +328,7 @@ def _named_at_the_end(folder: Path, path: Path, *, sync: bool) -> Iterator[tuple
 
 
 def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
-    """Writes a file by way of an unfinished one in a folder, and returns its digest."""
+    """Writes a file via a temporary one in a folder and returns its digest."""
     digest = hashlib.sha256()
     with _named_at_the_end(folder, path, sync=sync) as (handle, _):
         for content in parts:
@@ -345,7 +345,7 @@ def write_all(handle: int, content: bytes | bytearray) -> None:
 
 
 def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
-    """A new file, locked: nobody removes it while this process lives."""
+    """A new locked file, which nobody removes while this process lives."""
     while True:
         path = folder / f".{name[:40]}.sojourn-{secrets.token_hex(6)}.part"
         handle = disk.create(path)
@@ -363,9 +363,9 @@ _UNFINISHED = re.compile(r"\..+\.sojourn-[0-9a-f]{12}\.part", re.DOTALL)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what killed processes of this user left unfinished in a folder.
+    """Removes temporary files that killed processes of this user left in a folder.
 
-    It leaves alone what another process is writing, and everything that has another name or is no regular file.
+    Files that another process is writing, other names and anything but regular files stay.
     """
     found: list[Path] = []
     with suppress(OSError), os.scandir(folder) as entries:
@@ -402,7 +402,7 @@ def _open_in_place(path: Path, *create: str) -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Holds the lock that an empty file stands for during the block; gives whether no other process has it.
+    """Holds the lock of an empty file during the block; yields whether it was free.
 
     The file is removed afterwards. Where the system or the file system has no locks, it is always free. Raises
     `DiskError` where the file can't be made.
@@ -451,7 +451,7 @@ def _lock(path: Path) -> int | None:
 
 
 def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:
-    """One line on why a file of `size` bytes could not be written."""
+    """One line that explains why a file of `size` bytes could not be written."""
     name = one_line(str(path))
     if getattr(error, "errno", None) in _FULL:
         need = f" ({size:,} bytes)" if size is not None else ""

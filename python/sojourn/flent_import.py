@@ -66,7 +66,7 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
 
 @dataclass(frozen=True)
 class Result:
-    """What a scenario takes from a result: its times, and its series by kind, all with values."""
+    """The parts of a result that a scenario uses: its times, and its non-empty series by kind."""
 
     file: Path
     x: list[float]
@@ -82,7 +82,7 @@ class Result:
         return self.x[-1] - self.x[-2]
 
     def flows(self, down: bool) -> list[Series]:
-        """What fills one direction of the link."""
+        """The series that load one direction of the link."""
         return [each for each in (*self.transfers, *self.datagrams) if each.is_down == down]
 
     def parameter(self, name: str) -> str:
@@ -92,7 +92,7 @@ class Result:
 
 
 def _read(file: Path) -> Result:
-    """The result in a file. Notes name what of it is left out."""
+    """Reads the result in a file. Notes name omitted series."""
     data = _data(file)
     x, results, metadata = data["x_values"], data["results"], data["metadata"]
     kinds: dict[str, list[Series]] = {}
@@ -135,7 +135,7 @@ def _without_values(kinds: dict[str, list[Series]]) -> list[Series]:
 
 
 def _note_names(what: str, series: Iterable[Series]) -> None:
-    """Says something about series, of which it names the first few."""
+    """Notes something about series and names the first few."""
     names = [f'"{each.name}"' for each in series]
     if names:
         more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
@@ -152,12 +152,12 @@ def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
     if rtt is None and not known:
         wanted = 'a probe ("Ping (ms) ...") that shows a round-trip time, or --rtt'
         raise UserError(f"{found.file}: results: expected {wanted}, got none")
-    usual = median(known.values()) if rtt is None else 1000 * rtt
+    median_ms = median(known.values()) if rtt is None else 1000 * rtt
     unknown = sorted({each.host for each in flows} - set(known))
     if unknown and rtt is None:
         few = ", ".join(unknown[:FEW])
-        note(f"no probe of {few}: flows there have the median round trip of other hosts, {usual:.3g} ms")
-    trips = known | dict.fromkeys(unknown, usual)
+        note(f"no probe of {few}: flows there get the median RTT of the other hosts, {median_ms:.3g} ms")
+    trips = known | dict.fromkeys(unknown, median_ms)
     if max(trips.values()) > DEEPEST:
         most = f"a round trip of at most {DEEPEST} ms without load"
         raise UserError.expected(f"{found.file}: results", most, f"{max(trips.values()):g} ms")
@@ -165,9 +165,9 @@ def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
 
 
 def _rate(found: Result, down: bool) -> float:
-    """The rate of a direction in Mbit/s: what its flows had together while any ran, or while most ran, if that is more.
+    """The rate of a direction in Mbit/s: the mean sum of its flows while any ran, or while most ran, if larger.
 
-    A flow that ran for a part of the time counts for that part. So flows that take turns don't add up.
+    A flow that ran for part of the time counts for that part, so flows that alternate do not add up.
     """
     flows = found.flows(down)
     if not flows:
@@ -186,7 +186,9 @@ def _rate(found: Result, down: bool) -> float:
     if abs(rate - means) > 0.1 * means:
         way = "downloads" if down else "uploads"
         had, sums = (_mbit(float(f"{each:.3g}")) for each in (rate, means))
-        note(f"the {way} did not all run at once: they had {had} together, and their means add up to {sums}")
+        note(
+            f"the {way} did not all run at the same time: together they reached {had}, but their means add up to {sums}"
+        )
     return rate
 
 
@@ -272,7 +274,7 @@ class _Controllers:
         self.of_host = local.lower() if isinstance(local, str) else ""
 
     def of_all(self, cc: str) -> dict[str, Any]:
-        """The TCP options of flows that name no controller: that of the test's parameters, or else `cc`."""
+        """The TCP options of flows without a named controller: the one of the test's parameters, else `cc`."""
         return self._options(self.of_test) or {"control": {"cc": cc}}
 
     def of_one(self, series: Series) -> dict[str, Any]:
@@ -281,7 +283,7 @@ class _Controllers:
         return self._options(series.controller(self.is_one) or default)
 
     def _options(self, name: str) -> dict[str, Any]:
-        """The options for a controller; none for one that is none of ours, which is noted."""
+        """The TCP options for a controller; empty with a note for one that the simulator lacks."""
         ours = LINUX_NAMES.get(name, name)
         if ours in self.known:
             ecn = {"prague": "l4s", "dctcp": True}.get(ours)  # both go by marks
@@ -290,14 +292,14 @@ class _Controllers:
         return {}
 
     def note_others(self, cc: str) -> None:
-        """Says which controllers are not to be had."""
+        """Notes the congestion controls that the simulator lacks."""
         if self.others:
             few = ", ".join(sorted(self.others)[:FEW])
-            note(f"no congestion control here is {few}: flows that had it have {cc}")
+            note(f"unknown congestion control {few}: its flows use {cc}")
 
 
 def _data(file: Path) -> dict[str, Any]:
-    """The data of a file, of which the parts that are used have their types."""
+    """The data of a file, with checked types of all parts in use."""
     content = files.disk.read(file, MOST_BYTES)
     try:
         if content[:2] == b"\x1f\x8b":
@@ -328,7 +330,7 @@ def _brief(value: Any) -> str:
 
 
 def _fault(data: Any) -> str | None:
-    """What is wrong with the data but for its series; None if all is right."""
+    """The error in the data outside its series; None if valid."""
     if not isinstance(data, dict):
         return f"expected a table, got {_brief(data)}"
     for key, kind, what in (("metadata", dict, "a table"), ("x_values", list, "a list"), ("results", dict, "a table")):
@@ -344,7 +346,7 @@ def _fault(data: Any) -> str | None:
 
 
 def _wrong(name: str, series: Any, x: list[float]) -> str | None:
-    """What is wrong with a series; None if all is right."""
+    """The error in a series; None if valid."""
     if not isinstance(series, list) or len(series) != len(x):
         return f"results.{name}: expected a list of {len(x)} values, got another"
     if not all(value is None or (is_number(value) and value >= 0) for value in series):
@@ -358,7 +360,7 @@ def _slug(name: str) -> str:
 
 
 def _free(name: str, taken: dict[str, int]) -> str:
-    """The name, or the next one with a number that is free. It is taken then."""
+    """Reserves the name, or the next free one with a number."""
     free = name
     while free in taken:
         taken[name] += 1

@@ -1,4 +1,4 @@
-"""The series of a Flent result: which of them are flows, and what each says of its flow.
+"""The series of a Flent result, their kinds, and the properties of their flows.
 
 Names, metadata and raw samples are those of Flent's tests and runners, in file formats 1 to 4.
 """

@@ -1,9 +1,8 @@
-"""Texts from files of others as parts of paths and of commands.
+"""Sanitizes untrusted names for use in paths and commands.
 
-Anybody can choose the names in scenarios, captures and results of other programs. None of them becomes a path or a word
-of a command unless a function of this module has made it one. `sojourn.errors.one_line` does the same
-for lines: of messages, and of comments in files. Pages are made of templates that escape every text, and tables by
-`html.escape`.
+Names in scenarios, captures and results of other programs are untrusted. They become paths or words of commands only
+through this module. `sojourn.errors.one_line` does the same for lines: of messages, and of comments in files. Pages are
+made of templates that escape every text, and tables by `html.escape`.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ def file_name(name: str) -> str:
 
 
 def scenario_name(name: str) -> str:
-    """A name that a file gives itself as the name of a scenario: one line, not too long, and never empty."""
+    """A file's own name as the name of a scenario: one line, short, never empty."""
     return one_line(name).strip()[:LONGEST_LABEL] or "import"
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A file name of its own for each name, also where capitals make no difference: `a-b` and `a-b-2` for a-b, a>b."""
+    """Distinct file names, ignoring case: `a-b` and `a-b-2` for a-b, a>b."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
@@ -53,7 +52,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def shell_word(path: str | Path) -> str:
-    """The name of a file as one word of a command that can be copied into a shell, in one line; never an option.
+    """The name of a file as one word of a shell command, in one line; never an option.
 
     ```python
     shell_word("a b.toml")  # 'a b.toml'

@@ -1,4 +1,4 @@
-"""Scenarios with the TCP of a Linux kernel, and a paper's with that instead of their own."""
+"""Scenarios on a Linux host, also those of papers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sojourn.scenario import Scenario
 from sojourn.toml import plain
 
 OWN_OF_KERNEL = ("reno", "cubic")
-"""Controllers that the kernel has itself; all others are ours under its TCP."""
+"""Controllers of the kernel itself; all others run in the simulator under the kernel's TCP."""
 
 KEPT = ("mss", "header", "ecn")
-"""Options that say what is sent and not how a stack behaves."""
+"""Options about the data to send, not about the stack's behavior."""
 
 
 class Host(StrEnum):
-    """Whose TCP the flows have."""
+    """The TCP stack of the flows."""
 
     SIMULATOR = "simulator"
     LINUX = "linux"
 
 
 def on_linux(scenario: Scenario) -> bool:
-    """Whether the flows of a scenario have the TCP of a Linux kernel."""
+    """Whether the flows of a scenario use the TCP of a Linux kernel."""
     # A scenario that the engine made is read only if it may be so.
     return "host" in scenario.to_toml() and scenario.get("host") == "linux"
 
@@ -32,8 +32,8 @@ def on_linux(scenario: Scenario) -> bool:
 def on_host(scenario: Scenario, host: Host) -> Scenario:
     """A scenario on this host.
 
-    On a Linux host the stack is the kernel's: of the options of TCP the controller and the sizes are kept, and the
-    parameters of Reno and CUBIC, which the kernel does not have, are left out.
+    On a Linux host the stack is the kernel's. TCP options are reduced to controller and sizes; parameters of Reno and
+    CUBIC are dropped, because the kernel lacks them.
     """
     if host is Host.SIMULATOR:
         return scenario
@@ -50,7 +50,7 @@ def on_host(scenario: Scenario, host: Host) -> Scenario:
 
 
 def _kept(tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Linux host takes of a table of TCP options."""
+    """The TCP options that apply to a Linux host."""
     kept = {key: tcp[key] for key in KEPT if key in tcp}
     control = tcp.get("control")
     if control:

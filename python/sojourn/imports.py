@@ -1,4 +1,4 @@
-"""Scenarios from what was measured elsewhere: packet captures and Flent results.
+"""Scenarios from measurements: packet captures and Flent results.
 
 The scenario has the traffic that the file shows over one link, so that another queue can be tried on it.
 """
@@ -19,19 +19,18 @@ from sojourn.scenario import Scenario
 
 @dataclass(frozen=True)
 class Imported:
-    """A scenario that was made of a file, and what a reader of it should know of the file."""
+    """A scenario made from a file, with remarks for its reader."""
 
     scenario: Scenario
     remarks: list[str] = field(default_factory=list)
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
-    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) at `path` gives.
+    """Converts the capture (pcapng, pcap) or Flent result (`.flent.gz`) at `path` into a scenario.
 
-    `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
-    the largest that was seen over a second, for each direction. `rtt` is the round-trip time of flows of which the file
-    does not show one. `cc` is the congestion control of the flows; those that send ECT(1) have Prague. A `Note` says
-    what the file leaves open, and what of it is not in the scenario.
+    `rate` is the link's rate, such as "10 Mbit/s"; by default the speed of the capture's interface, else the largest
+    rate over a second, per direction. `rtt` is the RTT of flows whose RTT the file does not show. `cc` is the
+    congestion control of the flows; flows that send ECT(1) use Prague. `Note`s name guesses and omitted data.
 
     Raises `UserError` for a file that can't be read, that is damaged, or that has no flows: one line.
 
@@ -44,7 +43,7 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
 
 
 def imported(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Imported:
-    """As `import_file`, with what the made file says of itself."""
+    """As `import_file`, with remarks for the file to write."""
     file = Path(path)
     base = None if rtt is None else _quantity("rtt", "time", rtt)
     if rate is not None:

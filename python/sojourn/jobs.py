@@ -1,4 +1,4 @@
-"""Runs to be done: the keys of their results, and what they have in common."""
+"""Runs, the cache keys of their results, and shared beginnings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
 
 
 CHANGED = "expected the content that it had when the runs were planned, got another: run the same command again"
-"""Why a run has failed that another trace was given to."""
+"""The reason of failure for a run that used another trace than planned."""
 
 
 def changed_traces(record: Record, expected: dict[str, str]) -> list[str]:
@@ -60,9 +60,9 @@ def changed_traces(record: Record, expected: dict[str, str]) -> list[str]:
 
 
 def beginnings(jobs: Sequence[Job]) -> list[str]:
-    """For each job of a scenario, what its run may have in common with others until later flows start; "" for nothing.
+    """For each job of a scenario, a key of the beginning that its run may share with others; "" for none.
 
-    It only says which runs to try together: the engine finds what they share.
+    It is a hint for grouping runs: the engine determines what they share.
     """
     scenario = jobs[0].scenario
     if "start" not in scenario.to_toml():

@@ -1,7 +1,7 @@
-"""Texts in JSON that others wrote: how much memory their values may take."""
+"""Limits the memory of untrusted JSON texts."""
 
 MOST_VALUES = 2_000_000
-"""Values, lists and tables in a text. Each takes at most 200 bytes of memory, and a text of two bytes can have one."""
+"""Maximum number of values, lists and tables in a text. Each takes up to 200 bytes of memory for two bytes of text."""
 
 
 class TooManyError(ValueError):

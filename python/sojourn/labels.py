@@ -1,4 +1,4 @@
-"""What people read instead of paths and values: `bottleneck queue limit`, `red(min=5)`, `count=10`."""
+"""Labels for paths and values: `bottleneck queue limit`, `red(min=5)`, `count=10`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
 
 
 def field_label(path: str) -> str:
-    """A path of a scenario for readers: `links.bottleneck.queue.limit` becomes `bottleneck queue limit`."""
+    """The label of a scenario's path: `links.bottleneck.queue.limit` becomes `bottleneck queue limit`."""
     first, *rest = paths.split(path)
     if not rest:
         return first
@@ -36,7 +36,7 @@ def field_label(path: str) -> str:
 
 
 def value_label(value: Any) -> str:
-    """A value of a scenario for readers: `{ aqm = "red", min = 5 }` becomes `red(min=5)`, a text stays itself."""
+    """The label of a scenario's value: `{ aqm = "red", min = 5 }` becomes `red(min=5)`; strings are unchanged."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
@@ -61,14 +61,14 @@ def _entry(key: str, value: Any) -> str:
 
 
 def setting_label(path: str, value: Any) -> str:
-    """A field with its value, as short as it can be read: `count=10`, but `reno`, which says itself what it is."""
+    """The shortest clear label of a field with its value: `count=10`, but only `reno` for a controller."""
     text = value_label(value)
     named = isinstance(value, Mapping) or (isinstance(value, str) and value[:1].isalpha())
     return text if named else f"{paths.split(path)[-1]}={text}"
 
 
 def with_unit(label: str, unit: str) -> str:
-    """A label with its unit, as on an axis: `wait (ms)`; of a ratio, which has none, the label alone."""
+    """A label with its unit, as on an axis: `wait (ms)`; the label alone for a ratio."""
     return f"{label} ({unit})" if unit else label
 
 

@@ -1,4 +1,4 @@
-"""Queue laws and congestion controllers written in Python: checked before a run, and what is said where one fails."""
+"""Checks of queue laws and congestion controllers in Python, and their error messages."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ FACTORY = "a class or a function without arguments that makes a law or a congest
 LAW = "a law with a method step(sample)"
 CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
 STEP = "step"
-"""What a law is asked."""
+"""The method of a queue law."""
 ON_LOSS = "on_loss"
 ON_MARK = "on_mark"
 ANSWERS = ("on_ack", ON_LOSS, ON_MARK)
-"""What a congestion controller is asked."""
+"""The methods of a congestion controller."""
 
 
 def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
     """The laws, each made by a function that raises `UserError` for an object that is no law.
 
-    Raises `UserError` for what is no table of factories, for a factory that needs arguments, and for a class whose
-    objects are no laws.
+    Raises `UserError` for something other than a table of factories, for a factory with required arguments, and for a
+    class whose objects are not laws.
     """
     if laws is None:
         return {}
@@ -42,13 +42,13 @@ def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
 
 
 def _place(name: str, factory: Any) -> str:
-    """How messages name a law or a controller. What a function makes is not known before it is called."""
+    """The name of a law or a controller in messages; a function's product is unknown before it is called."""
     of = "controllers" if inspect.isclass(factory) and hasattr(factory, ANSWERS[0]) else "laws"
     return f"{of}.{name}"
 
 
 class _Controllers:
-    """Makes congestion controllers, each checked and watched; the engine knows it by `is_controller`."""
+    """A factory of checked and watched congestion controllers; the engine recognizes it by `is_controller`."""
 
     is_controller = True
 
@@ -61,10 +61,10 @@ class _Controllers:
             self._check(made)
         self.is_told_of_marks = hasattr(made, ON_MARK)
         if not hasattr(made, ON_LOSS):
-            note(f"{where} has no {ON_LOSS}: it is not told of losses, but by sample.lost")
+            note(f"{where} has no {ON_LOSS}: it learns of losses only by sample.lost")
 
     def _check(self, made: Any) -> None:
-        """Raises `UserError` for a method that can't be called, and for none that is told of ACKs."""
+        """Raises `UserError` for a method that is not callable, and for a missing `on_ack`."""
         for name in ANSWERS:
             method = getattr(made, name, None)
             if method is None and name != ANSWERS[0]:
@@ -83,9 +83,9 @@ class _Controllers:
 
 
 def _tried(where: str, factory: Callable[[], Any]) -> Iterator[Any]:
-    """What one call of a factory makes; nothing where it raises an error, which a run says.
+    """The product of one call of a factory; None if it raises, which a run reports.
 
-    Raises `UserError` where it hangs.
+    Raises `UserError` if it hangs.
     """
     said: list[str] = []
     try:
@@ -98,15 +98,15 @@ def _tried(where: str, factory: Callable[[], Any]) -> Iterator[Any]:
 
 
 def is_controller(factory: Any, where: str = "laws") -> bool:
-    """Whether what it makes is a congestion controller. A function is called once to see.
+    """Whether a factory makes congestion controllers; a function is called once to find out.
 
-    Raises `UserError` for a function that makes neither a controller nor a law; `where` is its place in the message.
+    Raises `UserError` if it makes neither a controller nor a law; `where` names it in the message.
     """
     return hasattr(_seen(factory, where), ANSWERS[0])
 
 
 def _seen(factory: Any, where: str) -> Any:
-    """What has the methods of what it makes: a class itself, else what one call makes; None where that fails."""
+    """An object with the product's methods: the class itself, else the product of one call; None if that fails."""
     if inspect.isclass(factory):
         return factory
     for made in _tried(where, factory):
@@ -150,7 +150,7 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
 
 
 def _check_step(where: str, step: Any, of: str = "") -> None:
-    """Raises `UserError` for a step that can't be called with a sample; `of` is whose it is."""
+    """Raises `UserError` for a `step` that can't be called with a sample; `of` is its owner."""
     if not callable(step):
         raise UserError(f"{where}: expected {LAW}, got {of} without one")
     if wrong := misfit(step, None):
@@ -158,9 +158,9 @@ def _check_step(where: str, step: Any, of: str = "") -> None:
 
 
 def misfit(what: Any, *arguments: Any) -> str:
-    """Why this can't be called with so many arguments for an answer, as a message says it after its name.
+    """Why this can't be called with these arguments, as the end of a message.
 
-    Nothing for what can be called, as far as its signature is known.
+    Empty if it can, as far as its signature is known.
     """
     if not callable(what):
         return f" that is an object of {type(what).__name__}"
@@ -177,7 +177,7 @@ def misfit(what: Any, *arguments: Any) -> str:
 
 
 def _arity(signature: inspect.Signature, wanted: int) -> str:
-    """The arguments of a function, and how many these are unless it is only a name that it misses."""
+    """The arguments of a function, and their number unless only a name is missing."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found = [each for each in signature.parameters.values() if each.kind in kinds]
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
@@ -186,7 +186,7 @@ def _arity(signature: inspect.Signature, wanted: int) -> str:
 
 
 def external_controllers(scenario: Scenario) -> list[str]:
-    """The names of the congestion controllers that flows of a scenario have from the caller."""
+    """The names of the external congestion controllers of a scenario."""
     tree = scenario.to_dict()
     stacks = [tree.get("tcp"), *(group.get("tcp") for group in _tables(tree.get("flows")))]
     controls = [stack.get("control") for stack in _tables(stacks)]
@@ -194,24 +194,24 @@ def external_controllers(scenario: Scenario) -> list[str]:
 
 
 def _tables(items: Any) -> list[Mapping[str, Any]]:
-    """The tables of a list in a scenario that nobody has checked yet."""
+    """The tables of a list in an unchecked scenario."""
     return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 
 
 def external_laws(scenario: Scenario) -> list[str]:
-    """The names of the laws that queues of a scenario have from the caller."""
+    """The names of the external laws of a scenario's queues."""
     return list(_external(scenario.to_dict().get("links")))
 
 
 def named_by(scenario: Scenario) -> set[str]:
-    """The names of all laws and controllers that a scenario has from the caller."""
+    """The names of all external laws and controllers of a scenario."""
     return {*external_laws(scenario), *external_controllers(scenario)}
 
 
 def check_named(laws: Mapping[str, Any], named: Collection[str], scenarios: Iterable[Scenario]) -> None:
-    """Raises `UserError` for a law or controller that is none of those that these scenarios name, which can be run.
+    """Raises `UserError` for a law or controller that these valid scenarios do not name.
 
-    Notes controllers that are not told of the marks of their packets.
+    Notes controllers that ignore marks of their packets.
     """
     for name in laws:
         if name not in named:
@@ -224,14 +224,14 @@ def check_named(laws: Mapping[str, Any], named: Collection[str], scenarios: Iter
 
 
 def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
-    """Raises `UserError` for a law that a scenario does not name, `ScenarioError` for what else is wrong."""
+    """Raises `UserError` for a law that a scenario does not name, `ScenarioError` for an invalid scenario."""
     if laws:
         scenario.canonical(laws)
         check_named(laws, named_by(scenario), [scenario])
 
 
 def _untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
-    """A sentence for each controller without `on_mark` whose packets may be marked in a scenario."""
+    """Warns of each controller without `on_mark` whose packets may be marked."""
     without = {name for name, law in laws.items() if isinstance(law, _Controllers) and not law.is_told_of_marks}
     if not without:
         return []
@@ -257,9 +257,9 @@ def _external(node: Any) -> Iterator[str]:
 
 
 def of_run(error: Exception, scenario: Scenario, seed: int) -> Exception:
-    """An error of a run or of its law, with the scenario's label and the seed.
+    """Adds the scenario's label and the seed to an error of a run.
 
-    What a law raises stays as it is: the note on it, which names the law and the time, gets them.
+    An exception of a law is unchanged; its note gets them.
     """
     notes = getattr(error, "__notes__", [])
     if notes:

@@ -1,6 +1,6 @@
-"""Traces of links: what is in a file, and new ones from random processes.
+"""Link traces: summaries of files, and generators.
 
-A trace says what a link can carry at each time. A scenario names its file: `trace = { file = "lte.up" }`.
+A trace is the capacity of a link over time. A scenario names its file: `trace = { file = "lte.up" }`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMATS = ("mahimahi", "csv", "netem-trace")
 
 @dataclass(frozen=True)
 class Step:
-    """What holds from one time to the next."""
+    """The state of a link between two times."""
 
     span_ms: int
     rate_bps: int
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Process:
-    """A random process of rates between two bounds, with a new value after each `every_ms`."""
+    """A random process of rates between two bounds, with a new value every `every_ms`."""
 
     duration_ms: int
     every_ms: int
@@ -46,10 +46,9 @@ class Process:
 
 
 def summary(path: Path, form: str | None = None, steps: int = 1) -> tuple[dict[str, Any], _sojourn.Array]:
-    """What a trace file has, and its mean rate in bit/s in each of `steps` equal parts of it.
+    """The summary of a trace file, and its mean rate in bit/s in `steps` equal parts.
 
-    Raises `UserError` for a file that can't be read, `ScenarioError` for one that is no trace: one line with file, line
-    and column.
+    Raises `UserError` for an unreadable file, and `ScenarioError` with file, line and column for an invalid trace.
 
     >>> summary(Path("examples/traces/lte.up"))[0]["period_s"]
     20.0
@@ -90,7 +89,7 @@ OUTAGE_MS = 100  # how long nothing is sent then
 
 
 def leo(process: Process) -> Iterator[Step]:
-    """Satellites in low orbit: every 15 s another one, with a rate and a delay of its own, after 100 ms without any.
+    """Satellites in low orbit: a handover every 15 s to a new rate and delay, after an outage of 100 ms.
 
     The rate varies by a tenth about that of the satellite, the delay (20 to 40 ms) drifts by 3 ms, and for a second
     after the handover 0.5 % of the packets are lost.

@@ -1,4 +1,4 @@
-"""Measures by what a user calls them: a path, the end of one, or the label that tables show."""
+"""Resolves names of measures: a path, the end of a path, or a label of tables."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sojourn.measures import ANY, OF_A_GROUP, OF_A_LINK, chosen, place
 
 
 def resolved(names: Iterable[str], known: Sequence[str], link: str, where: str) -> list[str]:
-    """Paths of measures, from paths or from what tables call them: `wait p95`, `utilization`, `jain`.
+    """Resolves measures by path or label (`wait p95`, `utilization`, `jain`) to paths.
 
-    What several links or groups have is that of `link`, else that of all flows. Names that stand for nothing stay as
-    they are. Raises `UserError`, which begins with `where`, for a name that stands for several measures.
+    If several links or groups match, `link` is preferred, then all flows. Unknown names are unchanged. Raises
+    `UserError`, which begins with `where`, for an ambiguous name.
     """
     return [name if name in known else _meant(name, known, link, where) for name in names]
 
 
 def labelled(names: Iterable[str], labels: Mapping[str, str]) -> list[str]:
-    """Names of measures as a table calls them; `labels` has the path of each label. Other names stay as they are."""
+    """Names of measures as labels of a table; `labels` maps labels to paths. Other names are unchanged."""
     found = {_steps(path): label for label, path in labels.items()}
     return [name if name in labels else found.get(_steps(name), name) for name in names]
 
@@ -44,7 +44,7 @@ def _field(path: str) -> str:
 
 
 def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
-    """The path that a label, or else the end of a path, stands for; the name itself where none does."""
+    """The path of a label or of the end of a path; the name itself if there is none."""
     plain = [path for path in known if ANY not in paths.split(path)]
     found = [path for path in plain if name in _labels(path)]
     if not found:
@@ -63,6 +63,6 @@ def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
 
 
 def _several(name: str, found: Sequence[str], where: str) -> UserError:
-    """The error for a name that stands for several paths: it lists them, or their ends where they are many."""
+    """The error for an ambiguous name: it lists the paths, or their ends if there are many."""
     listed = found if len(found) <= FEW else list(dict.fromkeys(map(_field, found)))
     return UserError.unknown(where, name, listed)

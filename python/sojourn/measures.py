@@ -1,4 +1,4 @@
-"""The measures of a record: path, unit, label and one sentence each, as the engine defines them.
+"""The measures of a record, as the engine defines them: path, unit, label and summary.
 
 `scripts/measurements.py` writes the tables of docs/measurements.md from here.
 """
@@ -32,10 +32,10 @@ MANY_GROUPS = 6  # more are compared only in total
 
 
 class HasPaths(Protocol):
-    """A record, as far as a measure needs it."""
+    """The part of a record's interface that measures use."""
 
     def value(self, path: str, /) -> Any:
-        """What lies at a dotted path."""
+        """The value at a dotted path."""
 
     def get(self, key: str, /) -> Any:
         """A field."""
@@ -45,8 +45,8 @@ class HasPaths(Protocol):
 class Measure:
     """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit.
 
-    `better` is "higher" or "lower" where users of a network want the one or the other, else "". `optional` says that a
-    record may lack it, such as that of a queue which only one discipline has: it is NaN there.
+    `better` is "higher", "lower" or "" (no preference). A record may lack an `optional` measure, such as one of a queue
+    that only some disciplines have; its value is then NaN.
 
     >>> record = sj.run("examples/dumbbell.toml")
     >>> round(sj.Measure("utilization", "links.bottleneck.utilization", "%", 100.0).of(record))
@@ -72,12 +72,12 @@ class Measure:
 
     @property
     def error(self) -> float:
-        """How far it may be off, as a share of its value: 0 for all but quantiles of a histogram."""
+        """Its relative error: 0 except for quantiles of a histogram."""
         found = _definition(self.path)
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a `record`, in its unit; NaN where the record has null, or may and does lack it."""
+        """Its value in a `record`, in its unit; NaN if the record contains null or lacks an optional measure."""
         try:
             return self._shown(record.value(self.path))
         except UserError:
@@ -95,10 +95,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Definition:
-    """A field of a record: path within its part, unit, label, what is better ("higher", "lower" or ""), one sentence.
+    """A field of a record: path within its part, unit, label, better direction, summary.
 
-    `number` says whether it is a number, `minimum` and `maximum` which it can be, `error` how far it may be off, as a
-    share of its value.
+    `better` is "higher", "lower" or "". `number` is whether it is a number, `minimum` and `maximum` are its range, and
+    `error` is its relative error.
     """
 
     path: str
@@ -124,9 +124,9 @@ class Definition:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a record (`links`, `total`, ...; `run` for the run's own fields), its sentence and its fields.
+    """A part of a record (`links`, `total`, ...; `run` for the run's own fields): summary and fields.
 
-    `is_list` says whether there are several, each with a name.
+    `is_list` is whether it is a list of named entries.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a series: its name, its unit, one sentence, the least and the most it can be."""
+    """A column of a series: name, unit, summary, minimum and maximum."""
 
     name: str
     unit: str
@@ -234,14 +234,14 @@ def _in_each(records: Iterable[HasPaths], link: str) -> Iterator[Mapping[str, An
 
 
 def link_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
-    """The measures of a link that are compared by default, in these records."""
+    """The measures of a link that are compared by default in these records."""
     return [measure("links", path, link) for path in link_fields(link, records)]
 
 
 def inside(link: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """What makes up the queue of a link of a record: classes, each with its queues behind it, or queues.
+    """The classes of a link, each followed by its queues, or the queues of a link.
 
-    Each has its steps from the link, such as `("classes", "web", "queues", "classic")`.
+    Each has its path from the link, such as `("classes", "web", "queues", "classic")`.
     """
     for field in WITHIN_A_LINK:
         for each in link.get(field, ()):
@@ -260,9 +260,9 @@ def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list
 
 
 def inner_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
-    """What is compared of the classes, tins or queues of a link by default, with their names in the labels.
+    """The default measures of the classes, tins or queues of a link, labelled by their names.
 
-    None where only one of them had packets in these records: it is the whole link.
+    Empty if only one of them had packets, because it equals the link.
     """
     within = (part for each in _in_each(records, link) for part in inside(each))
     busy = list(dict.fromkeys(steps for steps, part in within if part.get("arrived")))
@@ -278,7 +278,7 @@ def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
 
     These are goodput and fairness of all of them, goodput of groups if there are several, and of each group the mean
     round-trip time and completion times, where one of the records has some. Of many groups it is the first two alone.
-    What one of several groups gets others do not, so more of it is not better.
+    Goodput of one of several groups has no better direction, because others lose what it gains.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
     every = [group for record in records for group in record.get("groups") or []]
@@ -294,10 +294,7 @@ def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
 
 
 def named(columns: Iterable[str]) -> dict[str, Measure]:
-    """Measures by their paths in a record, as the columns of sweeps are called; unknown names stay as they are.
-
-    Where two have the same label, the label says of which link or group it is.
-    """
+    """Measures of a sweep's columns by path. Equal labels name their link or group; unknown names are unchanged."""
     found = {column: _at(column) for column in columns}
     titles = Counter(each.title for each in found.values())
     return {
@@ -307,9 +304,10 @@ def named(columns: Iterable[str]) -> dict[str, Measure]:
 
 
 def chosen(columns: Iterable[str], link: str = "") -> list[Measure]:
-    """Measures by their paths in a record. A label says of which link or group it is, unless of `link` or all flows.
+    """Measures by their paths in a record.
 
-    Where two would have the same label, it says so of these too, or has the unit: a table has a row for each label.
+    A label names its link or group, unless it is `link` or all flows. Equal labels are made unique by that name or by
+    the unit.
 
     ```python
     chosen(["links.bottleneck.wait_ms.p99", "groups.ftp.rtt_ms.p99"], "bottleneck")  # wait p99, ftp RTT p99
@@ -321,7 +319,7 @@ def chosen(columns: Iterable[str], link: str = "") -> list[Measure]:
 
 
 def _apart(found: Measure, of: str, places: Sequence[str]) -> Measure:
-    """A measure of the place `of`, with a label that tells it from those of the same label at these places."""
+    """A measure of the link or group `of`, with a label that is unique among these."""
     if len(places) == 1:
         return found
     apart = len(set(places)) == len(places)
@@ -332,7 +330,7 @@ ANY = "NAME"  # stands for that of a class, tin or queue
 
 
 def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """The paths of all measures that a record of these links and groups may have; `NAME` stands for that of a queue."""
+    """The paths of all measures of a record with these links and groups; `NAME` is a placeholder for a queue."""
     found = []
     for part, names in (("links", links), ("groups", groups), ("total", [""])):
         fields = [each.path for each in parts()[part].fields.values() if each.number]
@@ -375,7 +373,7 @@ def _with_any(column: str) -> list[str] | None:
 
 
 def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Those of `known` that a wrong path may mean: that end as it does, or that begin as most of it does, else all."""
+    """The candidates for a wrong path: paths with the same end or a similar beginning, else all."""
     ends = [each for each in known if each.endswith(f".{column}")]
     begins = (".".join(steps[:count]) + "." for count in range(len(steps) - 1, 1, -1))
     lists = (ends, *([each for each in known if each.startswith(begin)] for begin in begins))
@@ -383,7 +381,7 @@ def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str
 
 
 def range_of(path: str) -> Range:
-    """The values that a record's number at `path`, such as `links.bottleneck.queue.mean`, can have; all if it has none.
+    """The range of a record's number at `path`, such as `links.bottleneck.queue.mean`; unbounded if unknown.
 
     >>> sj.measures.range_of("total.jain")
     Range(low=0, high=1)

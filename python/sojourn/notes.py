@@ -1,4 +1,4 @@
-"""What a scenario asks for and its run does not do: events after its end, buckets, queues, marks, options."""
+"""Warnings about settings without effect: events after the end, buckets, queues, marks, options."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sojourn.scenario import ACCURATE, Scenario, tables_of
 
 
 def note_unmet(scenario: Scenario) -> None:
-    """Notes all that this module finds in a scenario, which must be one that can be run."""
+    """Prints the warnings of this module for a scenario that can be run."""
     for each in [*_unmet(scenario), *idle_marks(scenario)]:
         note(each)
 
 
 def note_unmet_in(cases: Sequence[Case]) -> None:
-    """The same for the cases of a comparison: what not all of them have is noted with the case."""
+    """Prints the warnings for the cases of a comparison; a warning names its cases unless all have it."""
     found = {case.label: _unmet(case.scenario) for case in cases}
     said = dict.fromkeys(each for unmet in found.values() for each in unmet)
     for each in said:
@@ -47,19 +47,19 @@ def _unmet(scenario: Scenario) -> list[str]:
 
 
 def held_acks(scenario: Scenario) -> list[str]:
-    """A sentence for each group of TCP-LP whose receivers delay ACKs.
+    """Warns of each TCP-LP group whose receivers delay ACKs.
 
-    The delay of a segment then contains the time for which its ACK was held. At a window of one segment that is the
-    largest delay of all, and the window may never open again.
+    The measured delay then contains the ACK delay. At a window of one segment this is the largest delay of all, and the
+    window may never open again.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.control", {"cc": "tcp-lp"})
     held_acks(scenario)
-    # ['flows.ftp: tcp-lp takes the time for which receivers hold an ACK for a delay of the queue, ...']
+    # ['flows.ftp: tcp-lp counts delayed ACKs as queuing delay, ...']
     ```
     """
     return [
-        f"flows.{group['name']}: tcp-lp takes the time for which receivers hold an ACK for a delay of the queue, so "
+        f"flows.{group['name']}: tcp-lp counts delayed ACKs as queuing delay, so its window may stay at one segment "
         "its window may stay at one segment over an empty link; tcp.delayed_ack = false shows it without that"
         for group in scenario.resolved()["groups"]
         if (tcp := group.get("tcp")) and tcp.get("delayed_ack") and (tcp.get("control") or {}).get("cc") == "tcp-lp"
@@ -67,15 +67,15 @@ def held_acks(scenario: Scenario) -> list[str]:
 
 
 def idle_ecn(scenario: Scenario) -> list[str]:
-    """A sentence for each flow with ECN that no queue marks, though one on its route could if its `ecn` were true.
+    """Warns of flows with ECN whose route has no queue that marks, although one would with `ecn = true`.
 
-    A flow over DropTail queues alone, which never mark, is not named. Nor is one with a discipline of a Linux kernel on
-    its route, which decides by itself what it marks. The scenario must be one that can be run.
+    Flows over DropTail queues only are not named, since those never mark; nor are flows over a queue discipline of a
+    Linux kernel, which has its own ECN setting. The scenario must be one that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", True)
     idle_ecn(scenario.set("links.bottleneck.queue", {"aqm": "codel"}))
-    # ['links.bottleneck.queue.ecn: false drops packets of flows.ftp that could be marked, ...']
+    # ['links.bottleneck.queue.ecn: false drops packets of flows.ftp instead of marking them, ...']
     ```
     """
     if "ecn" not in scenario.to_toml():
@@ -91,54 +91,55 @@ def idle_ecn(scenario: Scenario) -> list[str]:
         for link in {link["name"]: link for link, queue in queues if queue["aqm"] != "droptail"}.values():
             idle.setdefault(link_field(link), []).append(f"flows.{group['name']}")
     return [
-        f"{field}.queue.ecn: false drops packets of {', '.join(flows)} that could be marked: their senders have ECN"
+        f"{field}.queue.ecn: false drops packets of {', '.join(flows)} instead of marking them, "
+        "although their senders use ECN"
         for field, flows in idle.items()
     ]
 
 
 def _marks(queue: dict[str, Any]) -> bool:
-    """Whether a queue may mark packets: a kernel's own decides by itself, and a `ce_threshold` needs no `ecn`."""
+    """Whether a queue may mark packets: a kernel's discipline has its own setting; `ce_threshold` needs no `ecn`."""
     return bool(queue.get("ecn", True) or _sojourn.quantity("time", queue.get("ce_threshold", "0 s")))
 
 
 def idle_marks(scenario: Scenario) -> list[str]:
-    """A sentence for each DropTail queue whose `ecn` is true: it marks nothing.
+    """Warns of each DropTail queue with `ecn = true`, which never marks.
 
-    Of a comparison this is not said: there `ecn` may be meant for the other queues. The scenario must be one that can
+    Comparisons omit this warning, because `ecn` may be meant for their other queues. The scenario must be one that can
     be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "droptail", "ecn": True})
-    idle_marks(scenario)  # ['links.bottleneck.queue.ecn: true marks nothing, because droptail drops ...']
+    idle_marks(scenario) # ['links.bottleneck.queue.ecn: true has no effect, because droptail ...']
     ```
     """
     asked = [queue for link in tables_of(scenario, "links") for queue in _queues(link) if queue.get("ecn") is True]
-    if not asked:  # most scenarios: what `ecn` is by default asks for nothing
+    if not asked:  # fast path: no queue sets `ecn` explicitly
         return []
     return [
-        f"{link_field(link)}.queue.ecn: true marks nothing, because droptail drops only what does not fit"
+        f"{link_field(link)}.queue.ecn: true has no effect, because droptail never marks"
         for link in scenario.resolved()["links"]
         if any(queue.get("aqm") == "droptail" and queue.get("ecn") for queue in _queues(link))
     ]
 
 
 def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The queue of a link, or those of its classes."""
+    """The queue of a link, or the queues of its classes."""
     queue = link.get("queue")
     if queue:
         yield from queue.get("classes", [queue])
 
 
 def misplaced_ect1(scenario: Scenario) -> list[str]:
-    """A sentence for each flow whose packets are ECT(1) though its controller does not react to the count of marks.
+    """Warns of flows that send ECT(1) although their controller does not count marks.
 
-    ECT(1) is for senders that do (rfc9331#4.3). Others take a window with a mark for one with a loss, or ignore marks,
-    and so fill the queue for scalable senders. Nothing is sent as ECT(1) where the receiver has no AccECN. The
-    scenario must be one that can be run.
+    ECT(1) is reserved for scalable senders (rfc9331#4.3). Other controllers treat a marked window as a lossy one, or
+    ignore marks, and fill the low-latency queue. Flows whose receiver has no AccECN send no ECT(1). The scenario must
+    be one that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", "l4s").set("tcp.control", {"cc": "bbr3"})
-    misplaced_ect1(scenario)  # ['flows.ftp.tcp.ecn: "l4s" puts packets of bbr3 among those of scalable senders, ...']
+    misplaced_ect1(scenario) # ['flows.ftp.tcp.ecn: "l4s" sends packets of bbr3 to the low-latency queue, ...']
     ```
     """
     if "l4s" not in scenario.to_toml():
@@ -148,7 +149,7 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
         group for group in scenario.resolved()["groups"] if (tcp := group.get("tcp")) and _agreed_ecn(tcp) == "l4s"
     ]
     return [
-        f'flows.{group["name"]}.tcp.ecn: "l4s" puts packets of {cc} among those of scalable senders, '
+        f'flows.{group["name"]}.tcp.ecn: "l4s" sends packets of {cc} to the low-latency queue, '
         "but it does not react to the count of marks; true keeps it among the classic ones"
         for group in groups
         if (cc := group["tcp"]["control"]["cc"]) not in counting
@@ -156,13 +157,13 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
 
 
 def uncounted_marks(scenario: Scenario) -> list[str]:
-    """A sentence for each flow whose controller counts marks, and whose receivers' `peer_ecn` gives it no count.
+    """Warns of flows whose controller counts marks, but whose `peer_ecn` reports no counts.
 
-    Both then agree on one echo for a window, or on no ECN. The scenario must be one that can be run.
+    Such a connection uses classic ECN (one echo per window) or no ECN. The scenario must be one that can be run.
 
     ```python
     scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.peer_ecn", "dctcp")
-    uncounted_marks(scenario)  # ['flows.prague.tcp.peer_ecn: "dctcp" is not the feedback of "l4s", so ...']
+    uncounted_marks(scenario) # ['flows.prague.tcp.peer_ecn: "dctcp" does not support "l4s", so ...']
     ```
     """
     if "peer_ecn" not in scenario.to_toml():
@@ -177,13 +178,14 @@ def uncounted_marks(scenario: Scenario) -> list[str]:
 
 
 def _no_count(tcp: dict[str, Any]) -> str:
-    """Why a sender gets no count of marks from its receiver; empty where it may get one."""
+    """Why a sender gets no mark counts from its receiver; empty if it gets them."""
     agreed, cc = _agreed_ecn(tcp), tcp["control"]["cc"]
     if agreed is False:
         return f"false leaves {cc} without ECN: its packets cannot be marked"
     if agreed is True and tcp["ecn"] is not True:
         ours, peer = json.dumps(tcp["ecn"]), json.dumps(tcp["peer_ecn"])
-        return f"{peer} is not the feedback of {ours}, so both agree on one echo for a window: {cc} gets no count"
+        classic = "the connection uses classic ECN with one echo per window"
+        return f"{peer} does not support {ours}, so {classic}: {cc} gets no counts"
     return ""
 
 
@@ -195,17 +197,16 @@ def _agreed_ecn(tcp: dict[str, Any]) -> bool | str:
 
 
 def idle_accecn_options(scenario: Scenario) -> list[str]:
-    """A sentence for each `accecn_option` other than `off` that no flow uses, because both its hosts have no AccECN.
+    """Warns of each `accecn_option` other than `off` that no flow uses, because its hosts lack AccECN.
 
-    One in `[tcp]` counts as used where a flow without an option of its own has AccECN. The scenario must be one that
-    can be run.
+    An option in `[tcp]` is used if any flow that inherits it has AccECN. The scenario must be one that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.accecn_option", "full")
     idle_accecn_options(scenario)  # ['tcp.accecn_option: "full" has no effect, because ...']
     ```
     """
-    need = 'no flow has AccECN for it (ecn = "accurate" or "l4s" at both hosts)'
+    need = 'no flow uses AccECN (ecn = "accurate" or "l4s" at both hosts)'
     unused = _unused(
         scenario,
         "accecn_option",
@@ -219,7 +220,7 @@ def idle_accecn_options(scenario: Scenario) -> list[str]:
 
 
 def idle_sack_algorithms(scenario: Scenario) -> list[str]:
-    """A sentence for each `sack_algorithm` that no flow uses, because its `recovery` has no selective acknowledgments.
+    """Warns of each `sack_algorithm` that no flow uses, because its `recovery` is not "sack".
 
     The scenario must be one that can be run.
 
@@ -230,27 +231,27 @@ def idle_sack_algorithms(scenario: Scenario) -> list[str]:
     """
     unused = _unused(scenario, "sack_algorithm", lambda tcp: tcp["recovery"] == "sack")
     return [
-        f'{field}.sack_algorithm: "{name}" has no effect, because no flow has recovery = "sack" for it'
+        f'{field}.sack_algorithm: "{name}" has no effect, because no flow that it applies to has recovery = "sack"'
         for field, name in unused.items()
     ]
 
 
 REPAIRS = ("tail_loss_probe", "f_rto", "undo", "proportional_reduction")
-"""Options of how losses are found and repaired that RACK-TLP alone has."""
+"""Options of loss recovery that only RACK-TLP supports."""
 
 
 def idle_repairs(scenario: Scenario) -> list[str]:
-    """A sentence for each option of RACK-TLP that no flow uses, because it finds losses in another way.
+    """Warns of each RACK-TLP option that no flow uses, because its recovery is not RACK-TLP.
 
     The scenario must be one that can be run.
 
     ```python
     idle_repairs(sj.load("examples/dumbbell.toml").set("tcp.f_rto", True))
-    # ['tcp.f_rto: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it']
+    # ['tcp.f_rto: true has no effect, because no flow that it applies to has sack_algorithm = "rack-tlp"']
     ```
     """
     return [
-        f'{field}.{option}: true has no effect, because no flow has sack_algorithm = "rack-tlp" for it'
+        f'{field}.{option}: true has no effect, because no flow that it applies to has sack_algorithm = "rack-tlp"'
         for option in REPAIRS
         for field, on in _unused(scenario, option, _has_rack).items()
         if on
@@ -262,7 +263,7 @@ def _has_rack(tcp: dict[str, Any]) -> bool:
 
 
 def idle_bursts(scenario: Scenario) -> list[str]:
-    """A sentence for each group of Prague with a `burst` of its own whose segments leave one by one, as in Linux.
+    """Warns of each Prague group with a `burst` of its own and `linux_pacing`, which ignores it.
 
     The scenario must be one that can be run.
 
@@ -275,8 +276,8 @@ def idle_bursts(scenario: Scenario) -> list[str]:
         return []
     default = next(each["parameters"] for each in json.loads(_sojourn.registry())["cc"] if each["name"] == "prague")
     return [
-        f"flows.{group['name']}.tcp.control.burst: {json.dumps(burst)} has no effect, because linux_pacing lets "
-        "segments leave one by one"
+        f"flows.{group['name']}.tcp.control.burst: {json.dumps(burst)} has no effect, because linux_pacing sends "
+        "segments one by one"
         for group in scenario.resolved()["groups"]
         if (tcp := group.get("tcp")) and tcp["control"].get("cc") == "prague" and tcp["linux_pacing"]
         if (burst := tcp["control"]["burst"]) != default["burst"]
@@ -284,7 +285,7 @@ def idle_bursts(scenario: Scenario) -> list[str]:
 
 
 def _unused(scenario: Scenario, option: str, uses: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The values of an option by the table that has it, where no flow that it is for uses it."""
+    """The values of an option that no flow uses, by the table that sets it."""
     if option not in scenario.to_toml():
         return {}
     asked, used = {"tcp": scenario.get("tcp", {}).get(option)}, set()
@@ -298,10 +299,10 @@ def _unused(scenario: Scenario, option: str, uses: Callable[[dict[str, Any]], bo
 
 
 def too_small_buckets(scenario: Scenario) -> list[str]:
-    """A sentence for each policer and shaper on a route of TCP flows whose `burst` is smaller than their full packets.
+    """Warns of each policer and shaper on a route of TCP flows with a `burst` below their full packets.
 
-    It passes none of them. Not refused, because smaller packets pass, such as ACKs. The scenario must be one that can
-    be run.
+    It passes no full packet. This is no error, because smaller packets such as ACKs pass. The scenario must be one that
+    can be run.
 
     ```python
     policer = {"kind": "policer", "rate": "20 Mbit/s", "burst": "100 B"}
@@ -331,9 +332,9 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
 
 
 def too_small_queues(scenario: Scenario) -> list[str]:
-    """A sentence for each queue on a route of TCP flows whose `limit` in bytes is smaller than their full packets.
+    """Warns of each queue on a route of TCP flows with a `limit` in bytes below their full packets.
 
-    It holds none of them: a packet that finds the link busy is dropped. The scenario must be one that can be run.
+    It can hold no full packet: one that finds the link busy is dropped. The scenario must be one that can be run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue.limit", "1000 B")
@@ -349,7 +350,7 @@ def too_small_queues(scenario: Scenario) -> list[str]:
             for limit in [each for each in limits if each.endswith("B") and _bytes(each) < size]:
                 said = f"{link_field(link)}.queue.limit: {limit} is less than a full packet of"
                 found.setdefault(said, []).append(f"flows.{group['name']} ({size:g} B)")
-    return [f"{said} {', '.join(dict.fromkeys(flows))}: none waits" for said, flows in found.items()]
+    return [f"{said} {', '.join(dict.fromkeys(flows))}: it can hold none" for said, flows in found.items()]
 
 
 def _bytes(size: str) -> float:
@@ -357,11 +358,11 @@ def _bytes(size: str) -> float:
 
 
 def after_the_end(scenario: Scenario) -> list[str]:
-    """A sentence for each event that is due at or after the end of the run, in the order of the file.
+    """Warns of each event at or after the end of the run, in file order.
 
     An event is a change of a link, the start of an outage or of another impairment, a new route of a group, or the
-    start of a group's first flow. The scenario must be one that can be run. None is refused, because a run is often
-    cut short by `--set duration=...`.
+    start of a group's first flow. The scenario must be one that can be run. This is no error, because `--set
+    duration=...` often shortens a run.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("flows.ftp.start", "90 s")
@@ -390,7 +391,7 @@ def _events(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def _first(start: Any) -> list[str]:
-    """The earliest start of a group's flows, or nothing where it is drawn without a bound."""
+    """The earliest start of a group's flows; empty if it is drawn without a lower bound."""
     if isinstance(start, dict):
         start = start.get("uniform") or start.get("spread") or start.get("first", [])
     times = [start] if isinstance(start, str) else start

@@ -42,7 +42,7 @@ def name_of(item: Any) -> str | None:
 
 
 def below(node: Any, *keys: str) -> Any:
-    """What lies under these keys, each in the table under the one before; None where there is no such key or table."""
+    """The value under nested keys; None if a key or table is missing."""
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None
     return node
@@ -51,7 +51,7 @@ def below(node: Any, *keys: str) -> Any:
 def get(tree: Any, path: str, label: str = "record") -> Any:
     """The value at `path`; a list of values where the path has a `*`.
 
-    Below null there is null. Raises `UserError`, which begins with `label`, where the path leads nowhere.
+    Fields below null are null. Raises `UserError`, which begins with `label`, for an unknown path.
     """
     steps = split(path)
     found = list(_walk(tree, steps, f"{label}: {path}", make=False))
@@ -72,14 +72,14 @@ def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") ->
             raise UserError(f'{where}: expected a table or list for "{last}", got {quoted(node)}')
 
 
-def places(tree: Any, path: str) -> list[tuple[str, ...]]:
-    """The fields of a scenario at `path`: the steps to each, with positions for the names of list entries.
+def selected_fields(tree: Any, path: str) -> list[tuple[str, ...]]:
+    """The fields of a scenario that `path` selects, as steps with positions instead of names of list entries.
 
-    What the tree does not have yet stays as it is written. Two paths of one field give the same. Raises `UserError` for
-    a text that is no path.
+    Steps that do not exist yet are unchanged. Two paths of one field return the same. Raises `UserError` for an invalid
+    path.
 
     ```python
-    places(scenario, "links.bottleneck.rate")  # [("links", "0", "rate")], as of links[0].rate
+    selected_fields(scenario, "links.bottleneck.rate")  # [("links", "0", "rate")], as of links[0].rate
     ```
     """
     found: list[tuple[tuple[str, ...], Any]] = [((), tree)]
@@ -89,7 +89,7 @@ def places(tree: Any, path: str) -> list[tuple[str, ...]]:
 
 
 def _inner(node: Any, step: str) -> list[tuple[str, Any]]:
-    """Where a step leads: keys or positions, each with what lies there; the step itself where nothing does."""
+    """The keys or positions that a step selects, with their values; the step itself if there is none."""
     if isinstance(node, list):
         keys = range(len(node))
         named = [i for i in keys if name_of(node[i]) == step][:1]
@@ -102,9 +102,9 @@ def _inner(node: Any, step: str) -> list[tuple[str, Any]]:
 
 
 def replaces(tree: Any, path: str, other: str) -> bool:
-    """Whether a value at `path` of a scenario is set in place of all that stands at `other`."""
-    setting = places(tree, path)
-    return all(any(steps[: len(each)] == each for each in setting) for steps in places(tree, other))
+    """Whether setting `path` of a scenario replaces everything at `other`."""
+    setting = selected_fields(tree, path)
+    return all(any(steps[: len(each)] == each for each in setting) for steps in selected_fields(tree, other))
 
 
 def _enter(items: list[Any], step: str, where: str) -> list[Any]:

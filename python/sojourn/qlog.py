@@ -1,4 +1,4 @@
-"""The congestion control of a run's flows as qlog (draft-ietf-quic-qlog-main-schema), for viewers of QUIC's logs.
+"""Writes the congestion control of flows as qlog (draft-ietf-quic-qlog-main-schema), for QUIC log viewers.
 
 Each TCP flow is a trace with the events `recovery:metrics_updated` (its window, its threshold, its data in flight, its
 pace and its round-trip times), `recovery:congestion_state_updated`, `recovery:packet_lost` (what its sender takes for
@@ -120,9 +120,9 @@ def _events(record: Record, flow: str, tcp: Mapping[str, Any]) -> list[Iterator[
 
 
 def _metrics(sender: Mapping[str, Any], mss: int) -> Iterator[Event]:
-    """What changed of the window, the threshold and the data in flight, in bytes, and of the pace, in bit/s.
+    """Changes of window, threshold and data in flight in bytes, and of the pacing rate in bit/s.
 
-    A threshold that is arbitrarily high and a pace that there is not are left out.
+    An arbitrarily high threshold and a missing pacing rate are omitted.
     """
     before: dict[str, int] = {}
     columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "in_flight", "pacing_rate"))
@@ -145,7 +145,7 @@ STARTUP = {"bbr": "mode", "bbr3": "state"}
 
 
 def _starting(sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Any:
-    """Whether a controller is in its slow start, at each change: what it says itself, else what the threshold shows."""
+    """Whether a controller is in slow start at each change, by its own variable or by the threshold."""
     own = STARTUP.get(str(tcp["control"]["cc"]))
     return sender[own] == 0 if own else sender["cwnd"] < sender["ssthresh"]
 
@@ -166,7 +166,7 @@ def _states(sender: Mapping[str, Any], starting: Any) -> Iterator[Event]:
 
 
 def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:
-    """Each sample, and the means that RFC 6298 takes of them, in ms."""
+    """RTT samples with RFC 6298's smoothed values, in ms."""
     least, smoothed, variance = np.inf, 0.0, 0.0
     for number, (at, seconds) in enumerate(zip(rtt["t"], rtt["seconds"], strict=True)):
         ms = 1e3 * float(seconds)
@@ -178,7 +178,7 @@ def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _losses(again: Mapping[str, Any], sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Iterator[Event]:
-    """What the sender takes for lost, when it sends it again, and what it sends again: probes of the tail too."""
+    """Losses as the sender detects them, at their retransmission, and retransmissions including tail probes."""
     by_time = tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
     triggers = {1: "time_threshold" if by_time else "reordering_threshold", 2: "pto_expired"}
     repairs = np.append(0, sender["repair"])[np.searchsorted(sender["t"], again["t"], side="right")]
@@ -191,7 +191,7 @@ def _losses(again: Mapping[str, Any], sender: Mapping[str, Any], tcp: Mapping[st
 
 
 def _dropped(record: Record, groups: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """What links dropped of the flows of these groups, by the name of the link."""
+    """The packets of these groups' flows that links dropped, by link."""
     names = [str(flow["name"]) for flow in record["flows"]]
     found: dict[str, list[dict[str, Any]]] = {}
     for name, series in record.series.items():

@@ -1,6 +1,6 @@
-"""What a queue is asked for and can't do: thresholds that it never reaches, options that need another one.
+"""Warnings about queue parameters without effect, such as unreachable thresholds.
 
-Each of these is certain from the scenario alone. What depends on the traffic is left to the run.
+Every warning follows from the scenario alone; none depends on the traffic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGEST_PACKET = 65535.0
 
 @dataclass(frozen=True)
 class Place:
-    """A queue of a checked scenario: its field, its link, and the largest packet that it may get, in bytes."""
+    """A queue of a checked scenario: its field, its link, and the largest packet that may arrive, in bytes."""
 
     field: str
     queue: Queue
@@ -28,20 +28,20 @@ class Place:
 
     @property
     def packets(self) -> float | None:
-        """The limit, where it is in packets."""
+        """The limit in packets; None for a limit in another unit."""
         number, _, unit = str(self.queue.get("limit", "")).partition(" ")
         return float(number) if unit.startswith("packet") else None
 
     @property
     def rates(self) -> list[str]:
-        """The rates that the link has in turn; none where more than they says how fast packets leave."""
+        """The successive rates of the link; empty if more than these determine the departure rate."""
         if self.link.get("trace") or self.link.get("medium") or self.link.get("overhead") or not self.link.get("rate"):
             return []
         return [self.link["rate"], *(change["rate"] for change in self.link.get("rate_changes") or [])]
 
     @property
     def longest_wait(self) -> float | None:
-        """Seconds: no packet waits longer, since a full queue and the packet before it are sent by then."""
+        """Upper bound of the wait in seconds: the time to send a full queue and the packet before it."""
         if not self.rates or not self.queue.get("limit"):
             return None
         held = _size(self.queue["limit"]) if self.packets is None else self.packets * self.largest
@@ -49,12 +49,11 @@ class Place:
 
 
 def unreached(scenario: Scenario) -> list[str]:
-    """A sentence for each parameter of a queue that can have no effect there. The scenario must be one that can be run.
+    """Warns of each parameter of a queue that cannot have an effect. The scenario must be one that can be run.
 
-    ```python
-    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "pi", "limit": "20 packets"})
-    unreached(scenario)  # ['links.bottleneck.queue.target: 50 packets are more than the queue holds (20 packets)']
-    ```
+    ```python scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "pi", "limit": "20
+    packets"}) unreached(scenario)  # ['links.bottleneck.queue.target: 50 packets exceed the queue's limit (20
+    packets)'] ```
     """
     return [f"{place.field}.{said}" for place in _queues(scenario) for rule in RULES for said in rule(place)]
 
@@ -75,13 +74,13 @@ def _queues(scenario: Scenario) -> Iterator[Place]:
 
 
 def link_field(link: Mapping[str, Any]) -> str:
-    """Where a scenario has a link: that back of a duplex link is a part of it."""
+    """The path of a link in a scenario; the reverse link of a duplex link is `links.NAME.back`."""
     name = link["name"]
     return f"links.{name.removesuffix(':back')}{'.back' if name.endswith(':back') else ''}"
 
 
 def largest_packet(group: Mapping[str, Any]) -> float:
-    """The bytes of the largest packet of a checked group, or of any where that is not known."""
+    """The largest packet of a checked group in bytes; the largest possible one if unknown."""
     if group.get("tcp"):
         return full_packet(group)
     constant = group["traffic"]["kind"] in ("cbr", "ping")
@@ -107,47 +106,48 @@ def _time(text: str) -> float:
 
 
 IN_PACKETS = {"red": "min", "pi": "target", "step": "packets"}
-"""Lengths of a queue, in packets, below which a discipline sends no signal."""
+"""Parameters in packets below which a discipline sends no signal."""
 
 
 def _too_long(place: Place) -> Iterator[str]:
-    """A length in packets that the queue never has."""
+    """A threshold in packets above the queue's limit."""
     queue, key = place.queue, IN_PACKETS.get(place.queue["aqm"]) if "aqm" in place.queue else None
     if key is None or place.packets is None or queue.get("bytes") is True or queue.get("queue_in_bytes"):
         return
     if queue["aqm"] == "step" and (_size(queue["bytes"]) or _time(queue["time"])):
         return  # it has another threshold
     if queue[key] > place.packets:
-        yield f"{key}: {queue[key]:g} packets are more than the queue holds ({place.packets:g} packets)"
+        yield f"{key}: {queue[key]:g} packets exceed the queue's limit ({place.packets:g} packets)"
 
 
 def _too_late(place: Place) -> Iterator[str]:
-    """A wait that no packet of a queue in order of arrival has."""
+    """A delay target above the longest possible wait in a FIFO queue."""
     queue, longest = place.queue, place.longest_wait
     target = queue.get("target") if queue.get("aqm") in ("codel", "pie", "pi2") else None
     if target and longest and _time(target) > longest:
         yield (
-            f"target: {target} is more than a packet can wait: a full queue of {queue['limit']} is sent in "
+            f"target: {target} exceeds the longest possible wait: a full queue of {queue['limit']} is sent in "
             f"{longest * 1e3:.3g} ms"
         )
 
 
 def _interval(place: Place) -> Iterator[str]:
-    """A target of CoDel that is no part of its interval."""
+    """A target of CoDel that is not below its interval."""
     queue = place.queue
     if queue.get("aqm") in ("codel", "fq-codel") and _time(queue["target"]) >= _time(queue["interval"]):
-        yield f"target: {queue['target']} is not below the interval ({queue['interval']}), of which it is a small part"
+        small = "it should be a small fraction of it"
+        yield f"target: {queue['target']} is not below the interval ({queue['interval']}); {small}"
 
 
 def _bandwidth(place: Place) -> Iterator[str]:
-    """A shaper of CAKE that the link is slower than."""
+    """A shaper of CAKE above the link's rate."""
     bandwidth = place.queue.get("bandwidth")
     if bandwidth and place.rates and _rate(bandwidth) > max(map(_rate, place.rates)):
-        yield f"bandwidth: {bandwidth} is more than the link's rate ({place.link['rate']}): it shapes nothing"
+        yield f"bandwidth: {bandwidth} is above the link's rate ({place.link['rate']}), so it has no effect"
 
 
 def _selected(place: Place) -> Iterator[str]:
-    """A choice of packets for a threshold that is not there."""
+    """A selector for a `ce_threshold` that is off."""
     queue = place.queue
     if queue.get("aqm") != "fq-codel" or _time(queue["ce_threshold"]):
         return
@@ -159,10 +159,10 @@ def _selected(place: Place) -> Iterator[str]:
 
 
 def _without_threshold(place: Place) -> Iterator[str]:
-    """A step with no threshold."""
+    """A step discipline without a threshold."""
     queue = place.queue
     if queue.get("aqm") == "step" and not (queue["packets"] or _size(queue["bytes"]) or _time(queue["time"])):
-        yield "packets: 0 is no threshold, and bytes and time are none either: nothing is signaled"
+        yield "packets: packets, bytes and time are all 0, so no packet is signaled"
 
 
 RULES: tuple[Callable[[Place], Iterator[str]], ...] = (
@@ -173,4 +173,4 @@ RULES: tuple[Callable[[Place], Iterator[str]], ...] = (
     _selected,
     _without_threshold,
 )
-"""Each gives sentences that begin with the key of the queue."""
+"""Rules; each yields sentences that start with a key of the queue."""

@@ -1,4 +1,4 @@
-"""Reading files that others wrote: only regular files, and no more of one than its bound."""
+"""Reads untrusted files: regular files only, up to a size limit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO
 
 MOST_TEXT = 32_000_000
-"""Bytes of a text that a user gives. Of a pipe or a device, no more are read of anything."""
+"""Size limit in bytes of a user's text, and of anything read from a pipe or a device."""
 MOST_RESULT = 4_000_000_000
-"""Bytes of a file that Sojourn wrote."""
+"""Size limit in bytes of a file that Sojourn wrote."""
 
 GIVEN = {Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")}
-"""Folders of the system, in which a name leads to what the shell opened for this process."""
+"""System folders whose names refer to files that the shell opened for this process."""
 
 
 def open_flags(*names: str) -> int:
@@ -50,7 +50,7 @@ def _check_readable(mode: int, given: bool) -> None:
 
 
 def no_file(mode: int) -> OSError:
-    """The error for what stands in the place of a file."""
+    """The error for something other than a file."""
     if stat.S_ISDIR(mode):
         return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     kinds = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}

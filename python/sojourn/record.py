@@ -1,4 +1,4 @@
-"""Records: what a run measured, as a dictionary, as tables, as arrays, as files."""
+"""Records of runs as dictionaries, tables, arrays and files."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Record(Mapping[str, Any]):
-    """What one run measured: a dictionary, its lists also as tables, its traces as arrays.
+    """The results of one run: a dictionary, with its lists as tables and its traces as arrays.
 
     The keys are `scenario`, `seed`, `duration_s` and `warmup_s` (seconds), `fingerprint` (hexadecimal), the lists
     `links`, `flows` and `groups`, and the tables `total` and `audit`. A name ends in its unit: `_bps` is bit/s, `_ms`
     milliseconds, `_s` seconds; queues are in packets, ratios from 0 to 1. docs/measurements.md defines every field. A
-    field that a run has no value for is None.
+    field without a value is None.
 
     `links`, `flows` and `groups` are also attributes: pandas tables with a row for each, indexed by name, and dotted
     columns (`queue.mean`). `series` has the traces. A record is made of `data`, the dictionary, and `series`.
@@ -90,7 +90,7 @@ class Record(Mapping[str, Any]):
         return links + self._html("groups of flows", "groups", measures.OF_A_GROUP)
 
     def _html(self, title: str, part: str, shown: Iterable[str]) -> str:
-        """A part of the record as a table: a row for each of its entries, the most important measures as columns."""
+        """A part of the record as an HTML table: a row per entry, the most important measures as columns."""
         names = [str(item["name"]) for item in self._data.get(part, [])]
         columns = [measures.measure(part, path, "*") for path in shown]
         header = ["", *(f"{each.label} ({each.unit})" if each.unit else each.label for each in columns)]
@@ -163,7 +163,7 @@ class Record(Mapping[str, Any]):
         return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
 
     def samples(self, name: str, column: str = "seconds") -> Array:
-        """The values in `column` of the series `name` from the end of the warm-up on: those that the measures count.
+        """The values of a `column` of the series `name` after the warm-up, as used by the measures.
 
         `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and `record.samples("rtt/ftp/0")` give
         waits, completion times and round-trip times in seconds, in order of time. Raises `UserError` where the record
@@ -180,7 +180,7 @@ class Record(Mapping[str, Any]):
         return self.series[name]
 
     def value(self, path: str) -> Any:
-        """What lies at a `path`, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
+        """The value at a `path`, such as `links.bottleneck.queue.mean`. Raises `UserError` for an unknown path.
 
         >>> sj.run("examples/dumbbell.toml").value("links.*.name")
         ['bottleneck', 'bottleneck:back']

@@ -1,4 +1,4 @@
-"""The rows of a sweep: a row of numbers for each run, which waits in a file until it is asked for."""
+"""The rows of a sweep: a row of numbers per run, stored in a temporary file."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Rows:
         return list(dict.fromkeys(name for names in sets for name in names))
 
     def tables(self, runs: int) -> Iterator[pd.DataFrame]:
-        """All rows in tables of so many runs each: see `table`. A table that would have no row is left out."""
+        """All rows in tables of `runs` runs each, see `table`; empty tables are omitted."""
         for first in range(0, len(self._begins), runs):
             part = range(first, min(first + runs, len(self._begins)))
             if any(self._begins[index] >= 0 for index in part):
                 yield self.table(part)
 
     def table(self, part: range | None = None) -> pd.DataFrame:
-        """The rows of these runs (default: all) in order, the rest before the numbers; NaN for what a run has not.
+        """The rows of these runs (default: all) in order, other columns before the numbers; NaN for missing values.
 
         A column has the same type in every part.
         """

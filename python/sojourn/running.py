@@ -57,20 +57,20 @@ def run(
 
     `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
     `laws` maps names to factories, as in `laws={"mine": Mine}`: those of queues (`aqm = "external", law = "mine"`), and
-    those of flows (`cc = "external", controller = "mine"`). One of a queue makes an object whose `step(sample)` is
-    called once per `interval` and returns the drop probability until the next step: see `Sample`. One of flows makes a
-    controller for each connection: `on_ack(sample)`, and if it has them `on_loss(event)` and `on_mark(event)`, return a
-    window in segments, a window and a pace in segments a second, or None to keep both: see `AckSample` and
-    `CongestionEvent`. A call may take 10 s; one that sleeps is abandoned, one that stays in C code is not.
+    those of flows (`cc = "external", controller = "mine"`). A queue's factory returns an object whose `step(sample)` is
+    called once per `interval` and returns the drop probability until the next step: see `Sample`. A controller's
+    factory is called for each connection. Its `on_ack(sample)` and its optional `on_loss(event)` and `on_mark(event)`
+    return a window in segments, a window with a pacing rate in segments per second, or None to keep both: see
+    `AckSample` and `CongestionEvent`. A call may take 10 s; a call that sleeps longer is abandoned, one that stays in C
+    code is not.
 
-    `pcap` is a file that gets packets in the format pcapng, for Wireshark and its kin: those at the links that
-    `pcap_links` names, and those that the hosts of `pcap_hosts` send and get (`"ftp/0:sender"`, `"ftp/*:receiver"`,
-    `"ftp/0"` for both hosts of a flow); by default those at all links that have a rate. The record is the same with and
-    without it.
+    `pcap` is a pcapng file to write, for Wireshark. It contains the packets at the links of `pcap_links` and of the
+    hosts of `pcap_hosts` (`"ftp/0:sender"`, `"ftp/*:receiver"`, `"ftp/0"` for both hosts of a flow); by default of all
+    links with a rate. It does not affect the record.
 
-    Raises `ScenarioError` for a scenario that can't be run, for a link or a host that there is not, and for a law that
-    returns no probability, `UserError` for a law that nothing names and for a file that can't be read, `DiskError` for
-    one that can't be written. What a law raises comes out as it is, with a note of the law and the simulated time.
+    Raises `ScenarioError` for an invalid scenario, for an unknown link or host, and for a law that does not return a
+    probability; `UserError` for an unused law and for an unreadable file; `DiskError` for a file that can't be written.
+    An exception of a law is passed on with a note of the law and the simulated time.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
@@ -291,13 +291,13 @@ def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callabl
 
 
 BATCH = 4096
-"""As many runs are given to the engine at once: they are held in memory."""
+"""Number of runs passed to the engine at once; they are held in memory."""
 BLOCK = 1024
-"""Among as many runs those are sought that begin alike."""
+"""Number of runs among which shared beginnings are searched."""
 
 
 class _Runs:
-    """The runs that are missing: how they are done, and what becomes of each."""
+    """Executes the runs that the cache lacks."""
 
     on_record: Callable[[int, Record], None]
     on_failed: Callable[[int, str], None] | None
@@ -315,7 +315,7 @@ class _Runs:
         self.total, self.done = total, total - len(missing)
 
     def run(self, linux: Mapping[str, str], cluster: Cluster | None, threads: int) -> None:
-        """Does all of them: those whose keys have a Linux kernel on that, the others on the cluster if there is one."""
+        """Executes all: runs with a Linux kernel on kernels, the others on the cluster if there is one."""
         kernels = self.among(linux)
         here = self.among(self.uncached if self.total > 1 else self._keys, but=kernels)
         try:
@@ -344,9 +344,9 @@ class _Runs:
             self._progress(self.done, self.total)
 
     def _finish(self, index: int, record_json: str, series: Series, packed: bytes = b"") -> None:
-        """Writes a finished run to the cache and passes it on; `packed` has its series as the cache keeps them.
+        """Writes a finished run to the cache and passes it on; `packed` contains its series in the cache's format.
 
-        A run that did not use the content that its key stands for has failed.
+        A run that used another trace than its key names has failed.
         """
         key = self._keys[index]
         record = Record.from_json(record_json, series)
@@ -361,7 +361,7 @@ class _Runs:
         self.say_progress()
 
     def _fail(self, index: int, reason: str) -> None:
-        """Passes a failure on, or raises it."""
+        """Reports a failure, or raises it."""
         job = self._job(index)
         said = job.scenario.clean_error(reason)
         place = "" if said.startswith(job.scenario.label) else f"{job.scenario.label}: "
@@ -372,7 +372,7 @@ class _Runs:
             self.on_failed(at, text)
 
     def on_kernels(self, indices: Sequence[int], count: int, planned: Collection[str]) -> None:
-        """Does these runs on Linux kernels, each a process of its own.
+        """Executes these runs on Linux kernels, each in its own process.
 
         Raises `RunError` where the kernel is another than those `planned`.
         """
@@ -404,7 +404,7 @@ class _Runs:
             pool.shutdown(cancel_futures=True)
 
     def _task(self, index: int) -> Task:
-        """A missing run as a process takes it."""
+        """A missing run as a worker's task."""
         job = self._job(index)
         return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, self._cache is not None)
 
@@ -419,7 +419,7 @@ class _Runs:
             self._finish(answer.index, answer.record, answer.series, answer.packed)
 
     def in_processes(self, indices: Sequence[int], count: int) -> None:
-        """Does these runs in processes of their own."""
+        """Executes these runs in worker processes."""
 
         def families() -> Iterator[list[Task]]:
             for first in range(0, len(indices), BLOCK):
@@ -430,9 +430,9 @@ class _Runs:
             run_in_workers(families(), min(count, len(indices)), self._take)
 
     def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
-        """Runs that may begin alike, together, if that leaves enough to do for `count` processes.
+        """Groups runs with a shared beginning, if that leaves enough work for `count` processes.
 
-        Else only those with one seed together, or each alone.
+        Otherwise it groups them by seed, or not at all.
         """
         every: dict[str, list[int]] = {}
         of_seed: dict[tuple[str, int], list[int]] = {}
@@ -445,12 +445,12 @@ class _Runs:
         return list(next(enough, {index: [index] for index in indices}).values())
 
     def _work(self, index: int) -> tuple[str, str, int | None]:
-        """A missing run as the engine takes it."""
+        """A missing run as the engine's input."""
         job = self._job(index)
         return job.scenario.to_toml(), job.scenario.file, job.seed
 
     def in_threads(self, indices: Sequence[int], threads: int) -> None:
-        """Does these runs in threads of this process."""
+        """Executes these runs in threads of this process."""
         for first in range(0, len(indices), BATCH):
             batch = indices[first : first + BATCH]
             try:
@@ -467,7 +467,7 @@ class _Runs:
                 raise named from None
 
     def on_cluster(self, cluster: Cluster) -> None:
-        """Does all runs on the workers of a cluster; those that may begin alike follow each other."""
+        """Executes all runs on a cluster; runs with a shared beginning are adjacent."""
 
         def tasks() -> Iterator[Task]:
             for first in range(0, len(self._keys), BLOCK):

@@ -24,7 +24,7 @@ ACCURATE = ("accurate", "l4s")
 
 
 class Scenario(MutableMapping[str, Any]):
-    """What is simulated: a dictionary with the fields of the TOML file, and a label for error messages.
+    """A scenario: a dictionary with the fields of the TOML file, and a label for error messages.
 
     `tree` is the dictionary (default: empty), `label` the text (default: "scenario"). Changes are made in place; `copy`
     gives another scenario. docs/scenario.md describes the fields.
@@ -78,7 +78,7 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_engine(cls, text: str, file: str, label: str) -> Scenario:
-        """The scenario of a TOML `text` that the engine made of a `file`; it is read when somebody looks at it.
+        """The scenario of a TOML `text` that the engine made from a `file`; parsed lazily.
 
         `label` names it in messages.
         """
@@ -126,7 +126,7 @@ class Scenario(MutableMapping[str, Any]):
         return list(self._tree)
 
     def copy(self) -> Scenario:
-        """Another scenario that is equal to this one."""
+        """A copy of this scenario."""
         other = Scenario(self._tree, self.file)
         other._text, other._source, other.label = self._text, self._source, self.label
         return other
@@ -214,7 +214,7 @@ class Scenario(MutableMapping[str, Any]):
             raise ScenarioError(self.clean_error(str(error))) from None
 
     def clean_error(self, message: str) -> str:
-        """The `message` of the engine with the label, and with line and column if the text that was read has it too."""
+        """The engine's `message` with the label, and with line and column if the original text has the error too."""
         found = self._place(message)
         if found is None:
             return message
@@ -252,7 +252,7 @@ def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
 
 
 def link_paths(scenario: Scenario) -> dict[str, str]:
-    """Where a scenario has the table of each link, by the link's name; a link that is `duplex` has two directions.
+    """The path of each link's table by the link's name; a `duplex` link has two directions.
 
     ```python
     link_paths(scenario)  # {"bottleneck": "links.bottleneck", "bottleneck:back": "links.bottleneck.back"}
@@ -269,7 +269,7 @@ def link_paths(scenario: Scenario) -> dict[str, str]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A table of JSON. Raises `UserError` for a key that is there twice, as TOML does."""
+    """A table of JSON. Raises `UserError` for a duplicate key, as TOML does."""
     table = dict(pairs)
     if len(table) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
@@ -284,9 +284,9 @@ def _names(items: Any) -> str:
 
 
 def read_text(path: Path, what: str = "file") -> str:
-    """The text of a UTF-8 file that a user named; `what` it is stands in the error.
+    """The text of a user's UTF-8 file.
 
-    Raises `UserError` where it can't be read.
+    Raises `UserError`, which names it `what`, if it can't be read.
     """
     if unicode(str(path)) != str(path):
         raise UserError(f"{path}: expected a {what} with a name in UTF-8")
@@ -297,9 +297,9 @@ def read_text(path: Path, what: str = "file") -> str:
 
 @contextmanager
 def readable(path: Path, what: str) -> Iterator[None]:
-    """Reads a file that a user named in the block; `what` it is stands in the error.
+    """Guards the reading of a user's file, which errors call `what`.
 
-    Raises `UserError` where it can't be read.
+    Raises `UserError`, which names it `what`, if it can't be read.
     """
     try:
         yield
@@ -314,7 +314,7 @@ def readable(path: Path, what: str) -> Iterator[None]:
 
 
 def nearest_path(path: Path) -> Path | None:
-    """The path that differs from one that does not exist by a few letters in its first wrong part, if it exists."""
+    """An existing path that differs from a wrong one only by a few letters in its first wrong part."""
     there = next((folder for folder in path.parents if folder.is_dir()), None)
     if there is None:
         return None

@@ -1,4 +1,4 @@
-"""A temporary file for parts that need not be in memory together."""
+"""A temporary file for parts that do not all fit into memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sojourn.files import DiskError, explain, write_all
 
 
 class Scratch:
-    """Parts of a temporary file, which the system removes however this process ends.
+    """Parts in a temporary file, which the system removes when this process ends.
 
-    The last megabyte waits in memory, so that few parts need no file.
+    The last megabyte is buffered, so few parts need no file.
 
     >>> scratch = sj.scratch.Scratch()
     >>> scratch.read(scratch.append(b"one part"), 3)
@@ -48,7 +48,7 @@ class Scratch:
         self._waiting = bytearray()
 
     def read(self, at: int, size: int) -> bytes:
-        """So many bytes of a part that begins at `at`. Raises `DiskError` where they can't be read."""
+        """Reads `size` bytes of the part at `at`. Raises `DiskError` where they can't be read."""
         if self._file is None or at >= self._written:
             at -= self._written
             return bytes(self._waiting[at : at + size])

@@ -1,4 +1,4 @@
-"""The program of a process that does runs for `workers`.
+"""The program of a worker process of `workers`.
 
 It is run as a file and loads the engine alone, so that it starts soon: `python serve.py ENGINE STAMP`. Tasks come
 from standard input, answers go to standard output, both pickled. A message is a family: a list of tasks that may
@@ -28,13 +28,13 @@ STALE: Answer = ("failed", "the engine was built anew meanwhile; run the same co
 
 
 def stamp(file: str) -> str:
-    """What tells an engine's file from the same file when it has been built anew."""
+    """A stamp of the engine's file that changes when it is rebuilt."""
     found = os.stat(file)
     return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
 
 def serve(file: str, expected: str, engine: Any = None) -> None:
-    """Does tasks until standard input ends. `engine` is what runs them, by default the extension module in `file`."""
+    """Executes tasks until standard input ends. `engine` runs them, by default the extension module in `file`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     with suppress(OSError):  # where memory is short, the system shall end this process and not that one
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
@@ -59,7 +59,7 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
 
 
 def _listen(stream: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
-    """Reads tasks; ends the process at once when the one that started it is gone."""
+    """Reads tasks; exits immediately when the parent process is gone."""
     while True:
         try:
             tasks.put(pickle.load(stream))
@@ -79,7 +79,7 @@ def _load(file: str) -> Any:
 
 
 def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> None:
-    """Does a family, and calls `send` with the position and the answer of each task when it is done."""
+    """Executes a family and calls `send` with the position and answer of each finished task."""
     left = set(range(len(family)))
     if len(family) > 1:
         left -= _together(engine, family, send)
@@ -88,7 +88,7 @@ def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> 
 
 
 def _together(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> set[int]:
-    """Does a family, what its runs have in common once; gives those that are done. If one fails, others are left."""
+    """Executes a family with its shared beginning once; yields finished runs. After a failure, the rest remains."""
     done: set[int] = set()
 
     def on_done(position: int, record: str, series: Any) -> None:
@@ -117,7 +117,7 @@ def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> Answer:
 
 
 def _packed(series: Any) -> bytes:
-    """Series as the store has them. The package is loaded for that."""
+    """Series in the store's format, which requires the package."""
     from sojourn.record import pack_series
 
     return pack_series(series)

@@ -1,4 +1,4 @@
-"""Parts of a sweep: `3/64` is the third of 64, of about equal size, which machines do that share a cache alone."""
+"""Shards of a sweep: `3/64` is the third of 64 parts of about equal size, for machines that share a cache."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Shard:
         return cls(number, count)
 
     def of(self, keys: Iterable[str]) -> set[str]:
-        """Those of different runs that are in this shard, given by their keys in the order of the sweep.
+        """The runs of this shard, given the keys of different runs in the sweep's order.
 
-        Runs are dealt out in an order without a pattern, which their number alone decides: the long ones of a grid
-        come to all shards, and machines with other engines deal out alike.
+        Runs are assigned by a permutation that depends only on their number: long runs of a grid spread over all
+        shards, and all engines agree on it.
         """
         named = list(keys)
         order = sorted(range(len(named)), key=lambda place: hashlib.sha256(b"%d" % place).digest())
@@ -46,10 +46,10 @@ class Shard:
 
     @contextmanager
     def claim(self, folder: Path, keys: Iterable[str]) -> Iterator[None]:
-        """Lets no other process do this shard of a sweep with this cache meanwhile.
+        """Claims this shard of a sweep with this cache for this process.
 
-        Raises `UserError` where one does. The claim ends with the process; where the file system has no locks there is
-        none, and two do the same runs.
+        Raises `UserError` if another process has it. The claim ends with the process. Without file locks there is no
+        claim, and two processes repeat the same runs.
         """
         sweep = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
         with files.locked(folder / f".shard-{self.number}-{self.count}-{sweep}") as free:

@@ -36,9 +36,8 @@ SUMMARY = {
 class Estimate:
     """A mean over `n` replications with its standard deviation and confidence interval.
 
-    `half` is half of the width of Student's interval. With a single replication it is NaN, since nothing is known about
-    the spread; `low` and `high` are then the mean itself. The interval ends where the range `within` does: no value
-    beyond it is possible.
+    `half` is half the width of Student's interval. With a single replication it is NaN, because the spread is unknown;
+    `low` and `high` are then the mean. The interval is cut to the range `within` of possible values.
 
     >>> str(sj.Estimate(mean=32.41, sd=1.2, half=0.87, n=10))
     '32.41 ± 0.87'
@@ -65,7 +64,7 @@ class Estimate:
 
     @property
     def errors(self) -> tuple[float, float]:
-        """How far the interval reaches below and above the mean; 0 where there is none."""
+        """Distances from the mean to both ends of the interval; 0 without an interval."""
         return self.mean - self.low, self.high - self.mean
 
     def scaled(self, factor: float) -> Estimate:
@@ -112,7 +111,7 @@ class Share(Estimate):
     """The share of replications in which something holds, with Wilson's interval."""
 
     hits: int = field(kw_only=True)
-    """In how many of the `n` replications it holds."""
+    """Number of the `n` replications in which it holds."""
 
     @property
     def low(self) -> float:
@@ -126,7 +125,7 @@ class Share(Estimate):
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """Wilson's interval: the shares that a score test at this confidence does not refuse."""
+        """Wilson's interval: the shares that a score test at this confidence does not reject."""
         z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
         scale = 1 / (1 + z**2 / self.n)
         middle = scale * (self.mean + z**2 / (2 * self.n))
@@ -169,10 +168,9 @@ def _numbers(where: str, values: Any) -> Array:
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
     """The mean of independent replications with Student's confidence interval, cut to the range `within`.
 
-    `values` is one number for each replication; none gives NaN throughout. `confidence` is how often the interval holds
-    the mean, above 0 and below 1. `within` are the values that are possible at
-    all: what it cuts off has no possible mean, so the interval covers the mean as often as before. Raises
-    `MissingExtraError` for two or more values where SciPy is missing.
+    `values` is one number for each replication; none gives NaN throughout. `confidence` is the coverage of the
+    interval, above 0 and below 1. `within` is the range of possible values: cutting the interval to it does not change
+    its coverage. Raises `MissingExtraError` for two or more values where SciPy is missing.
 
     >>> str(sj.estimate([31.0, 33.0, 32.0]))
     '32.0 ± 2.5'
@@ -244,10 +242,9 @@ def paired(
 ) -> Estimate:
     """The mean of `values - baseline`, where both used the same seeds in the same order.
 
-    `values` and `baseline` have a number for each seed. `confidence` is how often the interval holds the mean, above 0
-    and below 1. `within` is the range of both: their difference is at most as large as it is wide. Values
-    that differ by no more than rounding count as equal. Raises `UserError` where there are not as many values as
-    baselines.
+    `values` and `baseline` have a number for each seed. `confidence` is the coverage of the interval, above 0 and below
+    1. `within` is the range of both, which bounds their difference. Values that differ by no more than rounding count
+    as equal. Raises `UserError` where there are not as many values as baselines.
 
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'

@@ -23,7 +23,7 @@ _LOADED = serve.stamp(_ENGINE)
 
 @functools.cache
 def engine_identity() -> str:
-    """A digest of the extension module, so that a rebuilt engine does not use what another one cached.
+    """A digest of the extension module, so that a rebuilt engine does not use another one's cache entries.
 
     Raises `RunError` where its file is no longer the one that was loaded.
     """
@@ -34,7 +34,7 @@ def engine_identity() -> str:
 
 
 class DamagedError(ValueError):
-    """An entry is not what was written under its key."""
+    """A cache entry differs from what was written under its key."""
 
 
 def pack_entry(key: str, engine: str, record_json: str, arrays: bytes) -> bytes:
@@ -66,8 +66,8 @@ def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
 class Store:
     """A folder `root` of finished runs (default: results/cache), a file `KEY.run` for each.
 
-    An entry that is damaged is never returned: it is set aside as `KEY.run.damaged`. `notes` collects a line on each
-    that was set aside or can't be read.
+    Damaged entries are never returned; they are renamed to `KEY.run.damaged`. `notes` collects a line per damaged or
+    unreadable entry.
 
     >>> len(sj.Store("results/none"))
     0
@@ -121,7 +121,7 @@ class Store:
         write_atomic(self._file(key), entry, via=self.root, sync=False)  # its checksum tells one that is damaged
 
     def say_notes(self) -> None:
-        """Says in one line which entries were damaged or can't be read, since it was last asked."""
+        """Notes in one line the damaged or unreadable entries since the last call."""
         if self.notes:
             more = f"; {len(self.notes) - 1} more like it" if len(self.notes) > 1 else ""
             note(self.notes[0] + more)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep runs: the points of the grid, each with the same number of seeds.
+    """The plan of a sweep: the points of the grid, each with the same number of seeds.
 
     >>> plan = sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
     >>> len(plan.jobs())
@@ -48,7 +48,7 @@ class Plan:
     points: Points
     """The grid, the last axis fastest; a point is made when it is asked for."""
     seeds: Seeds
-    """How many seeds for each point, or which."""
+    """Number of seeds per point, or the seeds."""
 
     def __repr__(self) -> str:
         return f"<Plan {self.name}: {self.grid}>"
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def replications(self) -> int:
-        """How many seeds each point has."""
+        """Number of seeds per point."""
         return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
 
     def jobs(self) -> Runs:
@@ -85,7 +85,7 @@ class SweepResult:
     series: list[Traces] = field(default_factory=list)
     """The traces of every run, in the order of `runs`; empty unless `sweep` was asked for them."""
     failed: list[str] = field(default_factory=list)
-    """A line on each run that failed and is not in `runs`: out of memory, or killed."""
+    """A line per failed run (out of memory or killed), which is missing in `runs`."""
 
     def __repr__(self) -> str:
         traces = ", with traces" if self.series else ""
@@ -189,7 +189,7 @@ RESERVED = ("seed", "fingerprint", "measure", "unit", "mean", "sd", "low", "high
 
 
 def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Plan:
-    """The sweep that a file describes. Names of scenarios in it are relative to its folder.
+    """Reads a sweep file. Names of scenarios in it are relative to its folder.
 
     `changes` maps paths of fields to values: they are set in the scenario before the axes are.
 
@@ -275,7 +275,7 @@ def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
 
 
 def _check_different(label: str, written: Mapping[str, Any]) -> None:
-    """Refuses a value that an axis has twice, whose runs would count twice, and variants named like a measure."""
+    """Rejects duplicate values of an axis, whose runs would count twice, and variants named like a measure."""
     for axis, values in written.get("axes", {}).items():
         seen = set()
         for value in values:

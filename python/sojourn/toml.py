@@ -1,4 +1,4 @@
-"""TOML: texts that a user wrote, and values of Python that become TOML, with errors of one line."""
+"""Parses and writes TOML with one-line errors."""
 
 from __future__ import annotations
 

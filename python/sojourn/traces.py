@@ -33,7 +33,7 @@ TO_ADD = {
 
 
 def missing(where: str, kind: str) -> UserError:
-    """The error for a record without traces of a kind: it says what to add to the scenario."""
+    """The error for a record without a kind of traces; it names the setting to add to the scenario."""
     what = f"add {TO_ADD[kind]} to [trace] of the scenario" if kind in TO_ADD else "add a [trace] table to the scenario"
     return UserError(f"{where}: {kind}: expected a trace: {what}, got none")
 
@@ -52,7 +52,7 @@ class Traces(dict[str, Columns]):
         raise self.unknown("series", name)
 
     def unknown(self, where: str, name: object) -> UserError:
-        """The error for a name that no series has: the names there are, or which trace to add to the scenario."""
+        """The error for an unknown series: it lists the known names, or the trace to add to the scenario."""
         kind = printed(name).partition("/")[0]
         if not self or (kind in TO_ADD and all(other.partition("/")[0] != kind for other in self)):
             return missing(where, kind)

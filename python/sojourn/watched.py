@@ -1,10 +1,10 @@
-"""Queue laws and congestion controllers in Python, watched: one that does not answer is stopped.
+"""A watchdog for queue laws and congestion controllers in Python.
 
-One that never returns would hold its run for ever, and a thread can't be ended from outside. One thread looks
-at the calls that have not returned. Where one takes longer than `LIMIT`, it lets the run end with a message, and raises
-an error in the thread of the call. A thread that sleeps or waits takes no notice until it wakes up, and nobody waits
-for it. A call that stays in C code and keeps the interpreter's lock, such as `sum(itertools.count())`, is not ended:
-no other thread of Python runs meanwhile, this one neither, and no signal is handled.
+A call that never returns would block its run, and a thread can't be stopped from outside. A watchdog thread checks
+pending calls. If a call takes longer than `LIMIT`, the run ends with a message, and an exception is raised in the
+call's thread. A sleeping thread notices it only when it wakes up; the run does not wait for it. A call that stays in C
+code and holds the interpreter's lock, such as `sum(itertools.count())`, can't be stopped, because no other Python
+thread runs and no signal is handled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Alarm: TypeAlias = Callable[[str], None]
 
 
 class Stopped(BaseException):
-    """Ends a call that takes too long. No `except Exception` of its code holds it up."""
+    """Raised in a call that takes too long; a `BaseException`, so that `except Exception` does not catch it."""
 
 
 _calls: dict[int, tuple[float, str, tuple[Any, ...], Alarm]] = {}
@@ -49,17 +49,17 @@ def _start() -> None:
 
 
 ORDINARY = (Exception, KeyboardInterrupt, Stopped)
-"""What code of a user's may raise, or what ends it from outside. Others, as of `sys.exit`, end a program unsaid."""
+"""Exceptions of user code, and those that end it from outside. Others end a program silently, as `sys.exit` does."""
 
 
 def left(error: BaseException) -> RuntimeError:
-    """The error of code of a user's that raised what is no `Exception`."""
+    """The error for user code that raised something other than an `Exception`."""
     shown = f"SystemExit({error.code!r})" if isinstance(error, SystemExit) else repr(error)
     return RuntimeError(shown).with_traceback(error.__traceback__)
 
 
 def _in_time(call: Callable[..., Any], arguments: tuple[Any, ...], name: str, alarm: Alarm) -> Any:
-    """The answer of a call with no argument or one. `alarm` is called where it hangs, and `Stopped` raised."""
+    """Calls a function with at most one argument. If it hangs, calls `alarm` and raises `Stopped`."""
     thread = threading.get_ident()
     _calls[thread] = (time.monotonic(), name, arguments, alarm)
     try:
@@ -73,15 +73,15 @@ def _in_time(call: Callable[..., Any], arguments: tuple[Any, ...], name: str, al
 
 
 def made_in_time(factory: Callable[[], Any], alarm: Alarm) -> Any:
-    """What a factory makes. `alarm` is called where it hangs, and `Stopped` raised."""
+    """Calls a factory. If it hangs, calls `alarm` and raises `Stopped`."""
     _start()
     return _in_time(factory, (), "when it was made", alarm)
 
 
 class Watched:
-    """A law or a controller whose calls are watched; `alarm` is called where one hangs.
+    """A law or a controller with a watchdog, which calls `alarm` if a call hangs.
 
-    What a controller has no method for keeps window and pace.
+    Events without a method keep window and pacing rate.
     """
 
     def __init__(self, watched: Any, alarm: Alarm) -> None:

@@ -1,7 +1,6 @@
-"""Runs in processes of their own.
+"""Executes runs in worker processes.
 
-A run that takes all memory, or that the system kills, ends its process. Here that loses this run and no other, and the
-run can be named.
+If a run exhausts memory or is killed, only its process dies: no other run is lost, and the failed run can be named.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ STAMP = serve.stamp(ENGINE)
 
 
 HUGE_PAGES = "glibc.malloc.hugetlb"
-"""The switch by which glibc asks the system for huge pages, so that runs of very many flows wait less for memory."""
+"""The glibc tunable for huge pages, which reduces memory stalls in runs with very many flows."""
 
 
 def environment() -> dict[str, str]:
-    """The environment of a process that simulates: this one's, with huge pages where GLIBC_TUNABLES does not say which.
+    """The environment of a worker: this one's, with huge pages unless GLIBC_TUNABLES sets them.
 
-    Where the C library is not glibc, or the system has no huge pages to give, it changes nothing.
+    It has no effect with another C library, or if the system has no huge pages.
     """
     tunables = os.environ.get("GLIBC_TUNABLES", "")
     if HUGE_PAGES not in tunables:
@@ -45,14 +44,14 @@ def environment() -> dict[str, str]:
 
 
 def cpu_time() -> float:
-    """Seconds of processor time that this process and those that it has ended took."""
+    """Processor time in seconds of this process and its finished children."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run that a process does: the scenario's text, the name of its file, the seed, and whether the store gets it."""
+    """A task of a worker: the scenario's text, the name of its file, the seed, and whether the result is stored."""
 
     index: int
     text: str
@@ -63,7 +62,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a task: the record and its series, or why it failed."""
+    """The result of a task: record and series, or the reason of failure."""
 
     index: int
     record: str = ""
@@ -89,7 +88,7 @@ class _Worker:
         )  # fmt: skip
 
     def do(self, family: Sequence[Task]) -> Iterator[Answer]:
-        """Does runs that may begin alike, and gives each answer as it comes. Fewer answers: the process has ended."""
+        """Executes a family and yields each answer. Fewer answers mean that the process has died."""
         try:
             assert self.process.stdin
             assert self.process.stdout
@@ -147,9 +146,9 @@ class _Pool:
             return None if self._stopped else next(self._tasks, None)
 
     def _drive(self) -> None:
-        """Does tasks until there are no more; a process that ended is replaced.
+        """Executes tasks until none is left, and replaces dead processes.
 
-        Where one ends in the middle of a family, the runs that are left are done alone, so that one dies alone.
+        If a process dies within a family, the remaining runs are executed alone.
         """
         worker: _Worker | None = None
         left: list[Sequence[Task]] = []
@@ -197,10 +196,10 @@ class _Pool:
 
 
 def run_in_workers(tasks: Iterator[Sequence[Task]], count: int, on_answer: Callable[[Answer], None]) -> None:
-    """Does the tasks in `count` processes, and calls `on_answer` for each as it finishes.
+    """Executes the tasks in `count` processes and calls `on_answer` for each as it finishes.
 
-    Those of a family go to one process, which runs once what they have in common. Families are taken from the iterator
-    when a process is free. What the iterator or `on_answer` raises ends all runs.
+    A family is executed by one process, which simulates its shared beginning once. Families are taken from the iterator
+    when a process is free. An exception of the iterator or of `on_answer` ends all runs.
     """
     pool = _Pool(tasks, count)
     left = count

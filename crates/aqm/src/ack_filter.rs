@@ -8,7 +8,7 @@
 use crate::{Ecn, Timestamps};
 use sojourn_units::comes_before;
 
-/// Which waiting ACKs a newer one replaces.
+/// Queued ACKs that a newer ACK replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,9 +16,9 @@ pub enum AckFilter {
     /// No ACK is dropped.
     #[default]
     None,
-    /// The first of two useless ones, so that one of them stays (`ack-filter` of tc-cake).
+    /// Drops the first of two redundant ACKs and keeps the other (`ack-filter` of tc-cake).
     Filter,
-    /// Also the only useless one, if it is right before the new one (`ack-filter-aggressive`).
+    /// Also drops a single redundant ACK directly before the new one (`ack-filter-aggressive`).
     Aggressive,
 }
 

@@ -16,9 +16,9 @@ use sojourn_units::{Duration, Stream};
 pub struct QueueController {
     /// The algorithm.
     pub aqm: AnyAqm,
-    /// How much may wait.
+    /// The limit of its queue.
     pub limit: Amount,
-    /// Whether packets that can carry a mark are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     /// Which waiting ACKs it drops when a newer one arrives.
     pub ack_filter: AckFilter,

@@ -7,11 +7,11 @@ use sojourn_units::Time;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Ecn {
-    /// Cannot carry a congestion mark.
+    /// Not ECN-capable.
     NotEct,
     /// Can carry one.
     Ect0,
-    /// Can carry one, and is of a scalable sender (rfc9331#4.1).
+    /// ECN-capable, from a scalable sender (rfc9331#4.1).
     Ect1,
     /// Carries one.
     Ce,
@@ -39,17 +39,18 @@ impl Ecn {
     }
 }
 
-/// What a dual queue takes a packet for (Linux `dualpi2_classification_results`).
+/// The class of a packet in a dual queue (Linux `dualpi2_classification_results`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum DualClass {
-    /// A classic sender's: it waits in the classic queue.
+    /// Classic: the packet enters the classic queue.
     #[default]
     Classic,
-    /// A scalable sender's: it waits in the low-latency queue and gets its signals, drops where it can't be marked.
+    /// Scalable: the packet enters the low-latency queue and receives its signals. If it is not ECN-capable, it is dropped instead of
+    /// marked.
     L4s,
-    /// It waits in the low-latency queue, without signals.
+    /// The packet enters the low-latency queue and receives no signals.
     LowLatency,
 }
 

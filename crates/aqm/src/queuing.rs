@@ -156,7 +156,7 @@ pub struct Classification {
 pub(crate) const QUEUES: u32 = 1024;
 pub(crate) const WAYS: usize = 8;
 
-/// Into which tins packets go by their DSCP.
+/// Mapping of DSCPs to tins.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -38,7 +38,7 @@ pub enum Floor {
     HalfSsthresh,
 }
 
-/// What delays are measured from.
+/// The delay that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -253,7 +253,7 @@ pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
     Value::Table(Table::from_iter([("scheduler".to_string(), Value::from(scheduler)), ("classes".to_string(), Value::Array(classes))]))
 }
 
-/// What a class has besides a queue.
+/// The options of a class apart from its queue.
 const OF_CLASS: [&str; 7] = ["name", "match", "priority", "share", "rate", "ceil", "quantum"];
 
 /// Gives a class classes of its own: one with the queue that it had, and one for what can't carry a mark.

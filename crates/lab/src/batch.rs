@@ -1,8 +1,7 @@
-//! Many runs in parallel. What runs have in common at their start is run once.
+//! Executes many runs in parallel and simulates their shared beginnings once.
 //!
-//! Two runs with the same links and the same traffic are the same until the first flow starts whose start or TCP options differ.
-//! There the run is copied, and each copy goes on as its own plan says. Runs with other seeds are the same too, as long as no random
-//! number has been drawn: a copy then draws its own.
+//! Two runs with the same links and traffic are identical until the first flow starts whose start or TCP options differ. At that time the
+//! run is cloned, and each clone continues with its own plan. Runs with different seeds are also identical until a random number is drawn.
 
 use crate::Error;
 use crate::run::{Job, run};
@@ -13,12 +12,10 @@ use sojourn_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Runs all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. What runs have in
-/// common from the start, until the first flow starts that differs, is run once. The result of a run does not depend
-/// on the number of threads or on the other jobs.
+/// Executes all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. Shared beginnings are
+/// simulated once. Results do not depend on the number of threads or on other jobs.
 ///
-/// # Panics
-/// If the operating system gives no threads.
+/// # Panics If the operating system cannot create threads.
 pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| run_in_pool(jobs, stop, done)),
@@ -26,27 +23,27 @@ pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), 
     }
 }
 
-/// As [`run_many`], on the threads of the pool of rayon in which it is called.
+/// As [`run_many`], on the calling rayon thread pool.
 pub fn run_in_pool(jobs: &[Job], stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
     let batch = Batch { jobs, stop, done };
     rayon::scope(|scope| batch.families().into_iter().for_each(|family| scope.spawn(|scope| batch.start(scope, family))));
 }
 
-/// Jobs, whether to stop, and what to call after each.
+/// Jobs, a stop condition, and the callback after each job.
 struct Batch<'a> {
     jobs: &'a [Job],
     stop: &'a (dyn Fn() -> bool + Sync),
     done: &'a (dyn Fn(usize, Result<Outcome, Error>) + Sync),
 }
 
-/// A run that is part of a family, by its position among the jobs.
+/// A run of a family, as its position among the jobs.
 struct Member {
     job: usize,
     plan: Arc<Plan>,
 }
 
 impl Batch<'_> {
-    /// The positions of jobs that may begin alike, together; the others alone. They come in the order of their first.
+    /// Groups positions of jobs that may share a beginning, ordered by their first job; others are alone.
     fn families(&self) -> Vec<Vec<usize>> {
         let mut families: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -61,7 +58,7 @@ impl Batch<'_> {
         families
     }
 
-    /// Runs a family. Members that part go on in tasks of their own.
+    /// Executes a family. Members that diverge continue in their own tasks.
     fn start<'s>(&'s self, scope: &Scope<'s>, family: Vec<usize>) {
         if (self.stop)() {
             return;
@@ -78,7 +75,7 @@ impl Batch<'_> {
         Member { job, plan: Arc::new(scenario.plan(seed.unwrap_or(scenario.seed))) }
     }
 
-    /// Makes the run of the first member, then goes on with all; a member whose run can't be made is left out.
+    /// Creates the run of the first member and continues with all; a member with an invalid run is reported.
     fn part<'s>(&'s self, scope: &Scope<'s>, mut members: Vec<Member>, make: impl Fn(&Member) -> Result<Simulation, Error>) {
         while !members.is_empty() {
             match make(&members[0]) {
@@ -88,7 +85,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Goes on with a run that is the same for all members so far; it is that of the first.
+    /// Continues the first member's run, which is identical for all members so far.
     fn go_on<'s>(&'s self, scope: &Scope<'s>, mut simulation: Simulation, mut members: Vec<Member>) {
         loop {
             let parting = |member: &Member| parting(simulation.plan(), &member.plan);
@@ -100,13 +97,13 @@ impl Batch<'_> {
             {
                 return members.iter().chain(&others).for_each(|member| (self.done)(member.job, Err(error.clone())));
             }
-            // Runs with other seeds can't go on from here where something has been drawn; those with the same seed always can.
+            // Runs with other seeds can't continue from here after a draw; runs with the same seed always can.
             let (alike, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|member| member.plan.seed == simulation.plan().seed);
             for group in [alike, others] {
                 self.part_later(scope, &simulation, group, start);
             }
         }
-        // Members that do not part are the same run twice; each is run.
+        // Members that never diverge are identical runs; each is executed.
         for again in members.drain(1..) {
             let copy = simulation.clone();
             scope.spawn(move |_| self.finish(copy, &again));
@@ -118,7 +115,7 @@ impl Batch<'_> {
         (self.done)(member.job, simulation.advance(Time::NEVER, self.stop).and_then(|()| simulation.finish()));
     }
 
-    /// Goes on with members that differ from `simulation` from `start` on, if there are any, in a task of their own.
+    /// Continues with members that differ from `simulation` from `start` on, if any, in their own task.
     fn part_later<'s>(&'s self, scope: &Scope<'s>, simulation: &Simulation, others: Vec<Member>, start: Time) {
         if others.is_empty() {
             return;
@@ -128,7 +125,8 @@ impl Batch<'_> {
     }
 }
 
-/// When the first flow starts that differs, or stops if it does that before; `None` if the runs are the same. Runs of two seeds part at the start where nothing says when.
+/// The time at which the first differing flow starts, or stops if earlier; `None` for identical runs. Runs with different seeds diverge at
+/// time 0 unless a later time is known.
 fn parting(one: &Plan, other: &Plan) -> Option<Time> {
     let flows = one.flows.iter().zip(&other.flows);
     let differ = flows.filter(|(here, there)| (here.start, here.stop) != (there.start, there.stop) || one.tcp(here) != other.tcp(there));

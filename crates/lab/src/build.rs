@@ -17,11 +17,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Makes a new law for a queue, whose timer has the given interval.
+/// Creates a law for a queue whose timer has the given interval.
 pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
 
-/// What the caller supplies: laws of queues, by the name that these use (`aqm = "external", law = "..."`), and congestion controllers, by
-/// the name that flows use (`cc = "external", controller = "..."`).
+/// The caller's laws of queues (`aqm = "external", law = "..."`) and congestion controllers (`cc = "external", controller = "..."`) by
+/// name.
 #[derive(Clone, Default)]
 pub struct Laws {
     /// Laws of queues.
@@ -30,7 +30,7 @@ pub struct Laws {
     pub controllers: BTreeMap<String, Supplier>,
 }
 
-/// A law of the caller, which can be copied with its state.
+/// A cloneable external law.
 pub trait ExternalLaw: Law + Send + Sync {
     /// A copy with all its state.
     fn boxed_clone(&self) -> Box<dyn ExternalLaw>;
@@ -59,15 +59,14 @@ impl Law for Boxed {
     }
 }
 
-/// A law of the caller as a queue discipline.
+/// An external law as a queue discipline.
 pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
     AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
 
 /// Builds the world of a plan, with an event at every hop if `all_events`.
 ///
-/// # Errors
-/// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
+/// # Errors A queue names a law that `laws` lacks, or a parameter is out of range for its link.
 pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorder>, Error> {
     let mut stacks = plan.stacks.clone();
     supply(plan, &mut stacks, laws)?;
@@ -87,7 +86,7 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
     Ok(world)
 }
 
-/// Starts the traces of links that a plan asks for.
+/// Starts the traces of links of a plan.
 pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Link<P>]) {
     if let Some(trace) = &plan.trace.queue {
         trace.links.iter().for_each(|&link| links[link as usize].trace_queue(trace.every));
@@ -114,7 +113,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
     Ok(config)
 }
 
-/// Gives the stacks their controllers of the caller.
+/// Assigns external controllers to TCP stacks.
 fn supply(plan: &Plan, stacks: &mut [TcpOptions], laws: &Laws) -> Result<(), Error> {
     let known: Vec<&str> = laws.controllers.keys().map(String::as_str).collect();
     for (position, stack) in stacks.iter_mut().enumerate() {

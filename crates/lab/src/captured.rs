@@ -1,4 +1,4 @@
-//! Runs whose packets are captured.
+//! Runs with packet captures.
 
 use crate::Error;
 use crate::capture::{Capture, Host, Hosts, KernelHosts, Place};
@@ -12,20 +12,19 @@ use sojourn_sim::World;
 use sojourn_units::Time;
 use std::io::Write;
 
-/// Where packets are captured, by names. With neither, at all links that have a rate.
+/// The names of capture points. If both are empty: all links with a rate.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CapturePoints {
     /// Links that have a rate.
     pub links: Vec<String>,
-    /// Hosts of flows: `ftp/0:sender`, `ftp/0:receiver`, or `ftp/0` for both; `ftp/*` and `*` stand for several flows.
+    /// Hosts of flows: `ftp/0:sender`, `ftp/0:receiver`, or `ftp/0` for both; `ftp/*` and `*` select several flows.
     pub hosts: Vec<String>,
 }
 
 impl CapturePoints {
-    /// Refuses a link or a host that there is not.
+    /// Rejects an unknown link or host.
     ///
-    /// # Errors
-    /// Which, and those that there are.
+    /// # Errors The unknown name, and the known ones.
     pub fn check(&self, plan: &Plan) -> Result<(), Error> {
         self.places(plan).map(|_| ())
     }
@@ -61,8 +60,7 @@ impl CapturePoints {
 
 /// Runs a scenario as [`run`](crate::run()) does, and writes a pcapng file of the packets at these points.
 ///
-/// # Errors
-/// As `run`; a link or a host that there is not; more flows than there are addresses; what writing gives.
+/// # Errors As `run`; an unknown link or host; more flows than addresses; errors of writing.
 pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let Job { scenario, seed, laws } = job;
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
@@ -74,7 +72,7 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
         links[link as usize].is_buffered()
     });
     let recorder = simulation.world.observer_mut();
-    // The flows that there are at the start are not requests of sessions.
+    // The initial flows are not requests of sessions.
     recorder.entries.iter().for_each(|&entry| capture.hosts.add_flow(entry, false));
     recorder.capture = Some(Box::new(capture));
     let mut writer = begin(&plan, &places, "simulated", out)?;
@@ -89,10 +87,9 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
     simulation.finish()
 }
 
-/// Makes the record of a kernel's run as [`replay`](crate::replay) does, and writes a pcapng file of the packets at these points.
+/// As [`replay`](crate::replay), and writes a pcapng file of the packets at these points.
 ///
-/// # Errors
-/// As `replay`; a link or a host that there is not; what writing gives.
+/// # Errors As `replay`; an unknown link or host; errors of writing.
 pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out: impl Write) -> Result<Outcome, Error> {
     let places = points.places(plan)?;
     let mut writer = begin(plan, &places, "of a Linux kernel", out)?;
@@ -103,7 +100,7 @@ pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out
     Ok(outcome)
 }
 
-/// Begins a file; `how` says what its packets are.
+/// Starts a file; `how` describes its packets.
 fn begin<W: Write>(plan: &Plan, places: &[Place], how: &str, out: W) -> Result<Writer<W>, Error> {
     let interface = |place: &Place| match *place {
         Place::Link(link) => (plan.links[link as usize].name.clone(), plan.links[link as usize].rate),

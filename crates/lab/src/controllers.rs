@@ -10,7 +10,7 @@ pub struct Controllers {
     pub by_flow: Traced<Rows>,
 }
 
-/// What one controller had, at each change.
+/// The trace of one controller, a row per change.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub t: Vec<f64>,
@@ -35,7 +35,7 @@ impl Controllers {
         self.by_flow.values().map(numbers).sum::<usize>() * size_of::<f64>()
     }
 
-    /// Takes what a sender has now.
+    /// Records the current state of a sender.
     #[inline(never)]
     pub fn add(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let Some(rows) = self.by_flow.get_mut(flow) else { return };

@@ -1,4 +1,4 @@
-//! A run some of whose senders are steered from outside, step by step: for controllers that learn.
+//! A run with senders controlled from outside step by step, for learning controllers.
 
 use crate::Error;
 use crate::build::Laws;
@@ -10,7 +10,7 @@ use sojourn_scenario::{Checked, Plan};
 use sojourn_units::Time;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What an agent sees of a step. Data is counted in segments, times are in seconds.
+/// An agent's observation of a step. Data is in segments, times are in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Observation {
     /// When the step ended.
@@ -21,15 +21,15 @@ pub struct Observation {
     pub in_flight: f64,
     /// Segments acknowledged for the first time in the step.
     pub acked: f64,
-    /// Segments taken for lost in the step.
+    /// Segments declared lost in the step.
     pub lost: f64,
-    /// Segments reported as marked in the step, where the feedback counts them; otherwise the times that marks were echoed.
+    /// Marked segments in the step if the feedback counts them, else the number of ECN echoes.
     pub marked: f64,
     /// Timeouts in the step.
     pub timeouts: f64,
     /// Mean round-trip time of the step; NaN without a sample.
     pub rtt: f64,
-    /// The least round-trip time so far; NaN before the first sample.
+    /// The minimum RTT so far; NaN before the first sample.
     pub least_rtt: f64,
     /// Smoothed round-trip time, 0 before the first sample.
     pub srtt: f64,
@@ -46,14 +46,14 @@ impl Observation {
     }
 }
 
-/// What the sender has reported since the last step, and what it shall do.
+/// The sender's feedback since the last step, and the agent's decision.
 #[derive(Clone, Copy, Debug)]
 struct Desk {
     decision: Option<Decision>,
     seen: Observation,
     rtt_sum: f64,
     rtt_count: f64,
-    /// Marks of the step as the feedback counts them, and as they were echoed.
+    /// Marks of the step: counted by the feedback, and echoed.
     marks: [f64; 2],
 }
 
@@ -77,7 +77,7 @@ impl Desk {
         marks: [0.0; 2],
     };
 
-    /// The observation of the step that ends at this time; the next begins.
+    /// Ends the step at this time, returns its observation, and starts the next.
     fn take(&mut self, now: Time) -> Observation {
         let rtt = self.rtt_sum / self.rtt_count;
         let marked = if self.marks[0] > 0.0 { self.marks[0] } else { self.marks[1] };
@@ -88,7 +88,7 @@ impl Desk {
     }
 }
 
-/// The controller of the steered sender: it does what stands on the desk.
+/// The controller of an agent's sender, which applies the decision on the desk.
 #[derive(Clone, Debug)]
 struct Steered(Arc<Mutex<Desk>>);
 
@@ -139,9 +139,9 @@ impl Decider for Steered {
     }
 }
 
-/// A run some of whose senders are steered, each by an agent: the flow whose controller is `external` with the agent's name.
+/// A run with agents as senders: the flows whose controller is `external` with the agent's name.
 ///
-/// There is an event at every hop, so a decision applies from the next ACK on.
+/// It schedules an event at every hop, so a decision applies from the next ACK on.
 pub struct Episode {
     simulation: Simulation,
     agents: Vec<Agent>,
@@ -178,17 +178,15 @@ impl Episode {
         Ok(Episode { simulation, agents })
     }
 
-    /// Segments per second that the path of each agent's flow carries: by the least rate of its links at time 0. Infinite without
-    /// a rate.
+    /// Capacity of each agent's path in segments per second: the smallest rate of its links at time 0; infinite without a rate.
     pub fn path_rates(&self) -> Vec<f64> {
         self.agents.iter().map(|agent| agent.path_rate).collect()
     }
 
-    /// Runs to `until`, or to the end if that comes first, and returns what each agent saw and whether that was the end. `decisions`
-    /// has an entry for each agent; `None` keeps its last decision.
+    /// Runs to `until` or the end, and returns each agent's observation and whether the run ended. `decisions` has an entry per agent;
+    /// `None` keeps its last decision.
     ///
-    /// # Errors
-    /// A run that would not go on or needs too much memory.
+    /// # Errors A run that does not advance or needs too much memory.
     pub fn step(&mut self, decisions: &[Option<Decision>], until: Time) -> Result<(Vec<Observation>, bool), Error> {
         debug_assert_eq!(decisions.len(), self.agents.len());
         let until = until.min(self.simulation.plan().duration);
@@ -204,14 +202,13 @@ impl Episode {
 
     /// Runs to the end and makes the record.
     ///
-    /// # Errors
-    /// A run that would not end, or an audit that fails.
+    /// # Errors A run that does not advance, or an audit that fails.
     pub fn finish(self) -> Result<Outcome, Error> {
         self.simulation.finish()
     }
 }
 
-/// Segments per second of the path of the flow with this controller.
+/// Capacity in segments per second of the path of the flow with this controller.
 fn path_rate(plan: &Plan, name: &str) -> f64 {
     let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
@@ -232,7 +229,7 @@ fn path_rate(plan: &Plan, name: &str) -> f64 {
 /// One step of an episode: the decisions of its agents, and until when it runs.
 pub type Step<'a> = (&'a mut Episode, Vec<Option<Decision>>, Time);
 
-/// Steps many episodes on all cores: what the agents of each saw, and whether it ended.
+/// Steps many episodes on all cores; returns their agents' observations and whether they ended.
 pub fn step_all(steps: &mut [Step<'_>]) -> Vec<Result<(Vec<Observation>, bool), Error>> {
     let step = |(episode, decisions, until): &mut Step<'_>| episode.step(decisions, *until);
     if steps.len() < 2 { steps.iter_mut().map(step).collect() } else { steps.par_iter_mut().map(step).collect() }

@@ -1,18 +1,18 @@
-//! Why a checked scenario has no record.
+//! Errors of a run.
 
-/// Why there is no record.
+/// The error of a run without a record.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario cannot be run.
     #[error("{0}")]
     Build(String),
-    /// The run would not end, or not before memory does: where, what is expected, and what there is.
+    /// The run does not advance or exceeds memory: place, limit, and value.
     #[error("{0}")]
     Endless(String),
     /// Packets sent, delivered, dropped and in flight do not add up: a defect of the simulator.
     #[error("the audit failed: {0}")]
     Audit(String),
-    /// What is captured of the run could not be written: the number of the system's error, if it has one, and what it says.
+    /// The capture could not be written: the system's error number, if any, and its message.
     #[error("{1}")]
     Write(Option<i32>, String),
     /// The caller stopped the run.

@@ -1,4 +1,4 @@
-//! Runs on a Linux kernel: what the kernel is told of a plan, and the record of what it logged.
+//! Runs on a Linux kernel: converts a plan for the kernel, and its log into a record.
 
 use crate::Error;
 use crate::build::start_traces;
@@ -21,13 +21,12 @@ use sojourn_units::{Duration, Time};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The ports that flows use are as many (`FIRST_PORT` to `FIRST_OWN_PORT` in `hosts/linux/kernel/sojourn.h`).
+/// The number of ports for flows (`FIRST_PORT` to `FIRST_OWN_PORT` in `hosts/linux/kernel/sojourn.h`).
 const MOST_FLOWS: usize = 61_000 - 1_024;
 
-/// What a kernel must know of a plan.
+/// Converts a plan for the kernel.
 ///
-/// # Errors
-/// What the kernel can't do, with the path of its field.
+/// # Errors A setting that the kernel does not support, with the path of its field.
 pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     let refused = |text: String| Err(Error::Build(text));
     if plan.flows.len() > MOST_FLOWS {
@@ -80,10 +79,10 @@ fn reads_headers(link: &Link) -> bool {
     queues.any(|queue| queue.options.ack_filter != AckFilter::None) || link.impairments.iter().any(|each| each.kind.reads_headers())
 }
 
-/// The smallest datagram that comes back with the time at which it was sent, in bytes: IP, UDP and the time.
+/// The smallest ping datagram in bytes: IP, UDP and its send time.
 const LEAST_ECHO: u64 = 20 + 8 + 8;
 
-/// Refuses what senders in the kernel don't do, with the field within the group.
+/// Rejects settings that the kernel's senders do not support, with the field within the group.
 fn check_traffic(flow: &Flow) -> Result<(), String> {
     match &flow.traffic {
         Traffic::Ping(ping) if ping.size.0 < LEAST_ECHO => {
@@ -93,11 +92,11 @@ fn check_traffic(flow: &Flow) -> Result<(), String> {
     }
 }
 
-/// The kernel's name of the congestion control that asks ours.
+/// The name of the kernel's congestion control that calls the simulator's controllers.
 const OWN: &str = "sojourn";
 
-/// The kernel's name of a flow's congestion control. The kernel's own Reno and CUBIC have no parameters; with other values than the
-/// defaults they are ours.
+/// The kernel's name of a flow's congestion control. The kernel's Reno and CUBIC have no parameters; with other values than the defaults,
+/// the simulator's are used.
 fn controller(options: &TcpOptions) -> &str {
     let defaults = [CcConfig::Reno(Default::default()), CcConfig::Cubic(Default::default())];
     match &options.control {
@@ -107,7 +106,7 @@ fn controller(options: &TcpOptions) -> &str {
     }
 }
 
-/// What is set on the sockets of a flow of this group.
+/// The socket options of a flow of this group.
 fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
     if let CcConfig::RLedbat(_) = options.control {
         let expected = "a controller of the sender on a Linux host";
@@ -119,34 +118,33 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
     Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack, pacing })
 }
 
-/// What a kernel has written in a run.
+/// The output of a kernel's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Logs<'a> {
-    /// What its hosts did.
+    /// The log of its hosts' actions.
     pub log: &'a [u8],
-    /// The headers of their packets, if the plan asks for them ([`Wiring::headers`]).
+    /// The headers of their packets, if the plan requests them ([`Wiring::headers`]).
     pub headers: &'a [u8],
 }
 
-/// The record of a run that a kernel has logged: the log is replayed through the same network.
+/// The record of a kernel's run, whose log is replayed through the same network.
 ///
-/// # Errors
-/// A log that is damaged or not of this plan, or an audit that fails.
+/// # Errors A log that is damaged or belongs to another plan, or an audit that fails.
 pub fn replay(plan: &Plan, logs: &Logs<'_>) -> Result<Outcome, Error> {
     Replay::new(plan, logs)?.run(&mut |_, _, _| Ok(()))
 }
 
-/// Entries after which captured packets are written.
+/// Number of log entries after which captured packets are written.
 const WRITTEN_TOGETHER: usize = 1024;
 
-/// Writes what was captured until a time; the flag says that it is the end.
+/// Writes the packets captured until a time; the flag is true at the end.
 type WriteCaptured<'a> = dyn FnMut(&mut Capture<KernelHosts>, Time, bool) -> Result<(), Error> + 'a;
 
-/// A run that is replayed.
+/// A run being replayed.
 pub(crate) struct Replay<'a> {
     plan: &'a Plan,
     entries: &'a [[u8; ENTRY_BYTES]],
-    /// Whether there is more than whole entries.
+    /// Whether the log ends with a partial entry.
     has_rest: bool,
     headers: HeaderReader<'a>,
     pub network: KernelNetwork,
@@ -161,8 +159,7 @@ fn damaged(what: &str, at: usize) -> Error {
 impl<'a> Replay<'a> {
     /// A run at its start.
     ///
-    /// # Errors
-    /// What the kernel can't do, with the path of its field.
+    /// # Errors A setting that the kernel does not support, with the path of its field.
     pub fn new(plan: &'a Plan, logs: &Logs<'a>) -> Result<Self, Error> {
         let (entries, rest) = logs.log.as_chunks::<ENTRY_BYTES>();
         let mut scripts = scripts(entries);
@@ -178,8 +175,7 @@ impl<'a> Replay<'a> {
 
     /// Replays it to its end.
     ///
-    /// # Errors
-    /// A log that is damaged or not of this plan, an audit that fails, or what `write` gives.
+    /// # Errors A log that is damaged or belongs to another plan, an audit that fails, or an error of `write`.
     pub fn run(mut self, write: &mut WriteCaptured<'_>) -> Result<Outcome, Error> {
         let mut ended = None;
         for (number, bytes) in self.entries.iter().enumerate() {
@@ -208,7 +204,7 @@ impl<'a> Replay<'a> {
         Ok(self.outcome(audit))
     }
 
-    /// A host does what the next entry says.
+    /// Executes the next entry's action at a host.
     fn step(&mut self, logged: &Logged) -> Result<(), Error> {
         match logged.entry {
             Entry::Sent(packet) => {
@@ -220,7 +216,7 @@ impl<'a> Replay<'a> {
                 self.network.send(logged.at, packet);
             }
             Entry::Woken { link } => self.network.wake(logged.at, link),
-            // The scripts have it.
+            // Its packets are in the scripts.
             Entry::Decided { .. } => return Ok(()),
             _ => self.network.advance(logged.at),
         }
@@ -229,7 +225,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Takes what the network has done.
+    /// Processes the network's actions.
     fn settle(&mut self) {
         while let Some(settled) = self.network.settled() {
             self.accounts.settle(&settled);
@@ -268,7 +264,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// What the kernel's own queues did, by the numbers of their links.
+/// The counters of the kernel's own queues, by the numbers of their links.
 fn scripts(entries: &[[u8; ENTRY_BYTES]]) -> HashMap<u32, Script> {
     let mut scripts: HashMap<u32, Script> = HashMap::new();
     for entry in entries.iter().filter_map(Logged::from_bytes) {
@@ -279,7 +275,7 @@ fn scripts(entries: &[[u8; ENTRY_BYTES]]) -> HashMap<u32, Script> {
     scripts
 }
 
-/// What the log says of one flow.
+/// The statistics of one flow from the log.
 #[derive(Clone, Default)]
 struct Account {
     stats: FlowStats,
@@ -289,7 +285,7 @@ struct Account {
     cwnd: f64,
 }
 
-/// Counts what the log says, within the window of statistics.
+/// Computes statistics of the log within the window.
 struct Accounts<'a> {
     plan: &'a Plan,
     flows: Vec<Account>,
@@ -333,7 +329,7 @@ impl<'a> Accounts<'a> {
             flow.dropped += u64::from(counts);
             return;
         }
-        // A request travels the other way, and the acknowledgments of requests the way of data.
+        // Requests travel in the reverse direction, and their ACKs in the direction of data.
         let is_data = packet.payload > 0 && (asks || !packet.has(flag::BACK));
         if counts && (is_data || !asks && !packet.has(flag::BACK)) {
             flow.stats.received += u64::from(packet.size);
@@ -342,7 +338,7 @@ impl<'a> Accounts<'a> {
         }
     }
 
-    /// Takes the drops and marks of links.
+    /// Processes the drops and marks of links.
     fn see(&mut self, seen: &Seen) {
         let (flow, cause) = match seen.did {
             Did::Drop(cause, packet) => (packet.flow, cause.into()),
@@ -354,7 +350,7 @@ impl<'a> Accounts<'a> {
         }
     }
 
-    /// Adds what a host did.
+    /// Adds an action of a host.
     fn add(&mut self, logged: &Logged) {
         let at = logged.at;
         let counts = u64::from(at >= self.plan.warmup && at <= self.plan.duration);

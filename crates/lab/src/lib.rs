@@ -1,7 +1,7 @@
-//! From a scenario to its record.
+//! Runs scenarios and returns their records.
 //!
-//! [`run`] plans a checked scenario for one seed, builds the world, runs it and makes the record. [`run_many`] does that for
-//! many scenarios on all cores. Runs are parallel to each other; each run has one thread.
+//! [`run`] plans a checked scenario for one seed, builds the world, runs it and creates the record. [`run_many`] does so for many scenarios
+//! on all cores; each run uses one thread.
 
 mod batch;
 mod build;

@@ -22,7 +22,7 @@ pub struct Window {
     pub ssthresh: Vec<f64>,
 }
 
-/// What a link did to a packet.
+/// A drop or mark of a packet by a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Signal {
     pub at: Time,
@@ -30,7 +30,7 @@ pub struct Signal {
     pub cause: Cause,
 }
 
-/// Why a packet was dropped, or that it was marked; as numbers in series.
+/// The cause of a drop, or a mark; as numbers in series.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     Early,
@@ -53,10 +53,10 @@ impl From<DropCause> for Cause {
     }
 }
 
-/// Records the traces that a scenario asks for, by the plan's flows. If there are none, it costs one test per packet.
+/// Records the traces of flows that a scenario requests. Without traces it costs one branch per packet.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// The plan's flow of each flow of the world, by position. Sessions are one flow of the plan and many of the world.
+    /// The plan's flow of each flow of the world, by position. A session is one flow of the plan and many of the world.
     pub entries: Vec<u32>,
     window_every: Duration,
     bin: Duration,
@@ -64,17 +64,17 @@ pub struct Recorder {
     pub windows: Traced<Window>,
     /// Bytes delivered in each interval.
     pub delivered: Traced<Vec<f64>>,
-    /// Every RTT sample: when it was taken, and the round-trip time.
+    /// All RTT samples with their times.
     pub rtts: Traced<Vec<(Time, Duration)>>,
-    /// The drops and marks of the links that are traced, by link.
+    /// The drops and marks of traced links, by link.
     pub signals: Traced<Vec<Signal>>,
-    /// The congestion controllers that are traced, by flow.
+    /// The traced congestion controllers, by flow.
     pub controllers: Controllers,
-    /// The segments that are sent again by the flows that are traced: when, the first byte and the size on the wire.
+    /// The retransmissions of traced flows: time, first byte and size on the wire.
     pub retransmissions: Traced<Vec<(Time, u64, u16)>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
-    /// Where packets are captured.
+    /// A capture point.
     pub capture: Option<Box<Capture<Hosts>>>,
 }
 
@@ -119,7 +119,7 @@ impl Recorder {
         }
     }
 
-    /// A segment is sent again.
+    /// A segment is retransmitted.
     #[inline(never)]
     fn store_retransmission(&mut self, now: Time, packet: &Packet) {
         if let Some(segments) = self.retransmissions.get_mut(self.entries[packet.flow as usize]) {
@@ -127,7 +127,7 @@ impl Recorder {
         }
     }
 
-    /// So many bytes of a flow become readable.
+    /// Bytes of a flow become readable.
     #[inline(never)]
     fn count_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
         if let Some(bins) = self.delivered.get_mut(self.entries[flow as usize]) {
@@ -144,7 +144,7 @@ impl Recorder {
     fn sample_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let every = self.window_every;
         if let Some(window) = self.windows.get_mut(self.entries[flow as usize]) {
-            // Samples before this time have the value from before.
+            // Samples before this time keep the previous value.
             if now > Time::ZERO {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
             }

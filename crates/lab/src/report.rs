@@ -1,4 +1,4 @@
-//! Makes the record of a finished run.
+//! Creates the record of a finished run.
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
@@ -11,12 +11,12 @@ use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkSta
 use sojourn_spec::link::Link as Planned;
 use sojourn_spec::queue::Queue;
 
-// What the record's definitions say of quantiles is what the histogram does.
+// The record's documented quantile error must match the histogram.
 const _: () = assert!(Quantiles::ERROR.to_bits() == sojourn_scenario::record::QUANTILE_ERROR.to_bits());
 
-/// What a finished run measured, whatever its hosts were.
+/// The measurements of a finished run on any host.
 pub(crate) struct Finished<'a, P> {
-    /// The links of the scenario, in its order; others may follow.
+    /// The links of the scenario in order; others may follow.
     pub links: &'a [Measured<P>],
     /// The impairments of all links.
     pub impairments: &'a [LinkImpairment],
@@ -24,18 +24,18 @@ pub(crate) struct Finished<'a, P> {
     pub flows: Vec<FlowReport>,
     /// The round-trip times of each group that has samples.
     pub rtts: Vec<Option<&'a Quantiles>>,
-    /// The transfers that were completed in the window.
+    /// The transfers completed in the window.
     pub completions: &'a [Completed],
-    /// What was traced of flows.
+    /// The traces of flows.
     pub recorder: &'a Recorder,
-    /// The sum over the delivered packets.
+    /// The fingerprint: the sum over delivered packets.
     pub fingerprint: u64,
-    /// What became of every packet.
+    /// The fate of every packet.
     pub audit: Counted,
 }
 
 impl<'a> Finished<'a, sojourn_sim::Packet> {
-    /// What a world measured.
+    /// The measurements of a world.
     pub fn world(plan: &Plan, world: &'a World<Recorder>, audit: Counted) -> Self {
         Finished {
             links: world.links(),
@@ -67,7 +67,7 @@ pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, 
     let record = Record {
         scenario: plan.name.clone(),
         seed: plan.seed,
-        // Divided, so that 30 s are 30 and not 30.000000000000004.
+        // Division yields 30 for 30 s instead of 30.000000000000004.
         duration_s: plan.duration.as_nanos() as f64 / 1e9,
         warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
         fingerprint: format!("{:016x}", run.fingerprint),
@@ -139,14 +139,14 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
 fn wait(waits: &Sums, distribution: &Quantiles) -> Option<Wait> {
     (waits.count() > 0).then(|| {
         let max = waits.max() * 1e3;
-        // The middle of the last step of the histogram may lie above the longest wait.
+        // The middle of the histogram's last bin may exceed the longest wait.
         let at = |q: f64| (distribution.at(q) * 1e-6).min(max);
         let (mean, sd) = (waits.mean() * 1e3, waits.sd() * 1e3);
         Wait { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max }
     })
 }
 
-/// What each class did and the queues within it; or what the queues of the discipline did.
+/// The results of each class and its queues, or of the queues of the discipline.
 fn subqueues(measured: &mut core::slice::Iter<'_, SubqueueStats>, queue: &Queue, span: f64) -> Vec<Class> {
     let names = queue.first_subqueues();
     let mut parts: Vec<Class> = names.iter().zip(measured.by_ref()).map(|(name, did)| one_class(did, name, span)).collect();
@@ -184,8 +184,8 @@ fn impairment(impairment: &LinkImpairment) -> Impairment {
     Impairment { kind, place: impairment.place(), met, dropped, corrupted, duplicated, delayed, stripped }
 }
 
-/// The part of the packets that the link loses: what its queue and its impairments let through, one after the other, of the packets
-/// that came to each of them in the window. A packet may come to one before the window, and to the next in it.
+/// The loss ratio of the link: one minus the product of the pass ratios of its queue and impairments in the window. The product is used
+/// because a packet may pass one before the window and the next within it.
 fn loss_ratio(queue: &LinkStats, impairments: &[Impairment]) -> f64 {
     let at_queue = (queue.counters.dropped() - queue.drops_of_earlier, queue.counters.arrived);
     let stages = impairments.iter().map(|impairment| (impairment.dropped, impairment.met)).chain([at_queue]);
@@ -193,9 +193,9 @@ fn loss_ratio(queue: &LinkStats, impairments: &[Impairment]) -> f64 {
     if let [lost] = lost[..] { lost } else { 1.0 - lost.iter().map(|lost| 1.0 - lost).product::<f64>() }
 }
 
-/// The plan's flows in order. The measures of a session are the sums over its connections.
+/// The plan's flows in order. The measures of a session are sums over its connections.
 fn all_flows(plan: &Plan, reports: &[FlowReport], span: f64) -> Vec<Flow> {
-    // Flows come in the order of the plan, and the connections of sessions after them.
+    // Flows are in the order of the plan, followed by the connections of sessions.
     let mut ordered: Vec<&FlowReport> = reports.iter().collect();
     ordered.sort_by_key(|report| report.entry);
     let mut rest = &ordered[..];
@@ -239,7 +239,7 @@ fn one_group<P>(plan: &Plan, run: &Finished<'_, P>, flows: &[Flow], index: usize
     let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
     let (least, most) = samples.iter().fold((f64::INFINITY, 0.0f64), |(least, most), rtt| (least.min(rtt.min), most.max(rtt.max)));
     let rtt_ms = run.rtts[index].filter(|_| !samples.is_empty()).map(|rtts| {
-        // The middle of a step of the histogram may lie beyond the samples.
+        // The middle of a histogram bin may lie outside the range of samples.
         let at = |q: f64| (rtts.at(q) * 1e-6).clamp(least, most);
         Distribution { mean, sd: (square - mean * mean).max(0.0).sqrt(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
     });

@@ -7,22 +7,21 @@ use sojourn_scenario::Checked;
 use sojourn_units::Time;
 use std::sync::Arc;
 
-/// A run that is to be done.
+/// A run to execute.
 #[derive(Clone)]
 pub struct Job {
     /// The scenario.
     pub scenario: Arc<Checked>,
     /// The seed; `None`: the scenario's own.
     pub seed: Option<u64>,
-    /// The laws that its queues name.
+    /// The laws of its queues and flows.
     pub laws: Laws,
 }
 
 /// Runs a scenario with a seed. `stop` is called after every few thousand events; if it returns true, the run ends.
 ///
-/// # Errors
-/// A queue that does not fit its link, a law that is missing, a run that would not end or needs too much memory, an audit that
-/// fails, or a stop.
+/// # Errors A queue that does not fit its link, a missing law, a run that does not advance or needs too much memory, an audit that fails,
+/// or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
     simulation.advance(Time::NEVER, stop)?;

@@ -1,4 +1,4 @@
-//! The series of a finished run: what was traced, as tables.
+//! The series of a finished run as tables.
 
 use crate::recorder::{Recorder, Signal};
 use sojourn_cc::REGISTRY;
@@ -30,7 +30,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
         series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
     for (flow, samples) in recorder.rtts.iter() {
-        // The connections of a session run ahead of each other.
+        // Connections of a session may run ahead of each other.
         let mut samples = samples.clone();
         samples.sort_unstable();
         let t = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
@@ -63,7 +63,7 @@ fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series)
     }
 }
 
-/// Waits in the order of arrival, which is not that of transmission where flows have queues of their own.
+/// Waits in the order of arrival, which differs from that of transmission with flow queues.
 fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
     for &index in plan.trace.wait.iter().flat_map(|trace| &trace.links) {
         let link = &links[index as usize];
@@ -93,21 +93,21 @@ fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Serie
     }
 }
 
-/// Congestion controllers: what all have, and the variables of each.
+/// Congestion controllers: common columns, and the variables of each.
 fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     for (index, rows) in recorder.controllers.by_flow.iter() {
         let flow = &plan.flows[index as usize];
         let name = plan.tcp(flow).map_or("", |tcp| tcp.control.name());
         let variables = REGISTRY.iter().find(|entry| entry.name == name).map_or_else(Vec::new, |entry| (entry.variables)());
         let names = CONTROLLER.columns.iter().map(|column| column.name).chain(variables.iter().map(|about| about.name));
-        // A flow that did nothing has no rows, but its columns.
+        // A flow without activity has columns but no rows.
         let columns = rows.columns.iter().cloned().chain(std::iter::repeat(Vec::new()));
         let table = std::iter::once(("t", rows.t.clone())).chain(names.zip(columns));
         series.insert(CONTROLLER.name(&flow.name), table.map(|(name, column)| (name.to_string(), column)).collect());
     }
 }
 
-/// What flows send again.
+/// Retransmissions of flows.
 fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     for (index, segments) in recorder.retransmissions.iter() {
         let flow = &plan.flows[index as usize];
@@ -131,7 +131,7 @@ fn completions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
         groups.entry(done.group).or_default().push(done);
     }
     for (group, mut done) in groups {
-        // Senders run ahead of each other: those that are done at the same time have no order of their own.
+        // Senders run ahead of each other, so simultaneous completions have no natural order.
         done.sort_by_key(|done| (done.closed, done.opened, done.entry, done.size));
         let column = |value: &dyn Fn(&Completion) -> f64| done.iter().map(|done| value(done)).collect::<Vec<f64>>();
         let columns = vec![

@@ -1,4 +1,4 @@
-//! A run that its caller drives: in slices, copied on the way.
+//! A run driven by its caller in slices, which can be cloned in between.
 
 use crate::Error;
 use crate::build::{Laws, build};
@@ -18,33 +18,32 @@ use std::sync::Arc;
 pub struct Outcome {
     /// The record, without series.
     pub record: Record,
-    /// The traces that the scenario asks for.
+    /// The time series that the scenario traces.
     pub series: Series,
 }
 
-/// The most that a run may take where its caller has little.
+/// Limits of a run for callers with few resources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// Events, each packet that is sent counted as one more.
+    /// Events, plus one per packet sent.
     pub events: u64,
-    /// Bytes that packets, flows and traces take.
+    /// Memory in bytes of packets, flows and traces.
     pub memory: u64,
 }
 
-/// A run on its way from time 0 to its record. A copy goes on as the original does.
+/// A run in progress, from time 0 to its record. A clone continues identically.
 #[derive(Clone)]
 pub struct Simulation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) world: World<Recorder>,
-    /// How often the caller was asked whether to stop.
+    /// How often the stop condition was checked.
     pauses: u64,
 }
 
 impl Simulation {
     /// The run of a scenario with a seed, at time 0.
     ///
-    /// # Errors
-    /// A queue that does not fit its link, or a law that is missing.
+    /// # Errors A queue that does not fit its link, or a missing law.
     pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
         if !scenario.host.is_simulator() {
             return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
@@ -52,7 +51,7 @@ impl Simulation {
         Self::from_plan(Arc::new(scenario.plan(seed)), laws, false)
     }
 
-    /// The run of a plan without laws of the caller, at time 0.
+    /// The run of a plan without external laws, at time 0.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -60,7 +59,7 @@ impl Simulation {
         Self::from_plan(Arc::clone(plan), &Laws::default(), false)
     }
 
-    /// The same with an event at every hop, to show that leaving events out changes nothing.
+    /// The same with an event at every hop, to verify that omitted events change nothing.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -74,9 +73,8 @@ impl Simulation {
         Ok(Simulation { plan, world, pauses: 0 })
     }
 
-    /// A copy that goes on as the run of `plan` would: one of the same family, all of whose flows that start before `start` are the same.
-    /// This run has come to just before that time. Where it has drawn random numbers by then that are others there, it is the run
-    /// of `plan` at time 0.
+    /// A clone that continues as the run of `plan`, a member of the same family whose flows that start before `start` are equal. This run
+    /// must be just before that time. If it has drawn random numbers that differ there, the result is the run of `plan` at time 0.
     ///
     /// # Errors
     /// A parameter that is out of range.
@@ -95,16 +93,14 @@ impl Simulation {
 
     /// Runs to `until`, or to the end if that comes first. `stop` is called after every few thousand events.
     ///
-    /// # Errors
-    /// A run that would not end or needs too much memory, or a stop.
+    /// # Errors A run that does not advance or needs too much memory, or a stop.
     pub(crate) fn advance(&mut self, until: Time, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         self.advance_with(until, stop, &mut |_| Ok(()))
     }
 
-    /// The same, with a `visit` to the world at each of these pauses.
+    /// The same, with a `visit` to the world at each pause.
     ///
-    /// # Errors
-    /// The same, and what `visit` gives.
+    /// # Errors The same, and errors of `visit`.
     pub(crate) fn advance_with(
         &mut self,
         until: Time,
@@ -137,8 +133,7 @@ impl Simulation {
 
     /// Runs to the end, within bounds.
     ///
-    /// # Errors
-    /// A run that needs more: how far it came, or what holds the memory.
+    /// # Errors A run that exceeds them: its progress, or the owner of the memory.
     pub fn run_within(&mut self, bounds: &Bounds) -> Result<(), Error> {
         let mut left = bounds.events;
         while left > 0 {
@@ -155,16 +150,15 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs events up to `until` until there have been so many of them, each packet that is sent counted as one more. Gives
-    /// the time of the last, or `None` if all that are due by `until` are done.
+    /// Executes events up to `until`, but at most this many, counting each packet sent as one more. Returns the time of the last event, or
+    /// `None` if none is left until then.
     pub fn run_events(&mut self, until: Time, most: u64) -> Option<Time> {
         self.world.run_events(until, most)
     }
 
     /// Runs to the end and makes the record.
     ///
-    /// # Errors
-    /// A run that would not end, or an audit that fails.
+    /// # Errors A run that does not advance, or an audit that fails.
     pub fn finish(mut self) -> Result<Outcome, Error> {
         self.world.run(Time::NEVER);
         watch::progress(&self.plan, &self.world)?;

@@ -1,6 +1,6 @@
-//! What is traced of some of the flows or links of a plan.
+//! Traces of some flows or links of a plan.
 
-/// What is traced of each, found by its number in the plan: a packet that is traced costs few instructions more.
+/// Traces by the number of a flow or link in the plan, with a fast lookup.
 #[derive(Clone, Debug)]
 pub struct Traced<T>(Vec<Option<Box<T>>>);
 
@@ -17,30 +17,30 @@ impl<T> Traced<T> {
         self.0.is_empty()
     }
 
-    /// What is traced of this one, if it is.
+    /// The trace of this number, if it is traced.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.0.get_mut(number as usize)?.as_deref_mut()
     }
 
-    /// All that are traced, with their numbers.
+    /// All traces with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.0).filter_map(|(number, traced)| Some((number, traced.as_deref()?)))
     }
 
-    /// What is traced of all.
+    /// All traces.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.iter().map(|(_, traced)| traced)
     }
 
-    /// The same, to change it.
+    /// All traces, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().flatten().map(|traced| &mut **traced)
     }
 }
 
 impl<T: Default> FromIterator<u32> for Traced<T> {
-    /// Nothing yet of each of these.
+    /// Empty traces of these numbers.
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut traced = Vec::new();
         for number in numbers.into_iter().map(|number| number as usize) {

@@ -1,20 +1,20 @@
-//! Watches a run: one that would not end, or needs more memory than there is, ends with the reason and the place.
+//! A watchdog: a run that does not advance, or needs too much memory, ends with reason and place.
 
 use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Place, World};
 
-/// The most memory that the packets, flows and traces of one run may take, in bytes: 8 GB.
+/// Memory limit of packets, flows and traces of one run: 8 GB.
 pub(crate) const MOST_MEMORY: u64 = 8_000_000_000;
 
-/// How often memory is looked at, in pauses of a world: about once in a million events.
+/// Interval of memory checks in pauses of a world: about once per million events.
 pub(crate) const PAUSES: u64 = 256;
 
-/// How often memory is looked at where events are counted, in events.
+/// Interval of memory checks in events.
 pub(crate) const EVENTS: u64 = 100_000;
 
-/// Checks that packets, flows and traces do not take too much memory.
+/// Checks the memory limit of packets, flows and traces.
 ///
 /// # Errors
 /// More than [`MOST_MEMORY`], with the link that holds most of it.
@@ -27,7 +27,7 @@ pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> 
 /// # Errors
 /// More, with the link that holds most of it.
 pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<(), Error> {
-    // The record has its own copy of what is traced.
+    // The record has its own copy of the traces.
     let traced = 2 * (world.observer().memory() + world.links().iter().map(|link| link.traced_memory()).sum::<usize>());
     let held = world.memory() + traced;
     if held as u64 <= most {
@@ -35,7 +35,7 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<
     }
     let queues = world.links().iter().map(|link| link.memory());
     let field = match queues.enumerate().max_by_key(|&(_, bytes)| bytes) {
-        // Of a packet that waits a part is there, and a part is in the calendar.
+        // A waiting packet is partly in the queue and partly in the calendar.
         _ if traced > held / 2 => "trace".into(),
         Some((link, bytes)) if bytes > held / 8 => format!("links.{}.queue", plan.links[link].name),
         _ => "flows".into(),
@@ -48,10 +48,9 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<
     )))
 }
 
-/// Checks that a run has not ended because its time does not advance.
+/// Checks that a run has not stopped because its time does not advance.
 ///
-/// # Errors
-/// The flow and the link at which that was noticed.
+/// # Errors The flow and the link where this was detected.
 pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
     let Some(&Place { now, events, flow, link }) = world.stalled() else { return Ok(()) };
     let flow = flow.and_then(|flow| flow_name(plan, world, flow));
@@ -66,7 +65,7 @@ pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error
     Err(Error::Endless(format!("{field}: expected a rate or a delay{path}, got {events} events at {seconds} s, and time does not advance")))
 }
 
-/// The name in the plan of a flow of the world: flows come in the order of the plan, then the connections of sessions.
+/// The plan's name of a flow of the world: the plan's flows come first, then the connections of sessions.
 fn flow_name<'a>(plan: &'a Plan, world: &World<Recorder>, flow: u32) -> Option<&'a str> {
     let session = world.session_of(flow);
     let mut alike = plan.flows.iter().filter(|flow| flow.traffic.opens_connections() == session.is_some());

@@ -3,17 +3,17 @@
 use crate::ParamError;
 use sojourn_units::Stream;
 
-/// What a probability of errors is for.
+/// The unit of an error probability.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Per {
-    /// A packet, whatever its size.
+    /// Per packet, independent of its size.
     #[default]
     Packet,
-    /// A byte: a packet has an error if one of its bytes has.
+    /// Per byte: a packet has an error if one of its bytes has one.
     Byte,
-    /// A bit: a packet has an error if one of its bits has.
+    /// Per bit: a packet has an error if one of its bits has one.
     Bit,
 }
 

@@ -18,12 +18,12 @@ pub struct Transit {
     pub has_option: bool,
 }
 
-/// A TCP option that a path may not let through.
+/// A TCP option that a middlebox can block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TcpOption {
-    /// `AccECN`'s counts of bytes (rfc9768#3.2.3).
+    /// `AccECN`'s byte counters (rfc9768#3.2.3).
     AccEcn,
     /// SACK blocks (rfc2018#3).
     Sack,

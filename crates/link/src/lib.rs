@@ -77,14 +77,14 @@ impl ImpairmentConfig {
     }
 }
 
-/// Where a packet meets an impairment.
+/// The place of an impairment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Place {
-    /// When it arrives at the link: what is lost takes no room in the queue and no time to send.
+    /// On arrival at the link: lost packets use no buffer and no transmission time.
     BeforeQueue,
-    /// When it reaches the other end of the link: what is lost has taken both.
+    /// At the end of the link: lost packets have used both.
     #[default]
     AfterQueue,
 }

@@ -10,7 +10,7 @@ use sojourn_units::Time;
 /// What an impairment did to packets within the window of statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ImpairmentStats {
-    /// Packets that came to it.
+    /// Packets that passed through it.
     pub met: u64,
     /// Packets that it dropped.
     pub dropped: u64,
@@ -51,7 +51,7 @@ impl LinkImpairment {
         self.impairment.kind().name()
     }
 
-    /// Where packets meet it.
+    /// Its place on the link.
     pub fn place(&self) -> Place {
         self.place
     }

@@ -98,7 +98,7 @@ fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
     if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_shape(filename, text) }.map_err(refused)
 }
 
-/// Whether a text is a sweep file by its keys, right or wrong.
+/// Whether a text is a sweep file, valid or not, judged by its keys.
 #[pyfunction]
 fn is_sweep(text: &str) -> bool {
     Sweep::is_meant_by(text)

@@ -1,4 +1,4 @@
-//! Files that are read up to a bound. A device never ends, and a file may grow while it is read.
+//! Reads files up to a size limit, because a device never ends and a file may grow while it is read.
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file of at most so many bytes, and the digest of those that were read.
+/// A file with a size limit, and the digest of the bytes read so far.
 #[derive(Debug)]
 pub struct Bounded {
     file: File,
@@ -17,10 +17,9 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Opens a file of at most `most` bytes; `what` it should be stands in messages.
+    /// Opens a file of at most `most` bytes; messages call it `what`.
     ///
-    /// # Errors
-    /// What cannot be opened, is no file, or is larger. The error names the file.
+    /// # Errors The file cannot be opened, is no regular file, or is too large. The error names it.
     pub fn open(path: &Path, most: u64, what: &str) -> Result<Bounded, Error> {
         let named = |error: Error| error.in_file(&path.display().to_string());
         let refused = |got: &dyn Display| named(Error::got("", got, what));
@@ -31,17 +30,16 @@ impl Bounded {
             }
             _ => Ok(()),
         };
-        // A pipe must not be opened: that waits for its other end.
+        // Opening a pipe would block until its other end is opened.
         checked(std::fs::metadata(path).map_err(|error| refused(&said(&error)))?)?;
         let file = File::open(path).map_err(|error| refused(&said(&error)))?;
         checked(file.metadata().map_err(|error| refused(&said(&error)))?)?;
         Ok(Bounded { file, most, read: 0, digest: Sha256::new() })
     }
 
-    /// Reads the file to its end: the SHA-256 of all that was read of it.
+    /// Reads the file to its end and returns the SHA-256 of its content.
     ///
-    /// # Errors
-    /// A file that cannot be read, or that is larger meanwhile.
+    /// # Errors The file cannot be read, or has grown beyond the limit.
     pub fn digest(mut self) -> io::Result<[u8; 32]> {
         let mut rest = vec![0; 1 << 16];
         while self.read(&mut rest)? > 0 {}
@@ -61,7 +59,7 @@ impl Read for Bounded {
     }
 }
 
-/// What the system says of a failure, without the number that it has there.
+/// The operating system's message of a failure, without the error number.
 pub(crate) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

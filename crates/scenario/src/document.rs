@@ -1,4 +1,4 @@
-//! A scenario file: its text, its table, and the scenario that is read from it.
+//! A scenario file: its text, its table, and the parsed scenario.
 
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// A scenario file: its text if there is one, and the table, whose fields can be set by path.
+/// A scenario file: its text, if any, and its table, whose fields can be set by path.
 #[derive(Clone, Debug)]
 pub struct Document {
     file: String,
@@ -21,7 +21,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads TOML. `file` is its name in messages; without its suffix it is the default name of the scenario.
+    /// Parses TOML. `file` is its name in messages and, without its suffix, the default name of the scenario.
     ///
     /// # Errors
     /// Text that is not TOML; the error has line and column.
@@ -30,12 +30,12 @@ impl Document {
         Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
     }
 
-    /// Takes a table that a program made.
+    /// Creates a document from a table.
     pub fn from_table(file: &str, table: Table) -> Document {
         Document { file: file.to_string(), text: None, table, changed: Vec::new() }
     }
 
-    /// Reads the same structure as JSON. A key that is null counts as absent.
+    /// Parses the same structure from JSON. A null key counts as absent.
     ///
     /// # Errors
     /// Text that is not a JSON object, or a null in a list.
@@ -61,8 +61,7 @@ impl Document {
 
     /// Sets the field at `path`, as [`crate::set_path`] does.
     ///
-    /// # Errors
-    /// A path of nothing.
+    /// # Errors The path does not exist.
     pub fn set(&mut self, path: &str, value: Value) -> Result<(), Error> {
         path::set_path(&mut self.table, path, value).map_err(|error| error.in_file(&self.file))?;
         self.changed.push(path::parse(path)?);
@@ -77,7 +76,7 @@ impl Document {
         read(&self.table).map_err(|error| self.locate(Kind::Scenario.instead(&self.file, &self.table).unwrap_or(error)))
     }
 
-    /// The whole table as the queue of a link: discipline, parameters, limit and marking.
+    /// Parses the whole table as the queue of a link: discipline, parameters, limit and marking.
     ///
     /// # Errors
     /// The first unknown key or wrong type.
@@ -87,8 +86,7 @@ impl Document {
 
     /// The checked scenario.
     ///
-    /// # Errors
-    /// The first thing that is wrong.
+    /// # Errors The first error.
     pub fn check(&self) -> Result<Checked, Error> {
         let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
@@ -96,17 +94,16 @@ impl Document {
         check::check(&self.written()?, &stem, folder).map_err(|error| self.locate(error))
     }
 
-    /// The checked scenario, for a caller that supplies these laws and no others.
+    /// The checked scenario for a caller that supplies exactly these laws.
     ///
-    /// # Errors
-    /// The first thing that is wrong, or a queue with another law.
+    /// # Errors The first error, or a queue with another law.
     pub fn check_with_laws(&self, laws: &[&str]) -> Result<Checked, Error> {
         let checked = self.check()?;
         checked.check_laws(laws).map_err(|error| self.locate(error))?;
         Ok(checked)
     }
 
-    /// Adds the file. If the field was not set since the text was read, it adds line and column too.
+    /// Adds the file, and line and column unless the field was set after parsing.
     fn locate(&self, error: Error) -> Error {
         let error = error.in_file(&self.file);
         let (known, _) = place_of(&self.table, &error);
@@ -118,7 +115,7 @@ impl Document {
     }
 }
 
-/// The deepest part of what is wrong that the table has, and whether that is a key and not its value.
+/// The deepest existing part of the error's path, and whether it is a key instead of its value.
 fn place_of(table: &Table, error: &Error) -> (Vec<Step>, bool) {
     let steps = path::parse(&error.field).unwrap_or_default();
     let of_key = error.key.iter().find_map(|key| path::concrete(table, &[&steps[..], &[Step::Key(key.clone())]].concat()));
@@ -126,20 +123,20 @@ fn place_of(table: &Table, error: &Error) -> (Vec<Step>, bool) {
     of_key.map_or_else(|| (deepest(), false), |found| (found, true))
 }
 
-/// The steps by which what is wrong lies below `path`, if it does, and whether that is a key; `None` if it does not.
+/// The steps from `path` to the error and whether it is a key; `None` if the error is elsewhere.
 pub(crate) fn below(document: &Document, error: &Error, path: &str) -> Option<(Vec<Step>, bool)> {
     let set = path::concrete(&document.table, &path::parse(path).ok()?)?;
     let (known, of_key) = place_of(&document.table, error);
     known.strip_prefix(&set[..]).map(|rest| (rest.to_vec(), of_key))
 }
 
-/// The same error with line and column of its field in `text`, of which `table` was read, if it has none.
+/// Adds line and column of the error's field in `text`, the source of `table`, unless it has them.
 pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
     let (steps, of_key) = place_of(table, &error);
     Error { position: error.position.or_else(|| position_of(text, &steps, of_key)), ..error }
 }
 
-/// Removes keys that are null. An element of a list can't be absent, so null is refused there.
+/// Removes null keys. A list element can't be absent, so null is rejected there.
 fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
     match json {
         serde_json::Value::Array(list) => list.iter_mut().enumerate().try_for_each(|(i, value)| {
@@ -155,7 +152,7 @@ fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
     }
 }
 
-/// Reads a value of type `T` from a table. The field of an error is a path with names.
+/// Deserializes a value from a table. The field of an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     serde_path_to_error::deserialize(Written(Value::Table(table.clone()))).map_err(|error| {
         let (inner, message) = split(error.inner().message());
@@ -165,7 +162,7 @@ pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
         }
         steps.extend(inner);
 
-        // The message has the unknown key already. The field is the table that has the key.
+        // The message already contains the unknown key, so the field is its table.
         if message.starts_with("unknown field") && path::concrete(table, &steps).is_some_and(|_| ends_with_key(&steps, &message)) {
             steps.pop();
         }
@@ -173,12 +170,12 @@ pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     })
 }
 
-/// Whether the last step is the unknown key of the message.
+/// Whether the last step is the message's unknown key.
 fn ends_with_key(steps: &[Step], message: &str) -> bool {
     matches!(steps.last(), Some(Step::Key(key)) if message.starts_with(&format!("unknown field `{key}`")))
 }
 
-/// A step of serde's path as a step of ours.
+/// Converts a step of serde's path.
 fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     match segment {
         serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
@@ -187,7 +184,7 @@ fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     }
 }
 
-/// Path and message of an error inside a table of which one key chooses the others (see `sojourn_spec::tagged`): "in `path`: message".
+/// Path and message of an error inside a tagged table (see `sojourn_spec::tagged`): "in `path`: message".
 fn split(message: &str) -> (Vec<Step>, String) {
     let mut steps = Vec::new();
     let mut rest = message;
@@ -201,7 +198,7 @@ fn split(message: &str) -> (Vec<Step>, String) {
     (steps, rest.to_string())
 }
 
-/// Line and column where the value at these steps begins, or with `of_key` where the last key of them stands.
+/// Line and column of the value at these steps, or with `of_key` of the last key.
 pub(crate) fn position_of(text: &str, steps: &[Step], of_key: bool) -> Option<(usize, usize)> {
     let root = DeTable::parse(text).ok()?;
     let root = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
@@ -222,7 +219,7 @@ pub(crate) fn position_of(text: &str, steps: &[Step], of_key: bool) -> Option<(u
     start.map(|start| line_and_column(text, start))
 }
 
-/// The kinds of TOML files that a user may take for one another.
+/// The kinds of TOML files that a user may confuse.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Scenario,
@@ -231,7 +228,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind that a table is by its keys, if they say so.
+    /// The kind of a table as its keys reveal it.
     pub(crate) fn of(table: &Table) -> Option<Kind> {
         let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(*key));
         match () {
@@ -242,7 +239,7 @@ impl Kind {
         }
     }
 
-    /// The error of a file in the place of one of this kind, if it is empty or of another kind.
+    /// The error for an empty file, or a file of another kind than expected.
     pub(crate) fn instead(self, file: &str, table: &Table) -> Option<Error> {
         let wanted = match self {
             Kind::Scenario => "a scenario with `duration` and `links`",

@@ -4,28 +4,28 @@ use crate::not_yet;
 use sojourn_units::ParamError;
 use std::fmt;
 
-/// What is wrong with a scenario, a sweep or a change of a scenario.
+/// An error of a scenario, a sweep or a change of a scenario.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Error {
-    /// The file as the user named it; empty if the text is not from a file.
+    /// The file as named by the user; empty for text from elsewhere.
     pub file: String,
-    /// Line and column in the file, counted from 1, if they are known.
+    /// Line and column in the file from 1 on, if known.
     pub position: Option<(usize, usize)>,
     /// The field's path, such as `links.bottleneck.queue.min`; empty for the file as a whole.
     pub field: String,
-    /// The key in the table at `field` that is wrong, if it is the key and not its value.
+    /// The invalid key in the table at `field`, if the key is the error and not its value.
     pub key: Option<String>,
-    /// What was expected, and what was found.
+    /// The message: expected and actual value.
     pub problem: String,
 }
 
 impl Error {
-    /// A problem with a field, in a sentence of its own.
+    /// An error of a field with a free-form message.
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error { file: String::new(), position: None, field: field.into(), key: None, problem: problem.into() }
     }
 
-    /// The usual problem: a field got another value than is expected. `expected` is a noun phrase.
+    /// An error of a field with an unexpected value. `expected` is a noun phrase.
     pub fn got(field: impl Into<String>, got: impl fmt::Display, expected: impl fmt::Display) -> Error {
         Error::new(field, format!("expected {expected}, got {}", short(&got.to_string())))
     }
@@ -35,13 +35,13 @@ impl Error {
         Error::got(format!("{table}.{}", error.field), error.got, error.expected)
     }
 
-    /// The same for a message of serde.
+    /// An error from a message of serde.
     pub(crate) fn from_serde(field: impl Into<String>, message: &str) -> Error {
         let key = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
         Error { key: key.map(|(key, _)| key.to_string()), ..Error::new(field, humanize(message)) }
     }
 
-    /// The error of a file that a field names. A mistake within the file keeps its place there; otherwise the field names a wrong file.
+    /// The error of a file named by a field. An error within the file keeps its place; otherwise the field is wrong.
     pub(crate) fn of_file_in(self, field: String, file: &str) -> Error {
         match self.position {
             Some(_) => self,
@@ -82,21 +82,21 @@ impl fmt::Display for Error {
     }
 }
 
-/// The most characters that a message shows of a value, of a file's name or a field, and of what is wrong.
+/// Maximum lengths in a message: of a value, of a file's name or a field, and of the message text.
 const LONGEST_VALUE: usize = 200;
 const LONGEST_PLACE: usize = 500;
 const LONGEST_PROBLEM: usize = 2000;
 
-/// A value as a message shows it: not all of it if it is long.
+/// A value for a message, truncated if long.
 fn short(got: &str) -> String {
     OneLine(got, LONGEST_VALUE).cut().map_or_else(|| got.to_string(), |(shown, all)| format!("{shown}... ({all} characters)"))
 }
 
-/// A text in one line: what would break it is written as in a quoted text, and of a longer one than this the beginning is shown.
+/// A text in one line: special characters are escaped, and a long text is truncated.
 struct OneLine<'a>(&'a str, usize);
 
 impl<'a> OneLine<'a> {
-    /// What is shown of a text that is too long, and how many characters it has.
+    /// The visible beginning of a long text, and its length in characters.
     fn cut(&self) -> Option<(&'a str, usize)> {
         self.0.char_indices().nth(self.1).map(|(end, _)| (&self.0[..end], self.0.chars().count()))
     }
@@ -111,13 +111,13 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// A text in one line: whatever [`is_shown`] refuses is written as in a quoted text.
+/// A text in one line: characters that [`is_shown`] rejects are escaped.
 pub fn one_line(text: &str) -> String {
     OneLine(text, usize::MAX).to_string()
 }
 
-/// Whether a character stands for itself in a message: no control character, line separator, mark of a text's direction or invisible
-/// format character (general categories Cc, Zl, Zp and Cf of Unicode). Joiners, which scripts and emoji need, are shown.
+/// Whether a character is shown unescaped: no control character, line separator, bidirectional mark or invisible format character (Unicode
+/// categories Cc, Zl, Zp and Cf). Joiners are shown, because scripts and emoji need them.
 pub fn is_shown(c: char) -> bool {
     let hidden = matches!(
         c,
@@ -166,8 +166,7 @@ pub(crate) fn humanize(message: &str) -> String {
     message.replace('\n', " ")
 }
 
-/// The message for a name that is not known. It says what to do instead if it stands for something that does not exist yet,
-/// and suggests a known name that is similar.
+/// The message for an unknown name. It states the alternative to a feature that does not exist yet, or suggests a similar name.
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let problem = format!("expected {}, got {what}\"{}\"", one_of(&names), short(got));
@@ -181,7 +180,7 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> Stri
     abbreviated(got, &names).map_or_else(|| problem.clone(), meant)
 }
 
-/// The names that can be meant, as a noun phrase; of many the first.
+/// The possible names as a noun phrase, truncated if many.
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names.len() {
         0 => "nothing".to_string(),
@@ -190,7 +189,7 @@ pub(crate) fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// The unknown name of a serde message, and what it says of those that are known.
+/// The unknown name of a serde message, and its list of known names.
 fn unknown_name(message: &str) -> Option<(&str, &str)> {
     message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", "))
 }
@@ -200,7 +199,7 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// A value of a serde message, as the user wrote it.
+/// A value of a serde message in the user's notation.
 fn value_in_words(got: &str) -> String {
     for kind in ["integer `", "floating point `", "boolean `", "character `"] {
         if let Some(value) = got.strip_prefix(kind) {
@@ -214,7 +213,7 @@ fn value_in_words(got: &str) -> String {
     }
 }
 
-/// A type of a serde message in words: of its range what the value shows to be outside it, because that of the field may be narrower.
+/// A type of a serde message as text, with the bound that the value violates; the field's own range may be narrower.
 fn kind_in_words(expected: &str, got: &str) -> String {
     let whole = |largest: u64| match got.strip_prefix("integer `") {
         Some(negative) if negative.starts_with('-') => "a whole number, zero or more".to_string(),
@@ -238,7 +237,7 @@ fn kind_in_words(expected: &str, got: &str) -> String {
     }
 }
 
-/// A type of a serde message that ends in a list of names, in words.
+/// A type of a serde message that ends in a list of names, as text.
 fn names_in_words(expected: &str) -> Option<String> {
     let (before, names) = expected.split_once("one of `")?;
     let names = backticked(&format!("`{names}"));
@@ -257,7 +256,7 @@ fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     scored.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// The shortest name of which `got` has the first letter and at least two others in their order: `target` for `tgt`.
+/// The shortest name of which `got` is an abbreviation with the same first letter: `target` for `tgt`.
 fn abbreviated<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     let got = got.to_lowercase();
     let in_order = |name: &str| {

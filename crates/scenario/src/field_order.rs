@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 /// The fields of every struct in `T`, by the struct's name.
 pub(crate) fn field_order<'de, T: Deserialize<'de>>() -> BTreeMap<&'static str, &'static [&'static str]> {
     let found = RefCell::default();
-    // A value of zeros and empty texts is all that is read; what matters is what the types ask for on the way.
+    // The value read consists of zeros and empty texts; only the requested fields matter.
     let _ = T::deserialize(Walk { found: &found, is_known: false });
     found.into_inner()
 }
 
-/// Gives every type the simplest value that it takes, and notes the fields that structs ask for.
+/// Supplies the simplest value of every type, and records the fields that structs request.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     found: &'a RefCell<BTreeMap<&'static str, &'static [&'static str]>>,
-    /// Whether it is in a struct whose fields are known: its lists are empty then, which may be of the same struct.
+    /// Whether it is in a struct with known fields; its lists are then empty to avoid recursion.
     is_known: bool,
 }
 

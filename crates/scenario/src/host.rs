@@ -1,9 +1,9 @@
-//! What a record says of the kernel that ran it.
+//! The kernel of a run, as a record describes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kernel whose TCP a run had.
+/// The kernel whose TCP a run used.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
@@ -17,14 +17,14 @@ pub struct Host {
     pub config_sha256: String,
     /// SHA-256 of the kernel itself.
     pub kernel_sha256: String,
-    /// SHA-256 of the log of everything that hosts did: equal for equal runs.
+    /// SHA-256 of the log of all host actions; equal for equal runs.
     pub log_sha256: String,
-    /// The kernel's own queue disciplines; none where the links have queues of ours.
+    /// The kernel's own queue disciplines; empty if the links use the simulator's queues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub qdiscs: Vec<ToldQdisc>,
 }
 
-/// What the kernel tells of a queue discipline at the end of a run, counted from its start (`tc -s qdisc`).
+/// The kernel's counters of a queue discipline at the end of a run (`tc -s qdisc`).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToldQdisc {
@@ -36,18 +36,18 @@ pub struct ToldQdisc {
     pub sent: u64,
     /// Packets dropped.
     pub dropped: u64,
-    /// Packets that wait.
+    /// Packets waiting.
     pub waiting: u64,
-    /// Bytes that wait.
+    /// Bytes waiting.
     pub waiting_bytes: u64,
-    /// How often it held packets back.
+    /// Number of times it held packets back (overlimits).
     pub overlimits: u64,
-    /// What the discipline `sojourn` has counted itself; `None` for others.
+    /// The counters of the discipline `sojourn`; `None` for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedByOurs>,
 }
 
-/// What the discipline `sojourn` tells besides, in packets.
+/// The additional counters of the discipline `sojourn`, in packets.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CountedByOurs {
@@ -57,11 +57,11 @@ pub struct CountedByOurs {
     pub marked: u64,
     /// Packets that its law dropped.
     pub early: u64,
-    /// Packets that its law dropped because it had to.
+    /// Packets that its law dropped although they were ECN-capable.
     pub forced: u64,
-    /// Packets for which there was no room.
+    /// Packets dropped because the queue was full.
     pub tail: u64,
-    /// ACKs that a newer one made useless.
+    /// ACKs made redundant by a newer one.
     #[serde(default)]
     pub ack_filter: u64,
 }

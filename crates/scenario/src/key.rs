@@ -1,4 +1,4 @@
-//! What tells runs apart, and what they have in common.
+//! Cache keys of runs, and keys of shared beginnings.
 
 use crate::bounded::hexadecimal;
 use crate::check::{Checked, Group};
@@ -15,20 +15,19 @@ impl Checked {
     /// The key of a run in a cache, of 64 hexadecimal digits. Two runs have the same key exactly if scenario, seed and engine
     /// are the same.
     ///
-    /// The key is that of the checked scenario: it does not depend on how quantities are written or on defaults that are given.
+    /// The key is that of the checked scenario: it does not depend on the notation of quantities or on explicit defaults.
     pub fn key(&self, seed: u64, engine: &str) -> String {
         self.keys([seed], engine).next().unwrap_or_default()
     }
 
-    /// The keys of runs that differ in their seeds alone: the scenario is written out once for all.
+    /// The keys of runs that differ only in their seeds; the scenario is serialized once.
     pub fn keys<T: IntoIterator<Item = u64>>(&self, seeds: T, engine: &str) -> impl Iterator<Item = String> + use<T> {
         digests(serde_json::json!({ "engine": engine, "scenario": self.tree() }), seeds)
     }
 
-    /// The keys of what runs with these seeds have in common with other runs: all but TCP options, start and stop of groups that may
-    /// start after time 0. Runs with the same key can begin alike, and those with several seeds share one where nothing is drawn for
-    /// the traffic of a hundredth of the run at least. `None` where there is no such group, and for laws of the caller, whose state
-    /// may be shared.
+    /// The keys of the beginnings of runs with these seeds: everything but TCP options, start and stop of groups that may start after time
+    /// 0. Runs with the same key can share a beginning. Several seeds have the same key if no random number is drawn for traffic in at
+    /// least the first hundredth of the run. `None` without such a group, and with external laws, whose state may be shared.
     pub fn beginnings<T: IntoIterator<Item = u64>>(&self, seeds: T) -> Option<impl Iterator<Item = String> + use<T>> {
         let later = |group: &Group| group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());
@@ -41,7 +40,7 @@ impl Checked {
         let mut common = self.clone();
         for group in common.groups.iter_mut().filter(|group| later(group)) {
             group.tcp = None;
-            // A session acts at the time for which its start was planned.
+            // A session becomes active at its planned start.
             if !group.traffic.opens_connections() {
                 (group.start, group.stop) = (Varying::One(Duration::ZERO), None);
             }
@@ -51,8 +50,8 @@ impl Checked {
         Some(digests(serde_json::json!({ "scenario": common.tree() }), seeds.into_iter().map(seed_of)))
     }
 
-    /// Until when the planned traffic is the same for all seeds; `None` where that can't be said. What queues and applications draw on
-    /// the way is not asked here.
+    /// The time until which the planned traffic is equal for all seeds; `None` if unknown. Draws of queues and applications during the run
+    /// are not considered.
     fn draws_nothing_until(&self) -> Option<Duration> {
         let draws =
             self.links.iter().any(|link| !link.impairments.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_loss()));
@@ -117,7 +116,7 @@ fn canonical(value: &Value, text: &mut String) {
 mod tests {
     use super::*;
 
-    /// The form that Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))` gives.
+    /// The form of Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
     #[test]
     fn canonical_json_has_its_keys_in_order_and_commas_between_all_elements() {
         let value = serde_json::json!({ "b": [1, { "z": null, "x": "\"", "y": true }, []], "a": -0.5, "c": {} });

@@ -1,8 +1,7 @@
-//! Scenarios, sweeps and records: the data that goes into a run and comes out of it.
+//! Scenarios, sweeps and records: the input and output of runs.
 //!
-//! A [`Document`] is a scenario file. [`Document::check`] makes a [`Checked`] scenario of it, with names resolved and defaults
-//! filled in. [`Checked::plan`] makes a [`Plan`] of it: every link and every flow of one run with its values. A run gives a
-//! [`record::Record`].
+//! A [`Document`] is a scenario file. [`Document::check`] turns it into a [`Checked`] scenario with resolved names and all defaults.
+//! [`Checked::plan`] turns that into a [`Plan`]: every link and flow of one run with its values. A run returns a [`record::Record`].
 
 mod bounded;
 pub mod check;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use sojourn_cc::About;
 use std::collections::BTreeMap;
 
-/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, `better`
-/// "higher" or "lower", `minimum` and `maximum` the range of its values, `error` how far it may be off, as a share of its value.
+/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` its label in tables and plots, `better` "higher" or
+/// "lower", `minimum` and `maximum` its range, `error` its largest relative error.
 pub fn record_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(not_negative)).into_generator();
     generator.into_root_schema_for::<Record>().to_value()
@@ -69,7 +69,7 @@ struct RecordSchema {
     order: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
-/// What a nested field takes over from the field that holds it.
+/// The attributes that a nested field inherits from its parent.
 #[derive(Default)]
 struct Measure {
     path: String,
@@ -85,15 +85,15 @@ impl RecordSchema {
         fields.iter().filter_map(|field| Some((*field, schema["properties"].get(*field)?)))
     }
 
-    /// The name of the struct that a field holds, perhaps as an option.
+    /// The name of the struct type of a field, also within an option.
     fn target(&self, field: &Value) -> Option<String> {
         let name = |field: &Value| field["$ref"].as_str()?.strip_prefix("#/$defs/").map(str::to_string);
         let optional = || field["anyOf"].as_array()?.iter().find_map(name);
         name(field).or_else(optional).filter(|name| self.order.contains_key(name.as_str()))
     }
 
-    /// Adds the fields of a struct, those of nested structs after the field that holds them. What a list holds is no number of its own;
-    /// where that has the fields of what holds the list, they are not listed again, nor in a list of this name the list itself.
+    /// Adds the fields of a struct; those of nested structs follow their parent. A list is not a number itself. If its elements have the
+    /// fields of the list's parent, these are not listed again, and a recursive list is not expanded.
     fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
             if above.path.strip_suffix("[]") == Some(field_name) {
@@ -114,7 +114,7 @@ impl RecordSchema {
     }
 }
 
-/// One measure. Its label is its name without the suffix of its unit, unless it has a label of its own.
+/// One measure. Its default label is its name without the suffix of its unit.
 fn measure(name: &str, field: &Value, above: &Measure) -> Value {
     let plain = ["_bps", "_ms", "_s"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name).replace('_', " ");
     let label = field["label"].as_str().unwrap_or(&plain);

@@ -1,6 +1,6 @@
-//! What does not exist yet under the names by which a user may ask for it, and what to write instead (`docs/roadmap.md`).
+//! Missing features under the names that a user may try, with alternatives (`docs/roadmap.md`).
 
-/// Names, and the sentence that follows the refusal of one of them.
+/// Names, with the sentence that follows the rejection of one of them.
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["bandwidth", "bandwith", "bw"], "what a link carries is its `rate`, such as `rate = \"10 Mbit/s\"`"),
     (
@@ -68,7 +68,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];
 
-/// What to do instead of something that does not exist yet.
+/// The alternative to a feature that does not exist yet.
 pub(crate) fn instead_of(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     INSTEAD.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, instead)| *instead)

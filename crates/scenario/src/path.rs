@@ -6,7 +6,7 @@
 use crate::error::{Error, unknown};
 use toml::{Table, Value};
 
-/// The most elements of a path.
+/// The maximum number of elements of a path.
 const DEEPEST: usize = 32;
 
 /// One step of a path, into a table or a list.
@@ -20,8 +20,7 @@ pub(crate) enum Step {
 
 /// The steps of a path.
 ///
-/// # Errors
-/// Text that is not a path, with the reason.
+/// # Errors The text is not a path; the error has the reason.
 pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     let bad = |why: &str| Error::new("", format!("expected a path such as links.bottleneck.queue.min, got \"{path}\": {why}"));
     let mut steps = Vec::new();
@@ -52,7 +51,7 @@ pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     }
 }
 
-/// A name as an element of a path: in quotes if it has a dot, a bracket or a quote.
+/// A name as an element of a path, quoted if it contains a dot, a bracket or a quote.
 pub(crate) fn element(name: &str) -> String {
     if name.is_empty() || name.contains(['.', '[', ']', '"', '\'']) { format!("\"{name}\"") } else { name.to_string() }
 }
@@ -66,8 +65,7 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// The steps of a path with positions for the names of list elements, as far as `table` has something there: two paths of one field
-/// give the same.
+/// The steps of a path with positions instead of names of list elements, where `table` has them: two paths of one field are equal.
 ///
 /// # Errors
 /// Text that is not a path.
@@ -77,7 +75,7 @@ pub(crate) fn resolved(table: &Table, path: &str) -> Result<Vec<Step>, Error> {
     Ok(known.iter().chain(&steps[known.len()..]).cloned().collect())
 }
 
-/// Turns names of list elements into positions; `None` if `table` has nothing at that path.
+/// Replaces names of list elements by positions; `None` if `table` lacks the path.
 pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
     let mut found = Vec::with_capacity(steps.len());
     let mut here: Option<&Value> = None;
@@ -103,7 +101,7 @@ fn find(list: &[Value], name: &str) -> Option<usize> {
     list.iter().position(|value| name_of(value).as_deref() == Some(name))
 }
 
-/// A path as a user writes it: elements of lists by name, if they have one.
+/// A path in the user's notation: list elements by name if they have one.
 pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
     let mut text = String::new();
     let root = Value::Table(table.clone());
@@ -181,7 +179,7 @@ fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Val
     }
 }
 
-/// A value of a command line: TOML if it can be read as TOML, else text.
+/// A value of a command line: parsed as TOML if possible, else text.
 pub fn value(text: &str) -> Value {
     let read = format!("value = {text}").parse::<Table>().ok();
     match read {
@@ -202,7 +200,7 @@ pub fn split_path(path: &str) -> Result<Vec<String>, Error> {
     Ok(parse(path)?.into_iter().map(text).collect())
 }
 
-/// A name as a step of a path: in quotation marks if it has a dot, a bracket or a quotation mark.
+/// A name as a step of a path, quoted if it contains a dot, a bracket or a quotation mark.
 #[must_use]
 pub fn path_element(name: &str) -> String {
     element(name)

@@ -17,7 +17,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One run: links and flows, with every random value drawn. It follows from the scenario and the seed.
+/// One run: links and flows with all random values drawn. It is a function of the scenario and the seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The scenario's name.
@@ -30,22 +30,21 @@ pub struct Plan {
     pub warmup: Time,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// The names of the nodes. The hosts of access links come after them and have no names.
+    /// The names of the nodes. The hosts of access links follow them without names.
     pub nodes: Vec<String>,
-    /// How many hosts there are beyond [`Plan::nodes`].
+    /// Number of hosts beyond [`Plan::nodes`].
     pub hosts: u32,
     /// The scenario's links in its order.
     pub links: Vec<Link>,
-    /// Each flow's own links, whose numbers come after those: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`,
-    /// `ftp/0:egress:back`.
+    /// Each flow's own links, numbered after the scenario's: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`, `ftp/0:egress:back`.
     pub access_links: Vec<AccessLink>,
     /// The flows, group by group.
     pub flows: Vec<Flow>,
-    /// TCP options: those of each group over TCP. Flows have positions in them.
+    /// TCP options of each TCP group; flows refer to them by position.
     pub stacks: Vec<TcpOptions>,
     /// The groups, in order.
     pub groups: Vec<Group>,
-    /// What is traced: positions in [`Plan::links`] and [`Plan::flows`].
+    /// The traces: positions in [`Plan::links`] and [`Plan::flows`].
     pub trace: Trace,
 }
 
@@ -56,7 +55,7 @@ pub struct Group {
     pub name: String,
     /// Its flows, as positions in [`Plan::flows`].
     pub flows: Range<u32>,
-    /// The own links of its flows, as positions in [`Plan::access_links`]. Each flow has as many.
+    /// The own links of its flows, as positions in [`Plan::access_links`]. All flows have the same number.
     pub access_links: Range<u32>,
     /// The DSCP of their packets.
     pub dscp: Dscp,
@@ -92,13 +91,13 @@ impl Plan {
         });
         let (host, nodes) = (link.from.max(link.to), self.nodes.len() as u32);
         debug_assert!(host >= nodes, "a flow's own link begins or ends at a host without a name");
-        // That of data is the first of a pair: it leaves the sender's host, or ends at the receiver's.
+        // The first link of a pair carries data: it starts at the sender's host, or ends at the receiver's.
         let (is_back, from) = if at.is_multiple_of(2) { (false, link.from) } else { (true, link.to) };
         let side = if from == host { "access" } else { "egress" };
         link.named(format!("{owner}:{side}{}", if is_back { ":back" } else { "" }))
     }
 
-    /// The packets that each discipline of a queue takes, in order, by the groups of this plan.
+    /// The packets of each discipline of a queue, in order, by the groups of this plan.
     pub fn classifications(&self, queue: &Queue) -> Vec<Classification> {
         let Some(scheduler) = &queue.classes else {
             let of_filter = |filter: &Filter| DualFilter { rule: self.rule(Some(&filter.matches)), class: filter.class };
@@ -119,7 +118,7 @@ impl Plan {
         scheduler.classes.iter().flat_map(of_class).collect()
     }
 
-    /// The packets that a class or a filter takes, by the groups of this plan.
+    /// The packets that a class or a filter matches, by the groups of this plan.
     fn rule(&self, matches: Option<&Match>) -> Rule {
         let Some(Match { group, dscp, port, ecn }) = matches else { return Rule::default() };
         let takes = |of: &Group| {
@@ -132,11 +131,11 @@ impl Plan {
     }
 }
 
-/// The limit of the queues of access links: more packets than any window has.
+/// The limit of the queues of access links: larger than any window.
 const ACCESS_LIMIT: Amount = Amount::Packets(1_000_000);
 
 impl Checked {
-    /// Makes the plan of the run with this seed.
+    /// The plan of the run with this seed.
     pub fn plan(&self, seed: u64) -> Plan {
         let mut plan = Plan {
             name: self.name.clone(),
@@ -180,12 +179,12 @@ impl Checked {
     }
 }
 
-/// What one flow of a group is made from.
+/// The input for one flow of a group.
 struct FlowLayout<'a> {
     seed: u64,
     group: &'a crate::check::Group,
     i: u32,
-    /// The paths of which each flow of the group draws one.
+    /// The paths among which each flow of the group draws one.
     drawn: Option<&'a Arc<Paths>>,
 }
 
@@ -225,7 +224,7 @@ impl FlowLayout<'_> {
         format!("{}/{}", self.group.name, self.i)
     }
 
-    /// The first path, or the one that is drawn for this flow.
+    /// The first path, or the one drawn for this flow.
     fn path<'a>(&self, first: &'a [u32], all: &'a [Vec<u32>], role: &str) -> &'a [u32] {
         if self.group.paths != PathChoice::Flow || all.is_empty() {
             return first;
@@ -234,12 +233,12 @@ impl FlowLayout<'_> {
         &all[at as usize]
     }
 
-    /// This flow's value. If it is random, it is drawn from the flow's stream for `role`.
+    /// This flow's value; a random one is drawn from the flow's stream for `role`.
     fn value<T: Quantity>(&self, varying: &Varying<T>, role: impl Display) -> T {
         varying.at(self.i, self.group.count, || Stream::named(self.seed, &format!("flow/{}/{role}", self.name())))
     }
 
-    /// Makes the flow's own links between a host and `node`: one for its data, one for its acknowledgments.
+    /// Creates the flow's own links between a host and `node`: one for data, one for ACKs.
     fn duplex(&self, plan: &mut Plan, side: &str, access: &Access, node: u32) -> (u32, u32) {
         let host = plan.nodes.len() as u32 + plan.hosts;
         plan.hosts += 1;

@@ -12,11 +12,11 @@ use std::marker::PhantomData;
 
 /// A quantity that may differ from flow to flow: a time or a rate.
 pub trait Quantity: Copy + Ord + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
-    /// What is expected where it is read, as a noun phrase.
+    /// The expectation in messages, as a noun phrase.
     const EXPECTED: &'static str;
     /// Whether it may have a lognormal distribution.
     const LOGNORMAL: bool;
-    /// The first value of `{ step = ... }` if none is given; `None`: it must be given.
+    /// The default of `first` in `{ step = ... }`; `None`: it is required.
     const FIRST: Option<Self>;
     /// The largest value allowed.
     const LARGEST: Self;
@@ -63,9 +63,9 @@ impl Quantity for Rate {
 /// A value for each flow of a group.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Varying<T> {
-    /// The same for all: `"5 ms"`.
+    /// Constant: `"5 ms"`.
     One(T),
-    /// Used in turn: `["5 ms", "10 ms"]`.
+    /// Used in rotation: `["5 ms", "10 ms"]`.
     List(Vec<T>),
     /// Drawn for each flow: `{ uniform = [low, high] }`.
     Uniform([T; 2]),
@@ -88,7 +88,7 @@ pub enum Varying<T> {
 }
 
 impl<T: Quantity> Varying<T> {
-    /// The value of flow `i` of `count`. `stream` is called only if a value is drawn.
+    /// The value of flow `i` of `count`. `stream` is called only for random values.
     pub fn at(&self, i: u32, count: u32, stream: impl FnOnce() -> Stream) -> T {
         match self {
             Varying::One(value) => *value,
@@ -101,7 +101,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The least value that may be drawn; `None` if no value is.
+    /// The smallest random value; `None` if not random.
     pub(crate) fn drawn_from(&self) -> Option<T> {
         match self {
             Varying::Uniform([low, _]) => Some(*low),
@@ -110,7 +110,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// What is wrong with it for a group of `count` flows, if anything: the part of the field, and the problem.
+    /// The error for a group of `count` flows, if any: the part of the field, and the message.
     pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
         let over = |value: &T| *value > T::LARGEST;
         let too_large = |part, value: &T| over(value).then(|| (part, format!("expected {}, got {value}", T::EXPECTED)));
@@ -138,14 +138,14 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The least value that a flow may have, as a number of the smallest unit.
+    /// The smallest possible value of a flow, in the smallest unit.
     pub(crate) fn least(&self) -> f64 {
         match self {
             Varying::One(value) | Varying::Uniform([value, _]) | Varying::Spread([value, _]) | Varying::Step { first: value, .. } => {
                 value.number()
             }
             Varying::List(list) => list.iter().min().map_or(f64::INFINITY, |value| value.number()),
-            // Almost no value of a flow is less: one in 10^9.
+            // The probability of a smaller value is 10^-9.
             Varying::Lognormal { median, sigma } => median.number() * libm::exp(-6.0 * sigma),
         }
     }
@@ -177,7 +177,7 @@ impl<T: Quantity> JsonSchema for Varying<T> {
             let law = table(json!({ "median": one, "sigma": { "type": "number", "minimum": 0, "maximum": 10 } }), &["median", "sigma"]);
             forms.push(table(json!({ "lognormal": law }), &["lognormal"]));
         }
-        json_schema!({ "description": "One value, a list used in turn, or a table that says how flows differ.", "anyOf": forms })
+        json_schema!({ "description": "One value, a list used in rotation, or a table that describes how flows differ.", "anyOf": forms })
     }
 }
 

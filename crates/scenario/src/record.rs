@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// All that one run gives.
+/// The complete record of one run.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -25,26 +25,25 @@ pub struct Record {
     /// Start of the window.
     #[schemars(extend("unit" = "s"))]
     pub warmup_s: f64,
-    /// A sum of hashes, one for each packet delivered (time, flow, sequence number, flags), so it does not depend on the order of
-    /// the packets: equal for the same scenario, seed and engine, on any machine.
+    /// A sum of one hash per delivered packet (time, flow, sequence number, flags). It is equal for the same scenario, seed and engine on
+    /// any machine.
     #[schemars(extend("unit" = "hexadecimal"))]
     pub fingerprint: String,
-    /// What ran it; absent where that is the simulator.
+    /// The kernel that ran it; absent for the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub host: Option<Host>,
-    /// Every link of the scenario. The flows' own links (`access`, `egress`) are left out.
+    /// Every link of the scenario, without the flows' own links (`access`, `egress`).
     pub links: Vec<Link>,
-    /// Every flow, in the order of the file. A session (`web`, `transfers`) is one flow: the sum of its connections.
+    /// Every flow, in file order. A session (`web`, `transfers`) is one flow: the sum of its connections.
     pub flows: Vec<Flow>,
     /// Every group of flows.
     pub groups: Vec<Group>,
-    /// All flows together.
+    /// The sum over all flows.
     pub total: Total,
-    /// What became of every packet, from time 0 and over every link. A run where a packet is missing is an error and gives no
-    /// record.
+    /// The fate of every packet on every link since time 0. If a packet is unaccounted for, the run fails without a record.
     pub audit: Audit,
-    /// The traces that the scenario asks for.
+    /// The time series that the scenario traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub series: BTreeMap<String, Series>,
@@ -53,34 +52,34 @@ pub struct Record {
 /// Columns of equal length by name; `t` is the time in seconds.
 pub type Series = BTreeMap<String, Vec<f64>>;
 
-/// What happened at a link.
+/// The results of a link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// `name` of the file, or else `from->to`; the reverse link of a duplex link is `<name>:back`.
+    /// The link's `name`, by default `from->to`; the reverse link of a duplex link is `<name>:back`.
     pub name: String,
-    /// Its rate at time 0, with a trace the mean rate of that; null for a link that only delays.
+    /// Its rate at time 0, or the mean rate of its trace; null for a pure delay.
     #[schemars(extend("unit" = "bit/s"))]
     pub rate_bps: Option<u64>,
-    /// SHA-256 of the rows of its trace: the content that the run used. Only links with a trace have this field.
+    /// SHA-256 of the trace's rows as used by the run; only links with a trace have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "hexadecimal"))]
     pub trace_sha256: Option<String>,
-    /// Time spent sending over the window's length, with what the link layer adds to packets. A packet that is being sent at either end of the window counts in part. With a
-    /// trace: the bits sent over those that the trace could carry in the window. Null without a rate.
+    /// Share of the window in which the link was transmitting, link-layer overhead included. A packet in transmission at either end of the
+    /// window counts in part. With a trace: bits sent divided by the trace's capacity in the window. Null without a rate.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]
     pub utilization: Option<f64>,
-    /// Bits of packets sent in the window, over its length: at most the link's rate. What the link layer adds does not count. Of a packet that is being sent at either end of the window,
-    /// those sent within it. Without a rate, all bits of the packets that arrived.
+    /// Bits sent in the window divided by its length, without link-layer overhead: at most the link's rate. A packet in transmission at
+    /// either end of the window counts in part. Without a rate: the bits of arriving packets.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
-    /// Packets that came to the link in the window, dropped ones included.
+    /// Packets that arrived at the link in the window, including dropped ones.
     #[schemars(extend("unit" = "packets"))]
     pub arrived: u64,
     /// Packets whose transmission ended in the window.
     #[schemars(extend("unit" = "packets"))]
     pub departed: u64,
-    /// Packets that got a congestion mark (CE) here in the window.
+    /// Packets that this link marked (CE) in the window.
     #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
     /// Packets dropped in the window, by cause.
@@ -89,24 +88,24 @@ pub struct Link {
     /// Packets dropped in the window: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// The part of the packets that the link lost: of those that came to its queue in the window, the part that was dropped there. Of a
-    /// link with impairments, what they and the queue lost together, each of what came to it. Null if nothing arrived.
+    /// Loss ratio of the link: packets dropped by the queue divided by packets offered to it in the window. With impairments: their
+    /// combined loss ratio with the queue. Null if no packet arrived.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "lower"))]
     pub loss_ratio: Option<f64>,
-    /// Packets waiting, over time. The packet being sent has left the queue.
+    /// Backlog in packets over time, without the packet in transmission.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub queue: Level,
-    /// Bytes waiting, over time.
+    /// Backlog in bytes over time.
     #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
     pub queue_bytes: Level,
-    /// Time from arrival to the start of transmission (sojourn time in the queue), over packets that arrived in the window and were
-    /// sent. A packet that finds the link idle waited 0. Null if there was none.
+    /// Sojourn time: from arrival to the start of transmission, over packets that arrived in the window and were sent. It is 0 for a packet
+    /// that finds the link idle. Null without packets.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
-    /// What each impairment of the link did, in the order of the file; only links with impairments have this field.
+    /// Counters of each impairment, in file order; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
-    /// The part of the window that the link's turns on its medium took, with their overhead; only links that share a medium have this field.
+    /// Share of the window used by the link's turns on its medium, overhead included; only links that share a medium have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "0..1", "maximum" = 1))]
     pub airtime: Option<f64>,
@@ -114,35 +113,35 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "turns"))]
     pub turns: Option<u64>,
-    /// What each class of the link did, in the order of the file; only links with classes have this field.
+    /// Results of each class, in file order; only links with classes have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// What the two queues of `dualpi2` or `dualq` did, `low-latency` and `classic`, or the tins of `cake`, `best-effort`, `bulk`, `video` and
-    /// `voice`, if it has several; only links with these have this field. A packet's queue is decided as it arrives.
+    /// Results of the queues `low-latency` and `classic` of `dualpi2` or `dualq`, or of the tins `best-effort`, `bulk`, `video` and `voice`
+    /// of `cake`; only links with several queues have this field. A packet is assigned to a queue on arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Class>,
-    /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
-    /// in, and for a discipline that has no probability, such as DropTail and CoDel.
+    /// Mean of the discipline's probability over accepted packets (not over time). Null if none was accepted, or for a discipline without a
+    /// probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
 
-/// What a class of a link, or one of two queues, did in the window. Its fields mean what those of a link mean.
+/// The results of a class or a queue of a link in the window. Fields have the same meaning as those of a link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// Bytes of its packets whose transmission ended in the window, times 8, over the window's length.
+    /// Bits of its packets whose transmission ended in the window, divided by the window's length.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
-    /// Its packets that came to the link, dropped ones included.
+    /// Its packets that arrived at the link, including dropped ones.
     #[schemars(extend("unit" = "packets"))]
     pub arrived: u64,
     /// Its packets whose transmission ended in the window.
     #[schemars(extend("unit" = "packets"))]
     pub departed: u64,
-    /// Its packets that got a congestion mark (CE) here.
+    /// Its packets that this link marked (CE).
     #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
     /// Its packets dropped, by cause.
@@ -151,16 +150,16 @@ pub struct Class {
     /// Its packets dropped: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// Its packets waiting, over time.
+    /// Its backlog in packets over time.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub queue: Level,
-    /// Their bytes, over time.
+    /// Its backlog in bytes over time.
     #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
     pub queue_bytes: Level,
-    /// Time from arrival to the start of transmission of its packets that arrived in the window and were sent. Null if there was none.
+    /// Sojourn time of its packets that arrived in the window and were sent. Null without packets.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
-    /// What the two queues of its `dualpi2` or `dualq` did, as `queues` of a link; only classes with these have this field.
+    /// Results of the two queues of its `dualpi2` or `dualq`, as `queues` of a link; only classes with these have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Class>,
 }
@@ -169,13 +168,13 @@ pub struct Class {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassDropped {
-    /// By the discipline, to signal congestion where a mark was not possible.
+    /// By the discipline, as a congestion signal to a packet that is not ECN-capable.
     pub early: u64,
-    /// By the discipline, whatever the packet could carry.
+    /// By the discipline, even if the packet is ECN-capable.
     pub forced: u64,
     /// Because the queue was full.
     pub tail: u64,
-    /// ACKs that a newer one made useless; only classes with an ACK filter have this field.
+    /// ACKs made redundant by a newer one; only classes with an ACK filter have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<u64>,
 }
@@ -184,13 +183,13 @@ pub struct ClassDropped {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dropped {
-    /// By the discipline, to signal congestion where a mark was not possible.
+    /// By the discipline, as a congestion signal to a packet that is not ECN-capable.
     pub early: u64,
-    /// By the discipline, whatever the packet could carry (RED above its upper threshold).
+    /// By the discipline, even if the packet is ECN-capable (RED above its upper threshold).
     pub forced: u64,
     /// Because the queue was full.
     pub tail: u64,
-    /// ACKs that a newer one made useless; only links with an ACK filter have this field.
+    /// ACKs made redundant by a newer one; only links with an ACK filter have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<u64>,
     /// By an impairment of the link, such as random loss; only links with impairments have this field.
@@ -198,21 +197,21 @@ pub struct Dropped {
     pub impaired: Option<u64>,
 }
 
-/// What an impairment of a link did in the window.
+/// The counters of an impairment in the window.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impairment {
     /// Its kind.
     pub kind: String,
-    /// Where packets meet it.
+    /// Its place on the link.
     pub place: sojourn_link::Place,
-    /// Packets that came to it.
+    /// Packets that passed through it.
     #[schemars(extend("unit" = "packets"))]
     pub met: u64,
     /// Packets that it dropped.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
-    /// Packets that it gave bit errors: their receivers discard them, and they count in `dropped` of their flows.
+    /// Packets with bit errors from it: their receivers discard them, and `dropped` of their flows counts them.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub corrupted: u64,
     /// Copies that it made.
@@ -221,13 +220,13 @@ pub struct Impairment {
     /// Packets that it delayed.
     #[schemars(extend("unit" = "packets"))]
     pub delayed: u64,
-    /// Packets that it took an option out of; only a `tcp-option` has this field.
+    /// Packets from which it stripped an option; only a `tcp-option` has this field.
     #[schemars(extend("unit" = "packets"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripped: Option<u64>,
 }
 
-/// A quantity over time: integrals in whole numbers, so they are exact.
+/// Statistics of a quantity over time. They are exact, because the integrals are integers.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
@@ -235,11 +234,11 @@ pub struct Level {
     pub mean: f64,
     /// Standard deviation over time.
     pub sd: f64,
-    /// Most at once.
+    /// Maximum.
     pub max: f64,
 }
 
-/// How far a quantile of waits or round-trip times may be off, as a share of its value: they come from a histogram.
+/// The largest relative error of a quantile of waits or round-trip times, which come from a histogram.
 pub const QUANTILE_ERROR: f64 = 1.0 / 64.0;
 
 /// The distribution of waits. Quantiles come from a histogram with 32 steps an octave: see [`QUANTILE_ERROR`].
@@ -266,7 +265,7 @@ pub struct Wait {
     pub max: f64,
 }
 
-/// What a flow did.
+/// The results of a flow.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -274,22 +273,22 @@ pub struct Flow {
     pub name: String,
     /// Its group.
     pub group: String,
-    /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length. A packet
-    /// counts as a whole when it arrives, so a short window can have more than the path's rate, by less than one packet.
+    /// Bits on the wire that reached the receiver, including headers and retransmissions, divided by the window's length. A packet counts
+    /// in full when it arrives, so the value can exceed the path's rate by less than one packet.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
-    /// Bytes of payload that arrived in the window and that the receiver could read, in order and once (over UDP: all that
-    /// arrived), times 8, over the window's length.
+    /// Bits of payload that the application could read in the window, in order and once (with UDP: all that arrived), divided by the
+    /// window's length.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, including retransmissions.
     #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub retransmitted: u64,
-    /// Packets of the flow that were dropped on any link, its own included, or discarded by their receiver because of bit errors;
-    /// data and ACKs.
+    /// Packets of the flow, data and ACKs, that any link dropped (its own links included) or that the receiver discarded because of bit
+    /// errors.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
     /// Data packets that arrived with a congestion mark.
@@ -300,15 +299,14 @@ pub struct Flow {
     pub timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
-    /// Round-trip samples as the sender takes them (one an ACK with timestamps, else one segment a round trip); null without a
-    /// sample.
+    /// RTT samples of the sender (with timestamps one per ACK, else one per RTT); null without a sample.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Spread>,
     /// Connections whose last byte was acknowledged in the window.
     #[schemars(extend("unit" = "connections", "better" = "higher"))]
     pub completed: u64,
-    /// What the controller read delays from at the end: `one-way`, or `round-trip` where it was told so or could not use the time
-    /// stamps. Null where it reads none. Of a session: of the first connection that reads any.
+    /// Source of the controller's delay samples at the end: `one-way`, or `round-trip` if configured or if timestamps were unusable. Null
+    /// if it uses no delays. For a session: of its first connection that uses delays.
     pub delay_source: Option<sojourn_cc::Source>,
 }
 
@@ -326,13 +324,13 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// What a group of flows did.
+/// The results of a group of flows.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// How many flows it has.
+    /// Number of flows.
     pub flows: u32,
     /// Sum over its flows.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
@@ -340,15 +338,14 @@ pub struct Group {
     /// Sum over its flows.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
-    /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything. Null if nothing
-    /// arrived.
+    /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one flow has everything. Null if nothing arrived.
     #[schemars(extend("label" = "Jain's index", "maximum" = 1, "better" = "higher"))]
     pub jain: Option<f64>,
     /// Round-trip times of all its flows; null without a sample.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Distribution>,
-    /// Time from the opening of a connection (of its request, where there is one) to the acknowledgment of its last byte, over the
-    /// connections completed in the window. Null if there was none.
+    /// Completion time: from the opening of a connection (or of its request) to the ACK of its last byte, over connections completed in the
+    /// window. Null without any.
     #[schemars(extend("unit" = "s", "better" = "lower"))]
     pub completion_s: Option<Completion>,
 }
@@ -372,11 +369,11 @@ pub struct Distribution {
     pub p99: f64,
 }
 
-/// The distribution of the times that connections took. Quantiles are exact.
+/// The distribution of completion times. Quantiles are exact.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Completion {
-    /// How many connections were completed.
+    /// Number of completed connections.
     #[schemars(extend("unit" = "connections", "better" = "higher"))]
     pub count: u64,
     /// Mean.
@@ -389,7 +386,7 @@ pub struct Completion {
     pub p99: f64,
 }
 
-/// What all flows did together.
+/// The results of all flows together.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Total {
@@ -410,24 +407,24 @@ pub struct Total {
     pub marked: u64,
 }
 
-/// What became of every packet: sent + duplicated = delivered + dropped + in flight.
+/// The fate of every packet: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
     /// Packets that hosts sent, ACKs included.
     #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
-    /// Copies that impairments made; only runs with some have this field.
+    /// Copies made by impairments; only runs with copies have this field.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(extend("unit" = "packets"))]
     pub duplicated: u64,
     /// Packets that reached the end of their route.
     #[schemars(extend("unit" = "packets"))]
     pub delivered: u64,
-    /// Packets that links dropped, and those that their receivers discarded because of bit errors.
+    /// Packets dropped by links, or discarded by their receivers because of bit errors.
     #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
-    /// Packets waiting or in flight at the end.
+    /// Packets queued or in flight at the end.
     #[schemars(extend("unit" = "packets"))]
     pub in_flight: u64,
 }
@@ -437,7 +434,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Audit {
-    /// Whether no packet is missing.
+    /// Whether every packet is accounted for.
     pub fn balances(&self) -> bool {
         let sum = |parts: &[u64]| parts.iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
         let here = sum(&[self.sent, self.duplicated]);

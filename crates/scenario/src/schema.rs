@@ -1,4 +1,4 @@
-//! The JSON Schema of scenario files. It is made from the types that read them.
+//! The JSON Schema of scenario files, derived from the types that read them.
 
 use crate::written::Scenario;
 use schemars::generate::SchemaSettings;
@@ -12,7 +12,7 @@ pub fn schema() -> String {
     format!("{schema:#}\n")
 }
 
-/// Removes null, which TOML does not have: an optional key is left out.
+/// Removes null, which TOML lacks: an optional key is omitted.
 fn without_null(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(without_null),

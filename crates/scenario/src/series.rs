@@ -1,4 +1,4 @@
-//! The kinds of series that a record can have, each with its columns, their units and one sentence.
+//! The kinds of series of a record, with their columns, units and summaries.
 
 use crate::record::Series;
 use sojourn_cc::About;
@@ -8,9 +8,9 @@ use sojourn_cc::About;
 pub struct SeriesKind {
     /// The first part of a series' name.
     pub kind: &'static str,
-    /// What the second part names: a link, a flow or a group.
+    /// What the second part of the name refers to: a link, a flow or a group.
     pub of: &'static str,
-    /// What a row is, and of which time `t` is.
+    /// The meaning of a row and of its time `t`.
     pub row: &'static str,
     /// The columns after `t`.
     pub columns: &'static [Column],
@@ -25,7 +25,7 @@ pub struct Column {
     pub unit: &'static str,
     /// What it is.
     pub summary: &'static str,
-    /// The most it can be, if that is the same in all runs. None is negative.
+    /// Its maximum, if it is the same in all runs. No column is negative.
     pub maximum: Option<u32>,
 }
 
@@ -44,25 +44,25 @@ pub const QUEUE: SeriesKind = SeriesKind {
     of: "link",
     row: "a step of `every`",
     columns: &[
-        column("packets", "packets", "packets waiting, after everything that happens at that instant"),
+        column("packets", "packets", "packets waiting, after all events at that instant"),
         column("bytes", "bytes", "bytes waiting"),
-        column("delay_s", "s", "how long a packet that arrives now would wait, if all that wait now are sent before it"),
-        share("probability", "the discipline's probability; NaN for one that has none"),
+        column("delay_s", "s", "the wait of a packet that arrives now, if all waiting packets are sent before it"),
+        share("probability", "the discipline's probability; NaN if it has none"),
     ],
 };
 
-/// The queues that make up that of a link, where it is traced.
+/// The classes, tins or subqueues of a traced queue.
 pub const SUBQUEUE: SeriesKind = SeriesKind {
     kind: "subqueue",
     of: "link>/<queue",
-    row: "a step of `every` in a class, a tin of CAKE, or one of the two of a dual queue (`<class>/<queue>` for that of a class)",
+    row: "a step of `every` for a class, a tin of CAKE, or one queue of a dual queue (`<class>/<queue>` if it is in a class)",
     columns: &[
         column("packets", "packets", "packets waiting in it"),
         column("bytes", "bytes", "bytes waiting in it"),
-        column("oldest_s", "s", "how long the packet has waited that has waited longest in it; 0 if none waits"),
+        column("oldest_s", "s", "the age of its oldest packet; 0 if it is empty"),
         share(
             "probability",
-            "the discipline's probability for its packets, in `low-latency` the coupled one without the step; NaN where there is none",
+            "the discipline's probability for its packets, in `low-latency` the coupled one without the step; NaN if it has none",
         ),
     ],
 };
@@ -83,7 +83,7 @@ pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
     columns: &[column(
         "bps",
         "bit/s",
-        "bits sent in the step; of a packet that is being sent at either end of the step, those sent within it",
+        "bits sent in the step, divided by its length; a packet in transmission at either end counts in part",
     )],
 };
 
@@ -92,7 +92,7 @@ pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
     kind: "throughput",
     of: "flow",
     row: "a step of `every` that starts at `t`",
-    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step")],
+    columns: &[column("bps", "bit/s", "goodput: bits that the application could read in the step, divided by its length")],
 };
 
 /// Round-trip times of flows.
@@ -132,7 +132,7 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
     of: "group",
     row: "a connection whose last byte was acknowledged at `t`",
     columns: &[
-        column("start", "s", "when it was opened (its request, where there is one)"),
+        column("start", "s", "the time at which it, or its request, was opened"),
         column("seconds", "s", "the time from `start` to `t`"),
         column("bytes", "bytes", "its payload"),
         column("flow", "", "its flow, as a position in `flows`"),
@@ -143,25 +143,25 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
 pub const CONTROLLER: SeriesKind = SeriesKind {
     kind: "controller",
     of: "flow",
-    row: "an ACK, a timer or a write after which a column has another value",
+    row: "an ACK, a timer or a write that changed one of the columns",
     columns: &[
         column("cwnd", "segments", "the congestion window"),
         column("ssthresh", "segments", "the slow-start threshold; NaN while it is infinite"),
         column(
             "in_flight",
             "segments",
-            "the data in flight; where the controller takes rate samples, less what is known to have arrived or to be lost",
+            "the data in flight; for controllers with rate samples, without data known to have arrived or to be lost",
         ),
-        column("pacing_rate", "segments/s", "the pace; NaN without one"),
-        column("repair", "", "1 while losses are repaired that ACKs told of, 2 while those are that a timeout told of, else 0"),
+        column("pacing_rate", "segments/s", "the pacing rate; NaN without pacing"),
+        column("repair", "", "1 during recovery after losses detected by ACKs, 2 during recovery after a timeout, else 0"),
     ],
 };
 
-/// What senders of flows take for lost, or send again as a probe.
+/// Segments that flows retransmit after a loss or as a probe.
 pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
     kind: "retransmissions",
     of: "flow",
-    row: "a segment that the sender sends again at `t`",
+    row: "a segment that the sender retransmits at `t`",
     columns: &[
         column("offset", "bytes", "its first byte, counted from the first of the connection"),
         column("bytes", "bytes", "its payload"),
@@ -172,7 +172,7 @@ pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
 pub const SERIES: &[SeriesKind] =
     &[QUEUE, SUBQUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
 
-/// The variables of all registered congestion controllers, each with the controllers that have it: columns of [`CONTROLLER`] for their flows.
+/// The variables of all registered congestion controllers, with the controllers that have them: columns of [`CONTROLLER`] for their flows.
 pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {
     let mut found: Vec<(About, Vec<&'static str>)> = Vec::new();
     for entry in sojourn_cc::REGISTRY {

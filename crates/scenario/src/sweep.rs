@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// The most runs of one sweep.
+/// The maximum number of runs of one sweep.
 pub const MOST_RUNS: usize = 100_000;
 
 /// A sweep file.
@@ -18,7 +18,7 @@ pub const MOST_RUNS: usize = 100_000;
 pub struct Sweep {
     /// The file's name in messages.
     pub file: String,
-    /// Its text, for the places of errors; `None` if nobody wrote it.
+    /// Its text, to locate errors; `None` for a sweep made by a program.
     text: Option<Arc<str>>,
     /// The scenario file, relative to the folder of the sweep file.
     pub scenario: String,
@@ -44,12 +44,12 @@ pub struct Point {
     pub label: Value,
     /// The fields that it sets, by path.
     pub sets: Vec<(String, Value)>,
-    /// Where it is written.
+    /// Its position in the file.
     place: Vec<Step>,
 }
 
 impl Point {
-    /// Where the value for the field at `path` is written: an axis has it as such, a variant by its path.
+    /// The position of the value for the field at `path`: of an axis' value, or of a variant's field.
     fn place_of(&self, path: &str) -> Vec<Step> {
         let key = matches!(self.place.last(), Some(Step::Key(_))).then(|| Step::Key(path.to_string()));
         self.place.iter().cloned().chain(key).collect()
@@ -67,7 +67,7 @@ pub struct Run {
     pub replication: u32,
     /// Its seed.
     pub seed: u64,
-    /// The scenario at this point, as a file would give it.
+    /// The scenario at this point, as in a file.
     pub document: Arc<Document>,
     /// The scenario at this point.
     pub scenario: Arc<Checked>,
@@ -116,7 +116,7 @@ impl Sweep {
         Ok(Sweep { file: file.to_string(), text: None, scenario, replications, axes })
     }
 
-    /// Whether a text is a sweep file by its keys, right or wrong.
+    /// Whether a text is a sweep file, valid or not, judged by its keys.
     pub fn is_meant_by(text: &str) -> bool {
         syntax::parse("", text).is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
     }
@@ -126,11 +126,9 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.points.len()).product()
     }
 
-    /// The first run of a point of the grid, on this scenario. Points are counted from 0 and made when they are asked for: a
-    /// large grid takes no memory.
+    /// The first run of a grid point on this scenario. Points are counted from 0 and created on demand, so a large grid needs no memory.
     ///
-    /// # Errors
-    /// A path of nothing, a field on two axes, or a scenario that is wrong at this point; the message says which point.
+    /// # Errors A path that does not exist, a field on two axes, or an invalid scenario at this point; the message names the point.
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
@@ -149,7 +147,7 @@ impl Sweep {
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
     }
 
-    /// The same sweep, whose text a program made: errors show no place in it.
+    /// The same sweep without positions in errors, because a program made its text.
     pub fn without_text(self) -> Sweep {
         Sweep { text: None, ..self }
     }
@@ -166,7 +164,7 @@ impl Sweep {
         self.at(error, &steps, of_key)
     }
 
-    /// The error of what is written at these steps of the sweep file, or of the last key of them.
+    /// The error of the value, or the last key, at these steps of the sweep file.
     fn at(&self, error: Error, steps: &[Step], of_key: bool) -> Error {
         let position = self.text.as_ref().and_then(|text| position_of(text, steps, of_key));
         Error { file: self.file.clone(), position, ..error }
@@ -193,8 +191,7 @@ impl Sweep {
         chosen
     }
 
-    /// Every run of the grid on this scenario, one after another. Replications vary fastest, then the last axis. An item is an
-    /// error as `point` gives it.
+    /// Every run of the grid on this scenario. Replications vary fastest, then the last axis. Errors are those of `point`.
     pub fn runs<'a>(&'a self, base: &'a Document) -> impl Iterator<Item = Result<Run, Error>> + 'a {
         (0..self.points()).flat_map(move |point| {
             let first = self.point(base, point);
@@ -207,7 +204,7 @@ impl Sweep {
     }
 }
 
-/// The error of a scenario that is wrong at one point of the grid.
+/// The error of an invalid scenario at one point of the grid.
 fn at_point(mut error: Error, values: &[(String, Value)]) -> Error {
     if !values.is_empty() {
         let list: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();

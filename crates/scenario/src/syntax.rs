@@ -1,20 +1,20 @@
-//! Text that is TOML, and what is wrong with text that is not.
+//! Parses TOML, with limits on memory and time.
 
 use crate::error::{Error, humanize};
 use std::str::CharIndices;
 use toml::Table;
 
-/// The most parts of a dotted key. No field lies deeper, and a parser's time grows with the square of the number.
+/// The maximum number of parts of a dotted key. No field is deeper, and parsing time grows with the square of the number.
 const MOST_PARTS: usize = 32;
 
-/// The memory that a check may take besides [`BYTES_PER_BYTE`] for each byte of the text, in bytes.
+/// Memory limit of a check in bytes, in addition to [`BYTES_PER_BYTE`] per byte of text.
 const ROOM: usize = 256_000_000;
 
-/// The memory that a check may take for each byte of the text. A text of links and flows takes about twice as much.
+/// Memory limit of a check per byte of text. A text of links and flows needs about half of it.
 const BYTES_PER_BYTE: usize = 40;
 
-/// The bytes of memory that a check takes for each of these characters where it has a meaning, as measured on texts that have little else:
-/// tables and their keys in the parsers of the engine and of Python, and the scenario that is made of them.
+/// Memory in bytes per syntactic occurrence of these characters, measured on texts with little else: tables and keys in the parsers of the
+/// engine and of Python, and the resulting scenario.
 const fn cost_of(character: char) -> usize {
     match character {
         '[' | '{' => 550,
@@ -26,10 +26,10 @@ const fn cost_of(character: char) -> usize {
     }
 }
 
-/// The bytes that a table within a dotted key takes.
+/// Memory in bytes of a table within a dotted key.
 const COST_OF_PART: usize = 2400;
 
-/// The table that a text describes. `file` is its name in messages.
+/// Parses a text into a table. `file` is its name in messages.
 ///
 /// # Errors
 /// Text that is not TOML, with line and column.
@@ -45,13 +45,11 @@ pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
     })
 }
 
-/// Checks before a text is parsed that no key has more parts than any field, and that its tables and values are not too many for the memory.
-/// It takes a time in proportion to the text, and no memory.
+/// Checks before parsing that no key has too many parts, and that tables and values fit into memory. It takes linear time and no memory.
 ///
-/// # Errors
-/// The first key that has, with line and column; or the bound on the memory.
+/// # Errors The first such key with line and column, or the memory limit.
 pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
-    // Between two of the characters that end a key or a value, only a key has more than one dot.
+    // Between two characters that end a key or a value, only a key has more than one dot.
     let (mut start, mut dots, mut memory) = (0, 0, 0);
     let mut rest = text.char_indices();
     while let Some((at, c)) = rest.next() {
@@ -67,7 +65,7 @@ pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
                 skip_text(&mut rest, c, quotes);
             }
             '\n' | '=' | ',' | '[' | ']' | '{' | '}' => {
-                // A dot before one of these two is that of a key, or the only one in the last number of a list.
+                // A dot before one of these two belongs to a key, or is the only one in the last number of a list.
                 memory += if matches!(c, '=' | ']') { dots * COST_OF_PART } else { 0 };
                 (start, dots) = (at + 1, 0);
             }
@@ -89,12 +87,12 @@ pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Goes on in the next line.
+/// Continues in the next line.
 fn skip_line(rest: &mut CharIndices<'_>) {
     rest.by_ref().find(|(_, c)| *c == '\n');
 }
 
-/// Goes on after a text in quotes, of which the first quote has been read: one, or three where lines may break.
+/// Skips a quoted text after its first quote: one quote, or three if lines may break.
 fn skip_text(rest: &mut CharIndices<'_>, quote: char, quotes: usize) {
     if quotes > 1 {
         rest.nth(quotes - 2);

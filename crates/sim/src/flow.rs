@@ -240,7 +240,7 @@ impl Flow {
         }
     }
 
-    /// The same, to change it.
+    /// All traces, mutable.
     #[inline]
     pub fn armed_mut(&mut self) -> &mut Time {
         match &mut self.endpoint {

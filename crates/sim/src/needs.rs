@@ -4,12 +4,12 @@ use crate::config::{BuildError, WorldConfig};
 use sojourn_aqm::Aqm;
 use sojourn_spec::supply::Supply;
 
-/// What the flows over each link can tell its queue.
+/// The information that the flows over each link supply to its queue.
 fn supplies(config: &WorldConfig<'_>) -> Vec<Supply> {
     let mut supplies = vec![Supply::default(); config.links.len()];
     for flow in &*config.flows {
         let Some(stack) = flow.stack.and_then(|stack| config.stacks.get(stack as usize)) else { continue };
-        // The requests of a session take the reverse path.
+        // The requests of a session use the reverse path.
         let [forward, back] = flow.links();
         let requests = back.filter(|_| flow.traffic.opens_connections());
         for link in forward.chain(requests) {

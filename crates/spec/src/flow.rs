@@ -1,4 +1,4 @@
-//! A flow as the simulator takes it: nothing left to look up.
+//! A flow as the simulator uses it, with all references resolved.
 
 use crate::paths::Paths;
 use alloc::string::String;
@@ -10,9 +10,9 @@ use sojourn_units::Time;
 /// Traffic between two hosts: one flow, or a session that opens connections.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flow {
-    /// Its name; its random streams are called `flow/<name>/...`, a session's is `session/<name>`.
+    /// Its name; its random streams are `flow/<name>/...`, those of a session `session/<name>`.
     pub name: String,
-    /// Its group, a number; statistics are taken for each group.
+    /// The number of its group; statistics are kept per group.
     pub group: u32,
     /// When it starts.
     pub start: Time,
@@ -22,7 +22,7 @@ pub struct Flow {
     pub forward: Vec<u32>,
     /// The links of its acknowledgments, in order; empty over UDP.
     pub back: Vec<u32>,
-    /// All paths that it may take, where there are several: `forward` and `back` if it has drawn one, else each packet chooses.
+    /// All its alternative paths: `forward` and `back` if it has drawn one, else each packet chooses.
     pub paths: Option<Arc<Paths>>,
     /// The TCP stack of both hosts, a position in a list of TCP options; `None` over UDP. Sessions need one.
     pub stack: Option<u32>,
@@ -31,7 +31,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The links of its data and of its acknowledgments, on all its paths; some may come twice.
+    /// The links of all its paths in both directions; may contain duplicates.
     pub fn links(&self) -> [impl Iterator<Item = u32> + '_; 2] {
         let none: &[Vec<u32>] = &[];
         let (forward, back) = self.paths.as_ref().map_or((none, none), |paths| (&paths.forward[..], &paths.back[..]));

@@ -1,7 +1,7 @@
-//! What can be configured, each thing defined once: its type, unit, range, default and source, and one sentence.
+//! Definitions of all settings: type, unit, range, default, source and summary of each, in one place.
 //!
-//! The scenario reads and checks these types, the network and the endpoints run them, and the schema, the documents and
-//! `sojourn list` print them. Features: `serde` for reading and writing, `schema` for JSON Schema.
+//! The scenario reader parses and checks these types, the network and the endpoints use them, and the schema, the documents and `sojourn
+//! list` print them. Features: `serde` for reading and writing, `schema` for JSON Schema.
 #![no_std]
 extern crate alloc;
 

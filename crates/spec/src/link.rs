@@ -1,4 +1,4 @@
-//! A link as the network takes it: nothing left to look up.
+//! A link as the network uses it, with all references resolved.
 
 use crate::medium::Medium;
 use crate::queue::Queue;
@@ -18,48 +18,46 @@ pub struct Link {
     pub from: u32,
     /// The node where it ends.
     pub to: u32,
-    /// Its transmission rate; `None`: packets take no time to send, and there is no queue.
+    /// Its transmission rate; `None`: a pure delay without a queue.
     pub rate: Option<Rate>,
     /// Its propagation delay.
     pub delay: Duration,
-    /// Its queue. There is one exactly if there is a rate.
+    /// Its queue, present exactly if there is a rate.
     pub queue: Option<Arc<Queue>>,
-    /// Later rates, in order of time. A packet is sent at the rate in force when its transmission starts.
+    /// Rate changes in chronological order. A packet is sent at the rate at the start of its transmission.
     pub rate_changes: Vec<RateChange>,
-    /// Later propagation delays, in order of time. A packet takes the delay in force when its transmission ends; if the
-    /// delay has become shorter, the packet still follows the one ahead of it.
+    /// Delay changes in chronological order. A packet has the delay at the end of its transmission, but never overtakes the packet ahead.
     pub delay_changes: Vec<DelayChange>,
-    /// What it can carry at each time, if that comes from a file: `rate` is then the mean, and the delays and losses of the trace
-    /// come on top of those of the link.
+    /// Its trace, if any: `rate` is then the mean, and the trace's delays and losses are added to the link's.
     #[cfg_attr(feature = "serde", serde(skip_deserializing, skip_serializing_if = "Option::is_none"))]
     pub trace: Option<Trace>,
-    /// What the link layer adds to packets, if it adds something. There is a rate then.
+    /// Link-layer overhead, if any; requires a rate.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub overhead: Option<Overhead>,
-    /// What it does to packets besides queuing them, in order.
+    /// Its impairments in order.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,
-    /// The medium that it shares with others, if it does. There is a rate then.
+    /// The medium that it shares with others, if any; requires a rate.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub medium: Option<Arc<Medium>>,
     /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
     pub reverse: Option<u32>,
-    /// What is measured on it.
+    /// The measurements on it.
     pub measure: Measure,
 }
 
-/// A link of a single flow: nothing is decided on it but whether a packet finds room, and nothing is measured.
+/// A link of a single flow with a drop-tail queue and without measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessLink {
     /// The node where it starts.
     pub from: u32,
     /// The node where it ends.
     pub to: u32,
-    /// Its transmission rate; `None`: packets take no time to send, and there is no queue.
+    /// Its transmission rate; `None`: a pure delay without a queue.
     pub rate: Option<Rate>,
     /// Its propagation delay.
     pub delay: Duration,
-    /// How much may wait.
+    /// The limit of its queue.
     pub limit: Amount,
 }
 
@@ -70,7 +68,7 @@ impl AccessLink {
         AccessLink { from: self.to, to: self.from, ..self }
     }
 
-    /// The same as a link of this name with a drop-tail queue.
+    /// Converts it to a link of this name with a drop-tail queue.
     pub fn named(self, name: String) -> Link {
         let AccessLink { from, to, rate, delay, limit } = self;
         let queue = rate.map(|_| Arc::new(Queue::droptail(limit)));
@@ -82,9 +80,9 @@ impl AccessLink {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Trace {
-    /// SHA-256 of all rows, in hexadecimal: it stands for the rows where the link is written down.
+    /// SHA-256 of all rows in hexadecimal, which replaces the rows in the serialized link.
     pub sha256: Arc<str>,
-    /// What the link can carry.
+    /// The capacity over time.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub rows: Arc<LinkTrace>,
 }
@@ -93,7 +91,7 @@ pub struct Trace {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateChange {
-    /// From this time on.
+    /// Its time.
     pub at: Time,
     /// The rate from then on.
     pub rate: Rate,
@@ -103,21 +101,21 @@ pub struct RateChange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DelayChange {
-    /// From this time on.
+    /// Its time.
     pub at: Time,
     /// The propagation delay from then on.
     pub delay: Duration,
 }
 
-/// How much is measured on a link.
+/// The level of measurements on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Measure {
     /// Packets and drops only, as the audit needs them: for access links.
     Counts,
-    /// Also the queue over time, waiting times and the time spent sending.
+    /// Also the queue over time, waits and transmission time.
     Moments,
-    /// Also the distribution of waiting times, and the discipline's probability.
+    /// Also the distribution of waits, and the discipline's probability.
     #[default]
     All,
 }

@@ -1,4 +1,4 @@
-//! A queue: its discipline, its limit, whether it marks, and where its discipline learns of round-trip times.
+//! A queue: discipline, limit, marking and source of RTTs.
 
 pub mod classes;
 pub mod filters;
@@ -18,35 +18,35 @@ use sojourn_units::{Amount, Duration, Limit, Rate, Stream};
 pub struct Queue {
     /// The discipline and its parameters; default droptail.
     pub aqm: AqmConfig,
-    /// What every queue of ours has, whatever its discipline.
+    /// The options of every queue of the simulator.
     pub options: QueueOptions,
-    /// Classes, each with a queue, that take the place of the discipline and its options.
+    /// Classes with queues, which replace the discipline and its options.
     pub classes: Option<Box<Scheduler>>,
 }
 
-/// What every queue has, whatever its discipline.
+/// The options of every queue.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueOptions {
-    /// The most that may wait, not counting the packet being sent, above zero: packets, bytes, the time that the link takes to send it, or
-    /// products of the link's rate and the longest base round trip of its flows. A time or a BDP becomes packets when the run is planned.
+    /// Queue limit without the packet in transmission, above zero: in packets, bytes, time at the link's rate, or BDPs (rate times the
+    /// longest base RTT of its flows). A time or a BDP is converted to packets before the run.
     pub limit: Limit,
-    /// Whether packets that can carry a mark are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Where the discipline learns of round-trip times and of the number of flows, if it uses them.
+    /// Source of RTTs and of the number of flows, for disciplines that use them.
     pub hints: Hints,
-    /// Which waiting ACKs are dropped when a newer one makes them useless: "none" (default), "filter" or "aggressive"
+    /// ACK filtering: which queued ACKs are dropped when a newer ACK makes them redundant: "none" (default), "filter" or "aggressive"
     /// (`ack-filter` and `ack-filter-aggressive` of tc-cake).
     pub ack_filter: AckFilter,
-    /// Filters of a dual queue (`dualpi2`, `dualq`), at most 64: the first that takes a packet says what it is taken for. Packets whose ECN
-    /// field puts them into the low-latency queue are not asked about (Linux `tc filter`). Default: none.
+    /// Filters of a dual queue (`dualpi2`, `dualq`), at most 64: the first filter that matches a packet classifies it. They are not applied
+    /// to packets that their ECN field already assigns to the low-latency queue (Linux `tc filter`). Default: none.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub filters: Vec<Filter>,
 }
 
 impl QueueOptions {
-    /// The limit of a queue that is planned: packets or bytes.
+    /// The planned limit: packets or bytes.
     pub fn planned_limit(&self) -> Amount {
         self.limit.amount().unwrap_or_else(|| unreachable!("`Queue::build` refuses a limit that is not planned"))
     }
@@ -72,7 +72,7 @@ impl Default for QueueOptions {
     }
 }
 
-/// Where a discipline learns of round-trip times and of the number of flows.
+/// Source of a discipline's RTTs and number of flows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -96,8 +96,8 @@ impl Queue {
         Queue { options: QueueOptions { limit: limit.into(), ..QueueOptions::default() }, ..Queue::default() }
     }
 
-    /// The names of the queues that make it up, in the order in which a network measures them: its classes and behind them those within each
-    /// (`class/low-latency`, `outer/inner`), or the tins of CAKE, or the two of a dual queue.
+    /// The names of its parts in the order of measurement: its classes, each followed by its own parts (`class/low-latency`,
+    /// `outer/inner`), the tins of CAKE, or the two queues of a dual queue.
     pub fn subqueues(&self) -> Vec<String> {
         let mut names = self.first_subqueues();
         let classes = self.classes.iter().flat_map(|scheduler| scheduler.names().into_iter().zip(&scheduler.classes));
@@ -106,7 +106,7 @@ impl Queue {
         names
     }
 
-    /// Those of them that have all packets of the queue together.
+    /// The parts that together contain all packets of the queue.
     pub fn first_subqueues(&self) -> Vec<String> {
         match (&self.classes, &self.aqm) {
             (Some(scheduler), _) => scheduler.names(),
@@ -117,7 +117,7 @@ impl Queue {
         }
     }
 
-    /// The queues that have a discipline: this one, or those of each class in turn.
+    /// The queues with a discipline: this one, or recursively those of its classes.
     pub fn disciplines(&self) -> impl Iterator<Item = &Queue> {
         let found: Vec<&Queue> = match &self.classes {
             None => Vec::from([self]),
@@ -151,17 +151,16 @@ impl Queue {
 }
 
 impl Queue {
-    /// The queue of ours that the kernel's discipline `sojourn` is to run; `None` where this is another one.
+    /// The simulator's queue that the kernel's discipline `sojourn` runs; `None` for other disciplines.
     ///
-    /// # Errors
-    /// A text that is no queue, or one that the kernel cannot run.
+    /// # Errors The text is not a queue, or the kernel cannot run it.
     pub fn in_kernel(&self) -> Result<Option<Queue>, ParamError> {
         let AqmConfig::Linux(params) = &self.aqm else { return Ok(None) };
         params.own_queue().map(read_own).transpose()
     }
 }
 
-/// A queue that stands in a text: a table as in a scenario.
+/// Parses a queue from a text: a table as in a scenario.
 #[cfg(feature = "serde")]
 fn read_own(text: &str) -> Result<Queue, ParamError> {
     #[derive(serde::Deserialize)]
@@ -182,12 +181,12 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
     refused.map_or(Ok(queue), |got| Err(wrong(got)))
 }
 
-/// What stands after `sojourn`.
+/// The text after `sojourn`.
 #[cfg(feature = "serde")]
 const OWN_QUEUE: &str =
     "after \"sojourn\" the table of a queue with a registered discipline, such as { aqm = 'pd', limit = '100 packets' }";
 
-/// Without the reader of scenarios no text is a queue.
+/// Without the feature `serde` no text is a queue.
 #[cfg(not(feature = "serde"))]
 fn read_own(text: &str) -> Result<Queue, ParamError> {
     Err(ParamError::new("linux", &text, "a queue without a text"))
@@ -199,7 +198,7 @@ mod writing {
     use serde::{Serialize, Serializer};
     use sojourn_aqm::AqmConfig;
 
-    /// A queue as it is written: one table.
+    /// A queue as written: one table.
     #[derive(Serialize)]
     struct Written<'a> {
         #[serde(flatten)]
@@ -230,7 +229,7 @@ mod reading {
     use sojourn_aqm::{AqmConfig, REGISTRY};
     use toml::Table;
 
-    /// The keys of [`QueueOptions`], which stand in the same table as the discipline's parameters.
+    /// The keys of [`QueueOptions`], in the same table as the discipline's parameters.
     const OPTIONS: &[&str] = &["limit", "ecn", "hints", "ack_filter", "filters"];
 
     impl<'de> Deserialize<'de> for Queue {
@@ -241,7 +240,7 @@ mod reading {
     }
 
     impl Queue {
-        /// Whether the table is that of a queue with classes.
+        /// Whether the table is a queue with classes.
         pub(crate) fn has_classes(table: &Table) -> bool {
             table.contains_key("scheduler") || table.contains_key("classes")
         }
@@ -252,14 +251,14 @@ mod reading {
             Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() })
         }
 
-        /// The table of a queue with a discipline, in which its discipline is not chosen yet.
+        /// The table of a queue before its discipline is chosen.
         pub(crate) fn tagged<E: Error>(table: Table) -> Result<Tagged<E>, E> {
             Tagged::of(table, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))
         }
 
-        /// The queue of a table that has nothing else.
+        /// The queue of a table without further keys.
         pub(crate) fn of_table<E: Error>(mut table: Tagged<E>) -> Result<Queue, E> {
-            // A discipline of a kernel has options of its own.
+            // A kernel's discipline has its own options.
             let options = if table.name() == HOST { QueueOptions::default() } else { table.split_off(OPTIONS)? };
             let aqm = table.choose(|name, input| AqmConfig::deserialize(name, input).transpose())?;
             Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown())?, options, classes: None })

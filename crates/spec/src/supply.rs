@@ -1,22 +1,22 @@
-//! What the flows over a link can tell its queue, and what queues ask for.
+//! Information that flows supply to a queue, and that queues require.
 
 use crate::queue::Hints;
 use crate::tcp::{Handshake, RttHint, TcpOptions};
 use sojourn_aqm::Needs;
 
-/// What the flows over a link can tell its queue.
+/// The information that flows over a link supply to its queue.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Supply {
     /// Some TCP flow sends over it.
     tcp: bool,
-    /// Some of these write round-trip times into their packets.
+    /// Some of these write RTTs into their packets.
     rtt_hints: bool,
-    /// Some of these have a handshake or time stamps, from which a router can find round-trip times.
+    /// Some of these have a handshake or timestamps, from which a router can measure RTTs.
     headers: bool,
 }
 
 impl Supply {
-    /// What a link has that supplies nothing its queue asks for.
+    /// The supply of a link without flows.
     pub const NOTHING: &'static str = "none over this link";
 
     /// A TCP flow with these options sends over the link.
@@ -26,7 +26,7 @@ impl Supply {
         self.headers |= options.handshake != Handshake::None || options.timestamps;
     }
 
-    /// What a queue with these needs expects of the flows over its link and does not get; `None` if it gets everything.
+    /// The missing requirement of a queue with these needs; `None` if all are met.
     pub fn missing(self, needs: &Needs, hints: Hints) -> Option<&'static str> {
         if hints == Hints::Router {
             let lacks_headers = needs.rtt_hints && !self.headers;

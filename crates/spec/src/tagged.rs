@@ -1,8 +1,7 @@
-//! Tables in which one key chooses which others there are: a queue by `aqm`, a congestion controller by `cc`, traffic by
-//! `kind`.
+//! Tagged tables, whose keys depend on one key: a queue on `aqm`, a congestion controller on `cc`, traffic on `kind`.
 //!
-//! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the wrong value. The
-//! scenario reader takes that off and adds it to the path of the table.
+//! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the invalid value. The scenario reader
+//! moves it to the path of the table.
 
 use crate::written::{OF_NAME, Written, listed, none_of};
 use alloc::format;
@@ -14,32 +13,31 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
-/// What a host supplies is chosen by its own key: `{ linux = "pie target 15ms" }` needs no other.
+/// A host's algorithm is selected by its own key: `{ linux = "pie target 15ms" }` needs no other.
 pub const HOST: &str = "linux";
 
-/// A table whose choosing key has been read.
+/// A table whose tag has been read.
 pub struct Tagged<E> {
-    /// The key that chooses.
+    /// The tag: the key that selects the variant.
     tag: &'static str,
-    /// The names that it may have.
+    /// Its possible names.
     names: Vec<&'static str>,
-    /// Its value: the name chosen.
+    /// Its value: the selected name.
     name: String,
     /// The other keys.
     rest: Table,
-    /// Keys that the table may have whatever was chosen.
+    /// Keys that are common to all variants.
     common: Vec<&'static str>,
     error: PhantomData<E>,
 }
 
-/// What reads the keys that are left; it tracks the path to the value at hand.
+/// The deserializer of the remaining keys, which tracks the path of the current value.
 pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Written>;
 
 impl<E: Error> Tagged<E> {
-    /// Reads a table and takes out `tag`, the key that chooses one of `names`; `default` is chosen if the key is absent.
+    /// Reads a table and removes its `tag`, which selects one of `names`; `default` if it is absent.
     ///
-    /// # Errors
-    /// What is read is not a table, or the key is absent and there is no default, or its value is not text.
+    /// # Errors Something other than a table, a missing tag without a default, or a tag that is not text.
     pub fn read<'de, D: Deserializer<'de, Error = E>>(
         deserializer: D,
         tag: &'static str,
@@ -49,10 +47,9 @@ impl<E: Error> Tagged<E> {
         Tagged::of(Table::deserialize(deserializer)?, tag, names, default)
     }
 
-    /// The same of a table that has been read.
+    /// The same for a parsed table.
     ///
-    /// # Errors
-    /// The key is absent and there is no default, or its value is not text.
+    /// # Errors A missing tag without a default, or a tag that is not text.
     pub fn of(
         mut rest: Table,
         tag: &'static str,
@@ -70,12 +67,12 @@ impl<E: Error> Tagged<E> {
         Ok(Tagged { tag, names, name, rest, common: Vec::new(), error: PhantomData })
     }
 
-    /// The name chosen.
+    /// The selected name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Takes out `keys` and reads them as `T`: what the table may have whatever was chosen.
+    /// Removes the common `keys` and reads them as `T`.
     ///
     /// # Errors
     /// A value of the wrong type.
@@ -85,7 +82,7 @@ impl<E: Error> Tagged<E> {
         self.tracked(common, |input| T::deserialize(input))
     }
 
-    /// Reads the keys that are left by a function that is given the name chosen.
+    /// Reads the remaining keys by a function of the selected name.
     ///
     /// # Errors
     /// An unknown key, or a value of the wrong type.
@@ -105,7 +102,7 @@ impl<E: Error> Tagged<E> {
         })
     }
 
-    /// The error of a name that is not known.
+    /// The error for an unknown name.
     pub fn unknown(&self) -> E {
         E::custom(format!("in `{}`: unknown variant `{}`, expected one of {}", self.tag, self.name, listed(&self.names)))
     }
@@ -123,7 +120,7 @@ pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, to
             path = path.rsplit_once('.').map_or(".", |(before, _)| before).to_string();
             message = said.to_string();
         }
-        // An unknown key is said of its table.
+        // The error of an unknown key names its table.
         if let Some((key, _)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
             let table = path.strip_suffix(key).map(|table| table.trim_end_matches('.').to_string());
             path = table.map_or(path, |table| if table.is_empty() { ".".to_string() } else { table });
@@ -144,17 +141,17 @@ pub mod schema {
     use alloc::string::ToString;
     use schemars::Schema;
 
-    /// The alternatives of a schema that are chosen by a key.
+    /// The variants of a schema that a key selects.
     fn alternatives(schema: &mut Schema) -> impl Iterator<Item = &mut serde_json::Value> {
         schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut).into_iter().flatten()
     }
 
-    /// The name that an alternative is chosen by.
+    /// The name that selects a variant.
     fn name<'a>(alternative: &'a serde_json::Value, tag: &str) -> Option<&'a str> {
         alternative.pointer(&format!("/properties/{tag}/const"))?.as_str()
     }
 
-    /// Adds the properties of another table to every alternative but that of the host, which has options of its own.
+    /// Adds the properties of another table to every variant except the host's, which has its own options.
     pub fn add_properties(schema: &mut Schema, tag: &str, other: &Schema) {
         let Some(added) = other.get("properties").and_then(serde_json::Value::as_object) else { return };
         for alternative in alternatives(schema).filter(|alternative| name(alternative, tag) != Some(HOST)) {
@@ -164,7 +161,7 @@ pub mod schema {
         }
     }
 
-    /// Makes the key that chooses optional in the alternative that is the default, and in that of the host.
+    /// Makes the tag optional in the default variant and in the host's.
     pub fn optional_tag(schema: &mut Schema, tag: &str, default: &str) {
         for alternative in alternatives(schema) {
             let chosen = matches!(name(alternative, tag), Some(name) if name == default || name == HOST);

@@ -1,6 +1,6 @@
-//! Values of TOML, read more strictly than `toml` reads them, and with messages in the terms of a file.
+//! Strict deserialization of TOML values, with messages in terms of the file.
 //!
-//! A struct is a table: serde would take a list of its fields in their order too. What an enum expects is said by its names.
+//! A struct must be a table, while serde would also accept a list of its fields. Errors of an enum list its names.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,11 +10,10 @@ use serde::forward_to_deserialize_any;
 use toml::Value;
 use toml::de::Error;
 
-/// A value as it was written.
+/// A value as written.
 pub struct Written(pub Value);
 
-/// What the message begins with where a name is wrong, or what stands in its place, and not what it is the key of. The path
-/// that is tracked has the name already.
+/// The prefix of messages about a wrong name (not its value), because the tracked path already contains the name.
 pub const OF_NAME: &str = "of the name: ";
 
 /// Names as serde's messages list them.
@@ -85,7 +84,7 @@ impl<'de> Deserializer<'de> for Written {
                 Some((name, value)) => visitor.visit_enum(Chosen { name, names, parameters: Parameters::Own(value) }),
                 None => unreachable!("its length is 1"),
             },
-            // What is wrong depends on whether the names have parameters, which the first of them tells.
+            // The message depends on whether the names have parameters, as the first one shows.
             Value::Table(table) => {
                 let name = String::from(*names.first().unwrap_or(&""));
                 visitor.visit_enum(Chosen { name, names, parameters: Parameters::Keys(table.len()) })
@@ -108,25 +107,25 @@ impl<'de> Deserializer<'de> for Written {
     }
 }
 
-/// A name of an enum that was chosen, alone or as the key of a table.
+/// A selected name of an enum, alone or as the key of a table.
 struct Chosen {
     name: String,
     names: &'static [&'static str],
     parameters: Parameters,
 }
 
-/// What stands behind the name.
+/// The content of a name.
 enum Parameters {
-    /// Nothing: the name stands alone.
+    /// None: the name is alone.
     None,
     /// The value of the table's one key.
     Own(Value),
-    /// A table of so many keys, none or several, stands in the place of the name.
+    /// A table with this number of keys (not one) instead of a name.
     Keys(usize),
 }
 
 impl Chosen {
-    /// The value behind the name, where it must have one.
+    /// The value of the name, which is required.
     fn own(self) -> Result<Written, Error> {
         let got = match self.parameters {
             Parameters::Own(value) => return Ok(Written(value)),

@@ -3,7 +3,7 @@
 use crate::pairs::ReadFile;
 use sojourn_units::{Bytes, Duration, ParamError, Stream, Time};
 
-/// What carries a flow's data.
+/// The transport protocol of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -26,7 +26,7 @@ pub trait Row: Sized {
 /// Reads the rows of a file with these columns, each number scaled.
 pub type ReadFile<'a, E> = &'a mut dyn FnMut(&str, &[Column; 2]) -> Result<Vec<[u64; 2]>, E>;
 
-/// A table of two columns: the rows in place, or the name of the file that has them, a row a line.
+/// A table of two columns: inline rows, or the name of a file with one row per line.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

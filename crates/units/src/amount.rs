@@ -3,7 +3,7 @@
 use crate::parse_bytes;
 use core::fmt;
 
-/// A number of packets or a number of bytes: `"100 packets"`, `"52.2 kB"`. The limit of a queue, a window.
+/// A number of packets or bytes: `"100 packets"`, `"52.2 kB"`. Used for queue limits and windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
     /// Whole packets.
@@ -12,12 +12,12 @@ pub enum Amount {
     Bytes(u64),
 }
 
-/// What is expected where an amount is read.
+/// The expectation for an amount in messages.
 #[cfg(feature = "serde")]
 pub(crate) const AMOUNT: &str = "packets or bytes with their unit such as \"100 packets\" (at most 4294967295) or \"52.2 kB\"";
 
 impl Amount {
-    /// Reads `"100 packets"` or a size; `None` for anything else.
+    /// Parses `"100 packets"` or a size; `None` for anything else.
     pub fn parse(text: &str) -> Option<Amount> {
         let number = ["packets", "packet"].iter().find_map(|unit| text.trim().strip_suffix(unit));
         match number {
@@ -31,7 +31,7 @@ impl Amount {
         matches!(self, Amount::Packets(0) | Amount::Bytes(0))
     }
 
-    /// Whether so many packets or bytes are more than it.
+    /// Whether these packets or bytes exceed it.
     #[inline]
     pub fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
         match self {

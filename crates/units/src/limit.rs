@@ -6,7 +6,7 @@ use core::fmt;
 
 /// The limit of a queue: packets, bytes, the time that the link takes to send a full queue, or bandwidth-delay products.
 ///
-/// The simulator knows only packets and bytes: [`Limit::planned`] converts the others when a scenario is planned.
+/// The simulator supports only packets and bytes; [`Limit::planned`] converts the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Limit {
     /// Packets or bytes.
@@ -17,7 +17,7 @@ pub enum Limit {
     Bdp(f64),
 }
 
-/// What is expected where a limit is read.
+/// The expectation for a limit in messages.
 #[cfg(feature = "serde")]
 pub(crate) const LIMIT: &str =
     "packets, bytes, a time or a BDP with its unit such as \"100 packets\" (at most 4294967295), \"52.2 kB\", \"20 ms\" or \"1.5 BDP\"";
@@ -25,7 +25,7 @@ pub(crate) const LIMIT: &str =
 /// The unit of bandwidth-delay products.
 const BDP: &str = "BDP";
 
-/// The most bandwidth-delay products.
+/// The maximum number of bandwidth-delay products.
 const MOST_BDP: f64 = 1e6;
 
 impl Limit {
@@ -42,7 +42,7 @@ impl Limit {
         if let Limit::Amount(amount) = self { Some(amount) } else { None }
     }
 
-    /// Whether it depends on the round trips of flows.
+    /// Whether it depends on RTTs of flows.
     pub fn is_bdp(self) -> bool {
         matches!(self, Limit::Bdp(_))
     }

@@ -1,32 +1,32 @@
-//! What the link layer adds to packets, as `tc stab` and CAKE count it (Linux `sch_cake.c`, the manual page tc-cake).
+//! Link-layer overhead of packets, as in `tc stab` and CAKE (Linux `sch_cake.c`, the manual page tc-cake).
 
 use crate::{Bytes, ParamError};
 
-/// What the link layer adds to each packet. It takes time on the link; limits, queues and the record count packets without it.
+/// Link-layer overhead per packet. It adds transmission time; limits, queues and the record count packets without it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overhead {
     /// Bytes added to each packet, 0 B to 256 B, default 0 B: 18 B for DOCSIS, 38 B for Ethernet with preamble and gap, 40 B for PPPoE over ATM.
     pub per_packet: Bytes,
-    /// The least that a packet with these bytes takes, 0 B to 256 B, default 0 B: 64 B for DOCSIS, 84 B for Ethernet (`mpu` of tc).
+    /// Minimum size of a packet including `per_packet`, 0 B to 256 B, default 0 B: 64 B for DOCSIS, 84 B for Ethernet (`mpu` of tc).
     pub mpu: Bytes,
-    /// How that is carried: "none" (default), "atm" or "ptm".
+    /// Cells that carry the packet: "none" (default), "atm" or "ptm".
     pub cells: Cells,
 }
 
-/// What carries packets.
+/// How packets are split into cells.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Cells {
-    /// Frames as long as what they carry (`noatm` of tc).
+    /// No cells: frames of the packet's size (`noatm` of tc).
     #[default]
     #[cfg_attr(feature = "serde", serde(alias = "noatm"))]
     None,
     /// ATM cells of 53 bytes, each with 48 bytes of one packet; the last is filled up.
     Atm,
-    /// PTM, as in VDSL2: 65 bytes for each 64, begun ones too.
+    /// PTM, as in VDSL2: 65 bytes for every 64 bytes or part of them.
     Ptm,
 }
 
@@ -37,7 +37,7 @@ pub enum Cells {
 pub enum LinkLayer {
     /// Adds nothing.
     Raw,
-    /// As much as any ADSL: 48 B in ATM cells.
+    /// The maximum of all ADSL variants: 48 B in ATM cells.
     Conservative,
     /// ADSL, IP over ATM, VC-Mux: 8 B in ATM cells.
     IpoaVcmux,
@@ -65,12 +65,12 @@ pub enum LinkLayer {
     Ethernet,
 }
 
-/// What a link layer adds, as a user writes it.
+/// Link-layer overhead: a name or numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AnyOverhead {
-    /// By the name that `tc-cake` has for it.
+    /// A keyword of `tc-cake`.
     Of(LinkLayer),
     /// In numbers.
     Given(Overhead),

@@ -1,4 +1,4 @@
-//! The error of a parameter that is out of range.
+//! Errors of parameters that are out of range.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -7,11 +7,11 @@ use core::fmt;
 /// A parameter out of range: its name, what is expected, and the value it got.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParamError {
-    /// The parameter's name as a user writes it; a dot separates a table from its key.
+    /// The parameter's name in a scenario; a dot separates a table from its key.
     pub field: Cow<'static, str>,
     /// The value it got.
     pub got: String,
-    /// What is expected, as a noun phrase such as "a time above zero".
+    /// The expectation as a noun phrase, such as "a time above zero".
     pub expected: Cow<'static, str>,
 }
 
@@ -29,10 +29,9 @@ impl ParamError {
         ParamError { field: field.into(), got: got.to_string(), expected: expected.into() }
     }
 
-    /// An error of `field` unless its value `got` is fine. `expected` is a noun phrase.
+    /// Returns an error of `field` unless its value `got` is valid. `expected` is a noun phrase.
     ///
-    /// # Errors
-    /// The value is not fine.
+    /// # Errors The value is invalid.
     pub fn unless(
         fine: bool,
         field: impl Into<Cow<'static, str>>,

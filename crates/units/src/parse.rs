@@ -24,13 +24,13 @@ pub(crate) const RATE: &str =
     "a rate with its unit such as \"10 Mbit/s\" (bit/s, bps, b/s or bit, with k, M, G or T before it), above zero, at most 10 Tbit/s";
 pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative, below 1.8e19 B";
 
-/// The names of units, and how much each is.
+/// The names of units and their factors.
 pub(crate) type Units = &'static [(&'static [&'static str], f64)];
 
 /// The units of a time, in nanoseconds.
 pub(crate) const TIMES: Units =
     &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
-/// The units of a rate, in bit/s. `mbit` and `gbit` are those of `tc`; its `mbps` are bytes a second, so they are none here.
+/// The units of a rate, in bit/s. `mbit` and `gbit` are those of `tc`, whose `mbps` (bytes per second) is not supported.
 pub(crate) const RATES: Units = &[
     (&["bit/s", "bps", "b/s", "bit"], 1.0),
     (&["kbit/s", "kbps", "kb/s", "kbit", "Kbit"], 1e3),

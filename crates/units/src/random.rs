@@ -1,12 +1,12 @@
-//! Random streams, each with a name that says what it is for.
+//! Named random streams.
 //!
-//! A stream follows from the run's seed and a name such as `flow/3/start`. An additional flow or link has streams of its own
-//! and does not change any other, so two algorithms can be compared with the same traffic.
+//! A stream is determined by the run's seed and a name such as `flow/3/start`. An additional flow or link has its own streams and does not
+//! affect others, so algorithms can be compared with identical traffic.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The hash of a name that is given by its parts one after the other: FNV-1a.
+/// The FNV-1a hash of a name given in parts.
 pub fn name_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let bytes = parts.into_iter().flat_map(str::bytes);
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -22,15 +22,15 @@ impl Stream {
         Stream::named_by_parts(seed, [name])
     }
 
-    /// The same, called by the parts of its name one after the other: for names that are many, such as `flow/<name>/start`.
+    /// The same with a name given in parts, to avoid building many names such as `flow/<name>/start`.
     pub fn named_by_parts<'a>(seed: u64, parts: impl IntoIterator<Item = &'a str>) -> Stream {
         // Mixed with the seed; seed_from_u64 spreads it with splitmix64.
         let mixed = name_hash(parts) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// Goes over to the stream of another run, if nothing has been drawn from this one yet; gives whether it is now at the place of
-    /// that one. `start` and `other` are this stream and the other one before the first draw.
+    /// Switches to the stream of another run if nothing has been drawn yet; returns whether it now equals that stream. `start` and `other`
+    /// are both streams before the first draw.
     #[must_use]
     pub fn go_over(&mut self, start: &Stream, other: &Stream) -> bool {
         if self == start {

@@ -1,4 +1,4 @@
-//! Ranges of parameters of more than one kind, each with its message.
+//! Ranges of parameters that several kinds share, with their messages.
 
 use crate::{Bytes, Duration, ParamError, Rate};
 
@@ -8,11 +8,11 @@ pub const LONGEST_TIME: Duration = Duration::from_secs(1_000_000);
 pub const HIGHEST_RATE_BPS: u64 = 10_000_000_000_000;
 /// The largest packet, in bytes on the wire: the most that the length field of an IP header can express.
 pub const LARGEST_PACKET: u64 = 65_535;
-/// What is expected where a time is read.
+/// The expectation for a time in messages.
 pub const TIME: &str = "a time with its unit such as \"50 ms\", at most 1000000 s";
-/// What is expected where a rate is read.
+/// The expectation for a rate in messages.
 pub const RATE: &str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
-/// The most bytes of one transfer.
+/// The largest transfer in bytes.
 pub const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
 /// A time of at most [`LONGEST_TIME`].

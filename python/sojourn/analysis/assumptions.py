@@ -1,7 +1,7 @@
-"""What the operating point of the fluid model rests on, and whether packets keep to it.
+"""The assumptions behind the fluid model's operating point, and whether packet runs satisfy them.
 
 The model has one probability for all packets, drawn independently; windows that follow the square-root law; and a queue
-that neither runs empty nor fills. Where a law or a load breaks one of these, it rests elsewhere.
+that neither runs empty nor fills. If a law or a load violates an assumption, its operating point is elsewhere.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sojourn.analysis.text import percent, span
 from sojourn.errors import ScenarioError
 
 TOLERANCE = 0.3
-"""How far packets may be from a relation of the model. Independent losses give Reno 14 % less than the fluid's
-square-root law, evenly spaced ones 25 % less."""
+"""Relative deviation of packet runs from a relation of the model that still counts as satisfied. Independent losses
+give Reno 14 % less than the fluid's square-root law, evenly spaced ones 25 % less."""
 SMALL_WINDOW = 20.0
 """Packets. Reno with smaller windows and independent losses is more than 30 % below that law: it sends whole segments,
 and its window does not grow in the round trip of a recovery. At 39 packets it has 0.76 of the law, at 9 0.57."""
 SELDOM = 0.05
-"""How much of the time, or of all signals, an exception may take."""
+"""Largest fraction of time, or of all signals, that counts as an exception."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the model takes for granted, in words; whether it holds (None: not checked), and what was found."""
+    """An assumption of the model as text, whether it holds (None: not checked), and the finding."""
 
     says: str
     holds: bool | None
@@ -41,9 +41,9 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a loop: its operating point, the fluid model over the packets' window, and the packets.
+    """The evidence on a loop: its operating point, the fluid model over the packet runs' window, and the packet runs.
 
-    What there is not is None.
+    Missing parts are None.
     """
 
     loop: Loop
@@ -54,19 +54,19 @@ class Evidence:
 
     @property
     def acts(self) -> str:
-        """What the queue does to packets."""
+        """The queue's signal to packets: drop or mark."""
         return "dropped" if self.loop.plant.drops else "marked"
 
     @property
     def drawn(self) -> float:
-        """Packets that the law dropped or marked, over those that its probability asks for; NaN if not known."""
+        """Packets that the law dropped or marked, divided by the number its probability implies; NaN if unknown."""
         if self.packets is None or self.extra is None or not self.packets.law > 0:
             return math.nan
         return self.extra.own / self.packets.law
 
     @property
     def square(self) -> float:
-        """How many times p W² of the packets is that of the model; NaN if not known."""
+        """Ratio of p W² of packet runs to that of the model; NaN if unknown."""
         if self.packets is None:
             return math.nan
         return self.packets.signals * self.packets.window**2 / (self.point.probability * self.point.window**2)
@@ -79,7 +79,7 @@ class Evidence:
 
 
 def assumptions(known: Evidence) -> list[Assumption]:
-    """What the operating point rests on, each with whether it holds as far as it is known."""
+    """The assumptions of the operating point, each with whether it holds, if known."""
     rules: tuple[Callable[[Evidence], Assumption | None], ...] = (
         _draws, _windows, _round_trips, _no_other_losses, _link_used, _in_time, _settled,
     )  # fmt: skip
@@ -177,10 +177,10 @@ def _settled(known: Evidence) -> Assumption | None:
 
 
 def calibrated(known: Evidence) -> Means | None:
-    """The operating point with what was measured in place of the model's draws, square-root law and round trips.
+    """The operating point with measured draws, square-root law and round trips instead of the model's.
 
-    None where packets did not tell, or the law rests nowhere then. How near it is to the packets shows how much of the
-    difference these three explain.
+    None without measurements, or if the law then has no operating point. Its distance to the packet runs shows how much
+    of the difference these three explain.
     """
     model, seen = known.base
     if math.isnan(known.drawn) or math.isnan(known.square) or not (seen > 0 and known.drawn > 0 and known.square > 0):

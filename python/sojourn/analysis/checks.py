@@ -1,4 +1,4 @@
-"""What the functions of this package refuse: numbers out of range, and arrays that do not fit together."""
+"""Argument checks: numbers out of range, and arrays of different shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 1e6  # seconds
 
 
 def _shown(limit: float) -> str:
-    """A limit as it is written: 1e12, not 1e+12."""
+    """A limit as text: 1e12, not 1e+12."""
     return f"{limit:g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 

@@ -26,15 +26,15 @@ Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
 LEAST_WINDOW = 4.0
-"""Packets. In a smaller window there are too few packets for three duplicate ACKs: losses become timeouts, which the
-square-root model of TCP does not include."""
+"""Packets. Smaller windows are too small for three duplicate ACKs: losses become timeouts, which the square-root model
+of TCP excludes."""
 
 MOST_PROBABILITY = 0.3
-"""Above it losses of what is sent again count, which the model does not include."""
+"""Above it, losses of retransmissions matter, which the model excludes."""
 
 
 def no_margins(window: float, unlike_reno: Sequence[str] = ()) -> str | None:
-    """Why margins say nothing at windows of so many packets, under controllers unlike Reno; None if they do."""
+    """Why margins are meaningless at such windows or for controllers unlike Reno; None if they are valid."""
     if unlike_reno:
         return f"no margins: the model is of windows like Reno's, and those of {', '.join(unlike_reno)} are not"
     if window >= LEAST_WINDOW:
@@ -55,8 +55,8 @@ class Loop:
     """A queue law and the flows that it controls.
 
     `queue` is the queue table of a scenario (`{"aqm": "red", "min": 5}`), `plant` the flows and their link. `laws` maps
-    the names of laws written in Python to factories, as in `sojourn.run`. Here their answers are limited to 0..=1, as
-    an analysis also asks about queues far from any that a law will meet.
+    the names of laws written in Python to factories, as in `sojourn.run`. Their answers are clipped to 0..=1 here,
+    because an analysis also evaluates unrealistic queues.
 
     ```python
     loop = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1))
@@ -86,8 +86,8 @@ class Loop:
         (s), `class` (its index) and `flows`.
 
         Returns arrays of one length by name: `t` (s), `queue` (packets), `probability`, `load`, `window0` and so on
-        (packets, one for each class). Raises `UserError` for what is no number, and `ScenarioError` for numbers out of
-        range, too many steps, and a queue that has no fluid form.
+        (packets, one for each class). Raises `UserError` for invalid numbers, and `ScenarioError` for numbers out of
+        range, too many steps, and a queue without a fluid model.
 
         >>> trace = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1)).simulate(60.0)
         >>> sorted(trace)
@@ -103,9 +103,9 @@ class Loop:
         return _sojourn.fluid(*ours, _json("simulate: changes", "tables of numbers", run), checked_laws(self.laws))
 
     def point(self) -> Point:
-        """The operating point: the law asks there for the probability that the flows need to fill the link.
+        """The operating point, where the law's probability is the one at which the flows just fill the link.
 
-        Raises `ScenarioError` with the numbers where there is none, and for a queue that has no fluid form.
+        Raises `ScenarioError` with the numbers if there is none, and for a queue without a fluid model.
         """
         return Point.from_json(self._equilibrium.point())
 
@@ -131,7 +131,7 @@ class Loop:
         return np.asarray(-(queue * to_queue + load * to_load), dtype=np.complex128)
 
     def band(self, point: Point | None = None) -> tuple[float, float]:
-        """Lowest and highest frequency that matter at `point` (default: the operating point), in rad/s.
+        """Lowest and highest relevant frequency at `point` (default: the operating point), in rad/s.
 
         From far below the pole of the windows to half of the law's sampling rate.
         """

@@ -1,4 +1,4 @@
-"""Limit cycles of a loop: oscillations of the queue that sustain themselves, predicted and simulated.
+"""Limit cycles of a loop (self-sustained oscillations of the queue), predicted and simulated.
 
 The prediction balances mean and first harmonic of the law (its describing function) with the linearized flows. The
 simulation integrates the nonlinear equations until they settle.
@@ -21,13 +21,13 @@ from sojourn.analysis.plant import linear_plant
 
 Array = npt.NDArray[np.float64]
 
-AMPLITUDE_STEP = 1.35  # factor from one amplitude that is tried to the next
+AMPLITUDE_STEP = 1.35  # ratio of successive trial amplitudes
 FIRST_AMPLITUDE = 0.01  # of the queue at the operating point
 
 
 @dataclass(frozen=True)
 class LimitCycle:
-    """An oscillation of the queue that sustains itself.
+    """A self-sustained oscillation of the queue.
 
     `amplitude` is half of its peak-to-peak value in packets, `omega` its frequency in rad/s, `mean` in packets.
     """
@@ -49,8 +49,8 @@ def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
     code. The flows' part G is linear around the oscillation's own mean, with exact dead time. Three things are
     balanced: the phase of G N, its magnitude, and the mean probability with the one that the flows need at that mean.
 
-    Returns the stable solution with the least amplitude. None where no oscillation balances before it empties or fills
-    the queue: from there on the flows' part is not linear.
+    Returns the stable solution with the least amplitude. None if no oscillation balances before it empties or fills the
+    queue, where the flows are no longer linear.
 
     Raises `ScenarioError` where the loop has no operating point, and `UserError` for a plant out of range.
 
@@ -92,7 +92,7 @@ def _residual(loop: Loop, amplitude: float, at: Array) -> Array:
 
 
 def _residual_at_amplitude(loop: Loop, amplitude: float, at: Array) -> Array:
-    """The two errors that are solved for while the amplitude is held."""
+    """The two residuals at a fixed amplitude."""
     return _residual(loop, amplitude, at)[:2]
 
 
@@ -107,7 +107,7 @@ def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
 
 
 def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCycle | None:
-    """The oscillation in which the nonlinear equations of `loop` end from an empty queue; None if they come to rest.
+    """The final oscillation of the nonlinear equations of `loop` from an empty queue; None if they converge.
 
     `duration` is in seconds (default: 120 s, or 400 of the longest round trips if that is more). The second half is
     measured. An empty or full queue, a probability limited to 0..1 and the shift of the mean all count. A loop with
@@ -122,7 +122,7 @@ def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCyc
     """
     if duration is not None:
         duration = checks.seconds("simulated_limit_cycle: duration", duration, "a time")
-    loop.plant.to_json()  # which refuses what is no number
+    loop.plant.to_json()  # which rejects invalid numbers
     longest = max((each.delay for each in loop.plant.classes), default=0.0)
     total = duration or max(120.0, 400 * longest)
     trace = loop.simulate(total, every=1)

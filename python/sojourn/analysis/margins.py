@@ -20,10 +20,10 @@ NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, since a dead time turns
 
 @dataclass(frozen=True)
 class Margins:
-    """Whether a loop is stable by Nyquist's criterion, and how far it is from the border.
+    """Whether a loop is stable by Nyquist's criterion, and its distance from the stability boundary.
 
-    A loop may have several crossovers: the margins of a stable one are the least over all of them. The margins of an
-    unstable loop say how much is missing: a gain factor below 1, a negative phase, a negative delay.
+    A loop may have several crossovers: the margins of a stable one are the smallest over all of them. The margins of an
+    unstable loop are negative: a gain factor below 1, a negative phase, a negative delay.
     """
 
     stable: bool
@@ -100,7 +100,7 @@ def _values(loop: Response, omega: Array) -> Complexes:
 
 
 def _lag(loop: Response, w: float, omega: Array, value: Complexes, phase: Array) -> float:
-    """How far the phase at a frequency is above -180 degrees, in radians, unwrapped from the low end."""
+    """The phase at a frequency above -180 degrees, in radians, unwrapped from the low end."""
     i = int(np.searchsorted(omega, w, side="right")) - 1
     return float(phase[i] + np.angle(_one(loop, w) / value[i]) + math.pi)
 

@@ -29,7 +29,7 @@ MOST_PACKETS = 10e6
 
 @dataclass(frozen=True)
 class Means:
-    """What is compared. NaN is what one side does not have.
+    """The compared means; NaN if one side lacks a value.
 
     `queue`, its deviation `sd`, and `window` (the mean of all flows) are in packets, `wait` and `rtt` in seconds, the
     rest are fractions. `signals` are packets dropped or marked, of those that arrived; `law` is the probability that
@@ -48,15 +48,15 @@ class Means:
 
 @dataclass(frozen=True)
 class Extra:
-    """What only packets show, as fractions: `own` are the law's drops and marks of the packets that arrived."""
+    """Results that only packet runs have, as fractions: `own` are the law's drops and marks per arriving packet."""
 
     own: float
     other: float
-    """Drops of a full queue and of impairments, of all drops and marks."""
+    """Fraction of all drops and marks that are due to a full queue or an impairment."""
     timeouts: float
-    """Timeouts, of all reductions of windows after a loss; NaN without a loss."""
+    """Fraction of timeouts among all window reductions after losses; NaN without a loss."""
     together: float
-    """Drops for each such reduction; NaN without one, or where packets are marked."""
+    """Drops per such reduction; NaN without one, or if packets are marked."""
     noise: float
     """Two standard deviations of a count of as many independent events as there were drops and marks, relative."""
 
@@ -87,13 +87,13 @@ def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
 
 
 def mean_rtt(plant: Plant, rtts: Sequence[float]) -> float:
-    """The mean over all flows of what each class has, such as its round trip."""
+    """The mean over all flows of a quantity of classes, such as the round trip."""
     return float(np.average(rtts, weights=[each.flows for each in plant.classes]))
 
 
 @dataclass(frozen=True)
 class PacketRuns:
-    """Packet runs of a managed link with different seeds: their records, and what is compared."""
+    """Packet runs of a managed link with different seeds: their records and compared means."""
 
     managed: Managed
     records: list[Record]
@@ -122,7 +122,7 @@ class PacketRuns:
 
     @property
     def acts(self) -> str:
-        """What the queue did to packets: "dropped", "marked", or "dropped or marked"."""
+        """The queue's signals to packets: "dropped", "marked", or "dropped or marked"."""
         links = [record.value(f'links."{self.managed.link}"') for record in self.records]
         done = {"dropped": "dropped_total", "marked": "marked"}
         return " or ".join(act for act, count in done.items() if any(link[count] for link in links))
@@ -184,8 +184,8 @@ class PacketRuns:
 def short(managed: Managed, seeds: int, length: float | None = None) -> Scenario:
     """The scenario of a packet run: at most `length` seconds, with the queue's trace.
 
-    The default is a minute after the last flow started, or less on a fast link. Where that is less than the scenario
-    has, the warm-up ends with a third of it at the latest.
+    The default is a minute after the last flow started, or less on a fast link. If that is shorter than the scenario,
+    the warm-up ends after a third of it at the latest.
     """
     tree, scenario = managed.scenario.resolved(), managed.scenario.copy()
     whole, warmup = seconds(tree["duration"]), seconds(tree["warmup"])
@@ -199,7 +199,7 @@ def short(managed: Managed, seeds: int, length: float | None = None) -> Scenario
 
 
 def packet_runs(managed: Managed, seeds: int, first: int, length: float | None = None) -> PacketRuns:
-    """Runs the scenario of a managed link with `seeds` seeds from `first` on, not longer than `short` says."""
+    """Runs the scenario of a managed link with `seeds` seeds from `first` on, not longer than `short` allows."""
     scenario = short(managed, seeds, length)
     return PacketRuns(managed, run_jobs([Job(scenario, seed) for seed in seeds_of(seeds, first)]))
 

@@ -57,8 +57,8 @@ class Plant:
     """Classes of flows and the link that they share.
 
     `capacity` is in packets per second, `limit` in packets (default: none), `packet` and `mean_packet` in bytes,
-    `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` say what the model
-    leaves out.
+    `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` list omissions of the
+    model.
 
     `classes` are the classes of flows.
 
@@ -102,7 +102,7 @@ class Plant:
         return json.dumps(tree if limit == float("inf") else {**tree, "limit": limit})
 
     def point_at(self, packets: float) -> Point:
-        """The operating point with `packets` waiting packets, whatever law would lead there.
+        """The operating point with `packets` queued packets, for any law.
 
         Raises `UserError` for a number of packets below 0, and `UserError` or `ScenarioError` for a plant out of range.
         """
@@ -163,7 +163,7 @@ class Managed:
     groups: frozenset[str] = frozenset()
 
     def unlike_reno(self) -> list[str]:
-        """Controllers of the groups whose windows do not follow the square-root law: the model is of others."""
+        """Controllers of the groups whose windows do not follow the square-root law of the model."""
         groups = [group for group in self.scenario.resolved()["groups"] if group["name"] in self.groups]
         used = [group["tcp"]["control"]["cc"] for group in groups if group.get("tcp")]
         return sorted({cc for cc in used if cc not in ("reno", *LIKE_RENO)})
@@ -215,7 +215,7 @@ def managed(source: Source, link: str | None = None) -> Managed:
 
 
 def _changes(link: Mapping[str, Any], bulk: list[Any]) -> list[str]:
-    """What happens on the way that the model leaves out."""
+    """Events that the model omits."""
     notes = [f"{g['name']} stops at {g['stop']}; the model's flows never stop" for g in bulk if g.get("stop")]
     if link.get("rate_changes") or link.get("delay_changes"):
         notes.append(f"{link['name']} changes its rate or delay; the model keeps the first ones")
@@ -256,7 +256,7 @@ def _wire(group: Mapping[str, Any]) -> float:
 
 
 LIKE_RENO = ("cubic", "westwood", "highspeed", "illinois", "htcp")
-"""Controllers that losses alone reduce, and that do as Reno where windows are small. The model treats all as Reno."""
+"""Loss-based controllers that behave as Reno at small windows. The model treats all controllers as Reno."""
 
 
 def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
@@ -273,7 +273,7 @@ def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
 
 
 def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
-    """The mean rate in bit/s of traffic without congestion control; what the model leaves out is added to the notes."""
+    """The mean rate in bit/s of traffic without congestion control; omissions of the model are added to the notes."""
     traffic, count = group["traffic"], group["count"]
     if traffic["kind"] == "cbr":
         return float(count * bits(traffic["rate"]))

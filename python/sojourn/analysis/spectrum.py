@@ -38,7 +38,7 @@ def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Arra
 
 
 BAND = 1.1
-"""Highest over lowest frequency of a band. A line that is narrower counts by its area, not by its height."""
+"""Ratio of highest to lowest frequency of a band. A narrower line counts by its area, not its height."""
 
 
 def bands(f: Array, power: Array) -> tuple[Array, Array]:
@@ -57,7 +57,7 @@ def bands(f: Array, power: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Peak:
-    """Where a measured queue oscillates most: the highest band of `bands`, `omega` in rad/s, `height` in packets²."""
+    """The highest band of a measured queue in `bands`, `omega` in rad/s, `height` in packets²."""
 
     omega: float
     height: float
@@ -70,7 +70,7 @@ class Peak:
 
 
 def strongest(f: Array, power: Array) -> Peak | None:
-    """The peak of a spectrum as `queue_spectrum` gives it; None where the queue is constant."""
+    """The peak of a spectrum from `queue_spectrum`; None for a constant queue."""
     omega, height = bands(f, power)
     at = int(np.argmax(height))
     return Peak(float(omega[at]), float(height[at])) if height[at] > 0 else None

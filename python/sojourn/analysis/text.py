@@ -11,7 +11,7 @@ def frequency(omega: float) -> str:
 
 
 def peak(omega: float, lowest: float) -> str:
-    """The frequency of the peak of a spectrum whose `lowest` frequency is this: there it may as well lie below."""
+    """The frequency of a spectrum's peak as text; at the `lowest` frequency the peak may be even lower."""
     return frequency(omega) + (" or below" if omega < 1.01 * lowest else "")
 
 

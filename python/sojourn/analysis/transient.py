@@ -27,7 +27,7 @@ class Transient:
     peak: float
     """The extreme value in the direction of the step."""
     end: float
-    """The final value, to which the others refer."""
+    """The final value, the reference of the others."""
 
 
 def transient(

@@ -1,4 +1,4 @@
-"""The command line `sojourn`: each module registers its commands, and what a user can cause becomes one line."""
+"""The command line `sojourn`: each module registers its commands; user errors are printed as one line."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @cache
 def _commands() -> Any:
-    """All commands, as typer reads them from their functions: it takes longer than many a command."""
+    """All commands, as typer derives them from functions; this takes longer than many commands."""
     return typer.main.get_command(app)
 
 
 def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> Any:
-    """Runs a command. Of Ctrl-C, a library that is being loaded may make another error."""
+    """Runs a command. A library that is loading may turn Ctrl-C into another error."""
     try:
         return _commands()(list(arguments) if arguments is not None else None, standalone_mode=False)
     except StoppedError:
@@ -96,7 +96,7 @@ def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -
 
 
 def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> int:
-    """Runs the command line; what a user can cause becomes a line and an exit code."""
+    """Runs the command line; user errors become a line and an exit code."""
     try:
         code = _command(arguments, interrupted)
     except (UserError, ScenarioError) as error:
@@ -130,7 +130,7 @@ def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> in
 
 @contextmanager
 def _ctrl_c() -> Iterator[Callable[[], bool]]:
-    """Gives a function that says whether Ctrl-C was pressed in the block."""
+    """Yields a function that returns whether Ctrl-C was pressed in the block."""
     pressed = False
 
     def on_signal(number: int, frame: FrameType | None) -> None:

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass
 class Model:
-    """What the model says of one loop; what it can't say is None, and `notes` say why."""
+    """The model's results for one loop; unavailable ones are None, and `notes` explain why."""
 
     loop: Loop
     notes: list[str]
@@ -45,9 +45,11 @@ class Model:
 
 def analyze(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
-    link: Annotated[str | None, typer.Option("--link", help="The link (default: the slowest that is used).")] = None,
+    link: Annotated[
+        str | None, typer.Option("--link", help="The link with the queue (default: the slowest link that flows use).")
+    ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Compare with short packet runs.")] = True,
-    seeds: Annotated[int, typer.Option("--seeds", help="How many packet runs.", min=1)] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of packet runs.", min=1)] = 3,
     seed: Annotated[
         int | None,
         typer.Option("--seed", help="Seed of the first packet run (default: the scenario's).", min=0, max=LAST_SEED),
@@ -56,11 +58,12 @@ def analyze(
         float | None, typer.Option("--seconds", help="Longest packet run (default: 60 s, less on fast links).")
     ] = None,
     change: Set = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures (default: none are drawn).")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures (default: no figures).")] = None,
 ) -> None:
     """Prints a queue law's operating point and margins.
 
-    Says what they rest on, and compares them with short packet runs.
+    The values come from a linearized fluid model. The command lists its assumptions and compares it with short packet
+    runs.
     """
     check_folder(out_dir)
     require("scipy", "control", *(["matplotlib"] if out_dir else []))
@@ -91,7 +94,7 @@ def analyze(
 
 
 def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
-    """Operating point, margins and limit cycles, as far as the model has them: not of controllers `unlike_reno`."""
+    """Operating point, margins and limit cycles, if the model covers them: not for controllers `unlike_reno`."""
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
     from sojourn.analysis.feedback_loop import no_margins
 
@@ -139,7 +142,7 @@ def _plant(chosen: Managed) -> str:
 
 
 def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: Trace | str) -> None:
-    """Prints the operating point next to the packets, and what it rests on."""
+    """Prints the operating point next to the packet runs, and its assumptions."""
     from sojourn.analysis.assumptions import Evidence, assumptions, calibrated
     from sojourn.analysis.means import at_rest, of_fluid
 
@@ -174,7 +177,7 @@ def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: T
 
 
 def _show_calibrated(known: Evidence, found: Means) -> None:
-    """Prints where the law would rest with what was measured, and how much of the difference that explains."""
+    """Prints the operating point for the measured inputs, and how much of the difference that explains."""
     from sojourn.analysis.text import percent
 
     rest, packets = known.point, known.packets
@@ -188,7 +191,7 @@ def _show_calibrated(known: Evidence, found: Means) -> None:
 
 
 def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops: bool) -> Table:
-    """The means of model and packets, a row for each quantity."""
+    """The means of model and packet runs, a row per quantity."""
     act = (runs.acts if runs else "") or ("dropped" if drops else "marked")
     some, part = Range(0.0), Range(0.0, 1.0)
     rows = [
@@ -216,14 +219,14 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
 
 
 def _off(packets: float, model: float) -> str:
-    """How far packets are from the model, in percent of the model."""
+    """The difference of packet runs from the model, in percent of the model."""
     if not (math.isfinite(packets) and math.isfinite(model)) or abs(model) < 0.01 * abs(packets):
         return ""
     return f"{100 * (packets / model - 1):+z.0f} %"
 
 
 def _show_peak(model: Model, runs: PacketRuns) -> None:
-    """Prints where the queue of the first run oscillates most."""
+    """Prints the dominant oscillation of the first run's queue."""
     from sojourn.analysis import queue_spectrum
     from sojourn.analysis.spectrum import strongest
     from sojourn.analysis.text import frequency

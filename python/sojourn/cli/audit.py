@@ -32,20 +32,22 @@ def audit_claims(
         typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
     ],
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="A mutant; may be given again (default: all).")
+        list[str] | None, typer.Option("--only", help="Run only this mutant (default: all). Repeatable.")
     ] = None,
-    no_patches: Annotated[bool, typer.Option("--no-patches", help="Leave out what builds the engine again.")] = False,
+    no_patches: Annotated[
+        bool, typer.Option("--no-patches", help="Skip mutants that patch and rebuild the engine.")
+    ] = False,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Folder for audit.json (default: results/ID, that of the paper).")
+        Path | None, typer.Option("--out", help="Folder for audit.json (default: results/ID with the paper's ID).")
     ] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Tests by mutation which claims fail for a wrong algorithm.
+    """Tests by mutation whether claims detect wrong code.
 
-    `mutants.toml` in its folder declares them: changed parameters, or changed sources. The exit code is 1 where a claim
-    does not notice one that it should.
+    The experiment's `mutants.toml` declares the mutants: changed parameters or patches of the engine's source. The exit
+    code is 1 if a claim still holds for a mutant that it should reject.
     """
     require("pydantic", "scipy", "control")
     from sojourn.experiments import RunOptions, find_experiment  # here: the papers take time to load
@@ -76,7 +78,7 @@ def audit_claims(
 
 
 def _print(found: Audit) -> None:
-    """The table, and what nobody noticed."""
+    """Prints the table and the mutants that no claim detects."""
     table = Table(
         title=f"{found.experiment}: {counted(len(found.claims), 'claim')}, {counted(found.seeds, 'seed')}",
         title_justify="left",

@@ -1,4 +1,4 @@
-"""What `sojourn compare` varies, draws and writes."""
+"""Options and output of `sojourn compare`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Vary = Annotated[
     list[str] | None,
     typer.Option(
         "--vary",
-        help="Values of any field: 'flows.ftp.count=5,20,80'. They may be tables, as where each controller "
+        help="Values of any field: 'flows.ftp.count=5,20,80'. A value may be a table, for example if each controller "
         """needs its own ECN: 'flows.ftp.tcp={control={cc="cubic"}},{control={cc="prague"},ecn="l4s"}'.""",
     ),
 ]
 
 
 def variations(texts: list[str] | None) -> dict[str, list[Any]]:
-    """The fields and values of `--vary`. Raises `UserError` for a field that is there twice."""
+    """The fields and values of `--vary`. Raises `UserError` for a duplicate field."""
     found: dict[str, list[Any]] = {}
     for path, choices in map(parse_variation, texts or []):
         if path in found:
@@ -43,7 +43,7 @@ def variations(texts: list[str] | None) -> dict[str, list[Any]]:
 
 
 def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable[str]) -> None:
-    """Raises `UserError` for a change of `--set` that `--vary` makes without effect."""
+    """Raises `UserError` for a change of `--set` that `--vary` overwrites."""
     for change, _ in map(parse_assignment, changes):
         for path in varied:
             if paths.replaces(scenario.to_dict(), path, change):
@@ -52,7 +52,7 @@ def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable
 
 @contextmanager
 def of_vary(fields: Iterable[str]) -> Iterator[None]:
-    """Says of errors that begin with one of these paths that `--vary` has it."""
+    """Prefixes errors about one of these paths with `--vary`."""
     try:
         yield
     except UserError as error:
@@ -62,7 +62,7 @@ def of_vary(fields: Iterable[str]) -> Iterator[None]:
 
 
 def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
-    """What `--cdf` names; the scenario gets the traces that make its distributions exact."""
+    """The quantities of `--cdf`; adds the traces to the scenario that make their distributions exact."""
     wanted = names_of(cdf)
     if not wanted:
         return []
@@ -78,7 +78,7 @@ def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: 
 
 
 def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[str]) -> None:
-    """Raises `UserError` for a distribution that no case can have: before the first run."""
+    """Raises `UserError` for a distribution that no case can have, before the first run."""
     if not curves:
         return
     from sojourn.plots.distributions import QUANTITIES, nothing
@@ -92,7 +92,7 @@ def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[
 
 
 def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
-    """The files of one distribution; none, with a note, where no run measured it."""
+    """Plots one distribution and returns its files; none, with a note, if no run measured it."""
     from sojourn.plots.results import plot_cdf
 
     try:
@@ -105,7 +105,7 @@ def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
 def save_comparison(found: Comparison, curves: list[str], folder: Path) -> list[Path]:
     """Writes runs and summary into a folder as one result, then overview and these distributions; returns the files.
 
-    What can't be drawn is noted.
+    Plots that fail are noted.
     """
     from sojourn.plots.results import plot_overview
     from sojourn.plots.style import drawn_or_noted

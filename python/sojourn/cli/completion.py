@@ -1,4 +1,4 @@
-"""The command that prints what a shell needs to complete command lines: `completion`."""
+"""The command that prints a completion script for a shell: `completion`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"  # the shell sets it when it asks for 
 
 
 class Shell(enum.StrEnum):
-    """The shells that can complete."""
+    """The supported shells."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -22,7 +22,7 @@ class Shell(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command, and answers the shell where it asks."""
+    """Adds the command, and answers completion requests of a shell."""
     app.command()(completion)
     if VARIABLE in os.environ:
         completion_init()
@@ -31,6 +31,6 @@ def register(app: typer.Typer) -> None:
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
     """Prints a completion script.
 
-    In ~/.bashrc or ~/.zshrc: eval "$(sojourn completion bash)", or zsh. In fish: sojourn completion fish | source
+    Add to ~/.bashrc or ~/.zshrc: eval "$(sojourn completion bash)" (or zsh). For fish: sojourn completion fish | source
     """
     typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value))

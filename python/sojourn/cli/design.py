@@ -34,21 +34,26 @@ def design(
     controller: Annotated[Controller, typer.Argument(help="What to design.")],
     flows: Annotated[float, typer.Option("--flows", help="Number of long TCP flows.")],
     rate: Annotated[str, typer.Option("--rate", help=f"Rate of the link: {RATES}.")],
-    rtt: Annotated[str, typer.Option("--rtt", help='Round-trip time with the queue at its target: "246ms".')],
+    rtt: Annotated[str, typer.Option("--rtt", help='RTT including the queue at its target: "246ms".')],
     packet: Annotated[str, typer.Option("--packet", help="Mean packet size.")] = "1500 B",
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Target of the queue, in packets (default: 20; red: its own)."),
+        typer.Option("--target", help="Target queue length in packets (default: 20; red: from its thresholds)."),
     ] = None,
     margin: Annotated[
         float | None, typer.Option("--margin", help="pid: phase margin in degrees (default: 60).")
     ] = None,
-    crossover: Annotated[float | None, typer.Option("--crossover", help="pid: in rad/s (default: 1/(3 R)).")] = None,
-    inner_gain: Annotated[float | None, typer.Option("--inner-gain", help="cpc: instead of the computed gain.")] = None,
+    crossover: Annotated[
+        float | None, typer.Option("--crossover", help="pid: crossover frequency in rad/s (default: 1/(3 RTT)).")
+    ] = None,
+    inner_gain: Annotated[
+        float | None, typer.Option("--inner-gain", help="cpc: the inner gain, instead of the computed one.")
+    ] = None,
 ) -> None:
     """Designs a queue controller for given flows.
 
-    They are given by their number, rate and round trip. Prints the margins with the dead time.
+    The flows are described by their number, the link rate and the RTT. The command prints parameters and stability
+    margins that include the dead time.
     """
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output

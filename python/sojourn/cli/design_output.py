@@ -16,7 +16,7 @@ from sojourn.errors import UserError
 
 
 def _show_point(point: OperatingPoint) -> None:
-    """Prints what is designed for, once nothing can be refused any more."""
+    """Prints the operating point, after all checks."""
     out.print(
         f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
         f"window {point.window:.4g} packets, probability {point.probability:.4g}"
@@ -97,7 +97,7 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
 
 
 def _show(point: OperatingPoint, made: Pid, crossover: float | None = None) -> None:
-    """Prints a single loop and its margins. Raises `UserError` where it is unstable, at a `crossover` asked for too."""
+    """Prints a single loop and its margins. Raises `UserError`, which names a given `crossover`, if unstable."""
     loop = response(made.transfer() * point.plant(), point.rtt)
     found = margins(loop)
     if not found.stable and crossover is not None:
@@ -116,8 +116,8 @@ def _show(point: OperatingPoint, made: Pid, crossover: float | None = None) -> N
 def red(point: OperatingPoint, target: float | None) -> None:
     """Prints RED as a low pass by the rule of hollot-2001, the integrator of cpc-2015, and a queue table.
 
-    RED rests where its line gives the probability that the flows need: that far above `min`. The default target puts
-    `min` at a quarter of it.
+    RED's operating point is where its line reaches the probability that the flows need, above `min`. With the default
+    target, `min` is a quarter of it.
     """
     made = cascade.red_by_crossover(point)
     above = point.probability / made.slope

@@ -45,20 +45,20 @@ if TYPE_CHECKING:
     from sojourn.experiments.schema.claims import Origin
 
 STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
-"""The color in the terminal of each class of verdicts in the page."""
+"""The terminal color of each class of verdicts."""
 
 
 ALL = "all"
-"""What stands for every paper, or for every study."""
+"""The name that selects every paper, or every study."""
 STUDY = "study"
-"""The command for studies: the same but for `all`."""
+"""The command for studies: as `reproduce`, but without `all`."""
 
 
 OwnQueues = Annotated[
     str | None,
     typer.Option(
         "--queues",
-        help="Queues or controllers in place of its own, such as 'codel,red(min=5)'.",
+        help="Queues or controllers instead of its own, such as 'codel,red(min=5)'.",
         autocompletion=values.queues,
     ),
 ]
@@ -84,32 +84,33 @@ def reproduce(
             autocompletion=experiment_names,
         ),
     ],
-    grid: Annotated[str | None, typer.Argument(help="One of its grids (default: all).")] = None,
+    grid: Annotated[str | None, typer.Argument(help="One grid of the experiment (default: all).")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Every seed at full length, optional grids too.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for report, figures and tables (default: results/ID, that of the paper)."),
+        typer.Option("--out", help="Folder for report, figures and tables (default: results/ID with the paper's ID)."),
     ] = None,
     demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds.")] = False,
     archive: Annotated[
-        Path | None, typer.Option("--zip", help="Write folder, report, figures, tables and a manifest to this file.")
+        Path | None,
+        typer.Option("--zip", help="Write the experiment, report, figures, tables and a manifest to this zip file."),
     ] = None,
     queues: OwnQueues = None,
     shard: Annotated[
-        str | None, typer.Option("--shard", help="Do a part of the runs, such as 3/64, and keep them in the cache.")
+        str | None, typer.Option("--shard", help="Run one part, such as 3/64, and store its results in the cache.")
     ] = None,
-    host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
+    host: Annotated[Host, typer.Option("--host", help="The TCP stack: simulator or Linux kernel.")] = Host.SIMULATOR,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Reruns a paper and compares the values.
+    """Reruns a paper's experiments and checks its claims.
 
-    Shows published and measured values, a verdict on every claim, and writes a report. Goes on where an interrupted
-    rerun stopped. After `--shard` on several machines with one cache, the same command without it has all results.
-    With `all`, the report of a paper is written while the next one runs.
+    It prints published and measured values with a verdict on every claim, and writes a report. An interrupted rerun
+    continues where it stopped. To use several machines, run one `--shard` on each with a shared cache, then run the
+    command without `--shard` to collect all results. With `all`, each report is written as soon as its paper is done.
     """
     if context.info_name == STUDY and experiment == "bbr":
         study_bbr_command(StudyOptions(quick, seeds, threads, out_dir))
@@ -210,7 +211,7 @@ def _print_scores(outcome: Outcome) -> None:
 
 
 def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
-    """Refuses what belongs to one paper beside `all`."""
+    """Rejects options for a single paper together with `all`."""
     asked = {"--out": out_dir, "--zip": archive}
     given = [f'the grid "{grid}"'] if grid is not None else []
     given += [f'{option} "{value}"' for option, value in asked.items() if value is not None]
@@ -239,7 +240,7 @@ class _Report:
 
 
 def _print_outcome(outcome: Outcome, grid: str | None) -> None:
-    """Prints what the rerun of one paper gave."""
+    """Prints the outcome of one paper."""
     from sojourn.experiments.needs import left_out
     from sojourn.experiments.report import ORIGINS, counts_text
 
@@ -269,7 +270,7 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
 
 
 def _results(experiment: Experiment, quick: bool, host: Host = Host.SIMULATOR) -> Path:
-    """Where the report is written without `--out`: in `results`, also where the experiment's folder has links in it."""
+    """The default folder of the report: in `results`, even if the experiment's folder contains links."""
     suffixes = ["quick"] * quick + [str(host)] * (host is Host.LINUX)
     return results_folder("-".join([experiment.id, *suffixes]), Path.cwd().is_relative_to(experiment.root.resolve()))
 
@@ -344,6 +345,6 @@ def _one_part(part: PartResult) -> list[str]:
 
 
 def _many_parts(result: ClaimResult) -> list[str]:
-    """The same of a claim with several parts: how many of them hold."""
+    """The same for a claim with several parts: how many of them hold."""
     said = [part.published_holds for part in result.parts if part.published_holds is not None]
     return ["", f"{sum(said)} of {len(said)}" if said else "", result.held]

@@ -1,4 +1,4 @@
-"""The command that makes a scenario of a capture or of a result of Flent: `import`."""
+"""The command that converts a capture or a Flent result into a scenario: `import`."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ def register(app: typer.Typer) -> None:
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="A capture (pcapng, pcap), or a result of Flent (.flent.gz).")],
+    file: Annotated[Path, typer.Argument(help="A packet capture (pcapng, pcap) or a Flent result (.flent.gz).")],
     scenario: Annotated[
         Path | None,
-        typer.Option("--out", help="The scenario to write or replace (default: the file's name, here, as .toml)."),
+        typer.Option(
+            "--out",
+            help="The scenario file to write or replace (default: the input's name with .toml, in this folder).",
+        ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", help="The link's rate (default: what the file says or shows).")
+        str | None, typer.Option("--rate", help="The link's rate (default: as stated in or estimated from the file).")
     ] = None,
-    rtt: Annotated[
-        str | None, typer.Option("--rtt", help="The round-trip time of flows of which the file shows none.")
-    ] = None,
+    rtt: Annotated[str | None, typer.Option("--rtt", help="RTT of flows whose RTT the file does not show.")] = None,
     cc: Annotated[
         str, typer.Option("--cc", help="The flows' congestion control.", autocompletion=values.controllers)
     ] = "cubic",
 ) -> None:
-    """Makes a scenario of what was measured.
+    """Converts a measurement into a scenario.
 
-    With it, other queues and controllers can be tried on the same flows.
+    The scenario replays the measured flows, for example with another queue or controller.
     """
     check_file(scenario, read=file)
     found = imported(file, rate, rtt, cc)
@@ -57,7 +58,7 @@ def import_(
 
 
 def _queues(scenario: Scenario) -> str:
-    """Queues to try: such as mark, where packets of some flows can carry marks; for scalable ones the dual queue."""
+    """Suggested queues: ones that mark if some flows use ECN, and the dual queue for scalable flows."""
     feedback = [group.get("tcp", {}).get("ecn") for group in scenario["flows"]]
     if "l4s" in feedback:
         return "'droptail,dualpi2(ecn=true),fq-codel(ecn=true)'"

@@ -1,4 +1,4 @@
-"""The command that searches what a paper omits: `infer`."""
+"""The command that infers a paper's omitted parameters: `infer`."""
 
 from __future__ import annotations
 
@@ -35,27 +35,32 @@ def infer(
         str,
         typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
     ],
-    grid: Annotated[str, typer.Argument(help="The grid whose runs depend on what is omitted.")],
+    grid: Annotated[str, typer.Argument(help="The grid whose runs depend on the omitted parameters.")],
     claim: Annotated[
         list[str] | None,
-        typer.Option("--claim", help="A claim to fit; may be given again (default: the paper's that it can change)."),
+        typer.Option(
+            "--claim", help="A claim to fit (default: the paper's claims that the parameters can change). Repeatable."
+        ),
     ] = None,
-    points: Annotated[int, typer.Option("--points", help="Points of the search; more continue it.")] = 64,
+    points: Annotated[
+        int, typer.Option("--points", help="Number of points to evaluate. A higher number continues an earlier search.")
+    ] = 64,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", help="Seeds of a run (default: the paper's few).", min=1)
+        int | None, typer.Option("--seeds", help="Seeds per point (default: the paper's quick seeds).", min=1)
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, as `sojourn reproduce --quick`.")] = False,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for the table of all points (default: results/ID, that of the paper)."),
+        typer.Option("--out", help="Folder for the table of all points (default: results/ID with the paper's ID)."),
     ] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Finds omitted parameters that fit a paper's figures.
+    """Searches values for parameters that a paper omits.
 
-    The ranges are under `omitted` in experiment.toml. Prints which values fit, how well, and which claims they change.
+    The section `omitted` of experiment.toml declares the parameters and their ranges. The command prints the values
+    that fit the paper's figures, how well they fit, and which claims they change.
     """
     require("pydantic", "scipy", "control")
     from sojourn.experiments import RunOptions, find_experiment  # here: the papers take time to load
@@ -80,7 +85,7 @@ def infer(
 
 
 def _print_values(found: Inference) -> None:
-    """What fits, for each value that is omitted."""
+    """Prints the fitting values of each omitted parameter."""
     fitting, parts, best = found.fitting, counted(len(found.parts), "part"), found.best
     if fitting:
         out.print(f"{len(fitting)} of {counted(len(found.points), 'point')} meet all {parts}")
@@ -108,7 +113,7 @@ def _print_values(found: Inference) -> None:
 
 
 def _print_parts(found: Inference) -> None:
-    """Each part as chosen, with the best point, and what all points reach."""
+    """Prints each part as chosen, at the best point, and the range over all points."""
     table = Table(title="parts", title_justify="left")
     for name in ("claim", "measure", "target", "as chosen", "best", "all points"):
         table.add_column(name, overflow="fold")
@@ -126,7 +131,7 @@ def _print_parts(found: Inference) -> None:
 
 
 def _print_claims(found: Inference) -> None:
-    """The claims whose verdict the best point changes, and how many points reproduce each."""
+    """Prints the claims whose verdict changes at the best point, and how many points reproduce each."""
     table = Table(title="claims", title_justify="left")
     for name in ("claim", "as chosen", "best", "points that reproduce it"):
         table.add_column(name, overflow="fold")
@@ -139,7 +144,7 @@ def _print_claims(found: Inference) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A value as a file has it."""
+    """A value in the syntax of a file."""
     return number(value) if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
 
 

@@ -30,14 +30,16 @@ def register(app: typer.Typer) -> None:
 
 def check(
     file: Annotated[Path, typer.Argument(help="A scenario, a sweep, or the folder of an experiment.")],
-    resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print the scenario as JSON with every default filled in.")
+    ] = False,
     change: Set = None,
     law: Law = None,
     controller: Controller = None,
 ) -> None:
-    """Checks a scenario, sweep or experiment without a run.
+    """Checks a scenario, sweep or experiment without running it.
 
-    Of a sweep it checks every point. What `run` refuses without an option `--law` is refused here without it.
+    For a sweep, every point is checked. A queue law in Python must be passed with `--law`, as for `run`.
     """
     if file.is_dir():
         _check_folder(file)
@@ -79,10 +81,10 @@ class Kind(StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to write: experiment.")],
-    folder: Annotated[Path, typer.Argument(help="A new or an empty folder.")],
+    kind: Annotated[Kind, typer.Argument(help="What to write. The only kind is experiment.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to write to: new or empty.")],
 ) -> None:
-    """Writes a small complete experiment with comments."""
+    """Writes a small, complete, commented experiment."""
     require("pydantic", "scipy", "control")
     from sojourn.experiments.new import new_experiment
 
@@ -96,9 +98,9 @@ def schema(
         str, typer.Argument(help="scenario, or a file of an experiment: experiment, claims, deviations or mutants.")
     ] = "scenario",
 ) -> None:
-    """Prints the JSON Schema of a kind of file.
+    """Prints the JSON Schema of a scenario or an experiment file.
 
-    With it an editor completes and checks names.
+    Editors use the schema for completion and validation.
     """
     if file == "scenario":
         found = json.loads(_sojourn.schema())

@@ -35,7 +35,7 @@ Controller = Annotated[
 
 @dataclass(frozen=True)
 class Option:
-    """An option that names classes: what one is called, the method that it has, and an example."""
+    """An option that names classes: the kind of class, its method, and an example."""
 
     name: str
     kind: str
@@ -44,7 +44,7 @@ class Option:
 
     @property
     def form(self) -> str:
-        """What it expects."""
+        """The expected form."""
         return f"FILE.py:Class such as {self.example}"
 
 
@@ -70,11 +70,11 @@ class LawFiles:
         return [name for name, found in self.laws.items() if is_controller(found)]
 
     def put_into(self, scenario: Scenario, changed: Scenario) -> Scenario:
-        """Gives the main link the law as its queue, and all flows the controller, unless the scenario names them.
+        """Assigns the law to the main link and the controller to all flows, unless the scenario names them.
 
-        The main link is the one that `compare` takes: the only one with a queue, else `bottleneck`.
-        `changed` is the scenario with the changes of `--set`: what it names is not put in. Returns the scenario. Raises
-        `UserError` for several that nothing names, and where no queue or flow can get one.
+        The main link is the one that `compare` takes: the only one with a queue, else `bottleneck`. `changed` is the
+        scenario with the changes of `--set`: laws that it names are not assigned. Returns the scenario. Raises
+        `UserError` for several unnamed laws, and if no queue or flow can get one.
         """
         controllers, unused = self._left_by(changed)
         if len(controllers) > 1:
@@ -92,7 +92,7 @@ class LawFiles:
         return scenario
 
     def check_put(self, scenario: Scenario) -> None:
-        """Raises `UserError` for one that `put_into` gave to a scenario, and that its changes took away again."""
+        """Raises `UserError` for a law that `put_into` assigned and a later change removed."""
         controllers, laws = self._left_by(scenario)
         if controllers or laws:
             scenario.canonical(list(self.laws))  # which says what else is wrong
@@ -109,14 +109,14 @@ class LawFiles:
         return controllers, [each for each in self.of_queues if each not in external_laws(scenario)]
 
     def unnamed(self, scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> LawFiles:
-        """Those that neither the scenario nor a value of a field names: a comparison adds them to its cases."""
+        """The laws that neither the scenario nor a varied value names; a comparison adds them as cases."""
         changed = (scenario.copy().set(path, value) for path, values in varied.items() for value in values)
         places = [scenario, *changed]
         named = {name for each in places for name in named_by(each)}
         return replace(self, laws={name: law for name, law in self.laws.items() if name not in named})
 
     def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
-        """The queues that are compared: those of `--queues`, by default the scenario's, and the laws."""
+        """The compared queues: those of `--queues` (default: the scenario's), and the laws."""
         if not self.of_queues:
             return queues
         if queues:
@@ -129,7 +129,7 @@ class LawFiles:
         return {**tables, **{name: {"aqm": name} for name in self.of_queues if name not in named}}
 
     def controls(self, cc: str | None, scenario: Scenario) -> Named | None:
-        """The controllers that are compared: those of `--cc`, by default the scenario's, and those in Python."""
+        """The compared controllers: those of `--cc` (default: the scenario's), and those in Python."""
         if not self.of_flows:
             return cc
         own = str(paths.below(scenario.to_dict(), "tcp", "control", "cc") or "reno")
@@ -138,7 +138,7 @@ class LawFiles:
         return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}
 
     def check_used(self, file: Path, plan: Plan) -> None:
-        """Raises `UserError` for a law that no point of a sweep has."""
+        """Raises `UserError` for a law that no point of a sweep uses."""
         left = set(self.laws)
         for point in plan.points if left else ():
             left -= named_by(point.scenario)
@@ -152,13 +152,15 @@ class LawFiles:
             raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
 
     def say_uncached(self) -> None:
-        """Says that runs with these laws are not cached."""
+        """Notes that runs with these laws are not cached."""
         if self.laws:
-            note(f"runs with {', '.join(self.laws)} are not cached, since what code in Python does can't be known")
+            note(
+                f"runs with {', '.join(self.laws)} are not cached, because Python code may behave differently each time"
+            )
 
     @contextmanager
     def one_line(self) -> Iterator[None]:
-        """Makes a `UserError` of what a law raises."""
+        """Converts an exception of a law into a `UserError`."""
         try:
             yield
         except (KeyboardInterrupt, Stopped):
@@ -170,7 +172,7 @@ class LawFiles:
             raise UserError(said) from error
 
     def _line(self, error: BaseException) -> str | None:
-        """What a law raised, in one line with the place in its file; None for an error of something else."""
+        """An exception of a law in one line with its place in the file; None for an error from elsewhere."""
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
@@ -182,7 +184,7 @@ class LawFiles:
 
 
 def _check_without_own(scenario: Scenario, name: str) -> None:
-    """Raises `UserError` where every group of flows has a controller of its own, so that none gets this one."""
+    """Raises `UserError` if every group of flows has a controller of its own, so that none gets this one."""
     controlled = own_controllers(scenario)
     if controlled and all(controlled.values()):
         names = list(controlled)
@@ -192,7 +194,7 @@ def _check_without_own(scenario: Scenario, name: str) -> None:
 
 
 def _main_link(scenario: Scenario, name: str) -> str:
-    """The link whose queue gets a law. Raises `UserError` where that is not clear, with the change that says it."""
+    """The link whose queue gets a law. Raises `UserError` with the needed option if it is ambiguous."""
     try:
         return queued_link(scenario)
     except UserError:
@@ -204,7 +206,7 @@ def _main_link(scenario: Scenario, name: str) -> str:
 
 
 def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
-    """Raises `UserError` for a link with classes, with the change that gives one of them a law."""
+    """Raises `UserError` for a link with classes, with the option that assigns the law to a class."""
     links = tables_of(scenario, "links")
     queue = next((each.get("queue") for each in links if str(paths.name_of(each)) == link), None) or {}
     if not isinstance(queue, Mapping):
@@ -235,7 +237,7 @@ def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None =
 
 
 def _loaded(file: Path, kind: str) -> ModuleType:
-    """A Python file as a module; what it imports may lie beside it. Raises `UserError` with the line that fails."""
+    """Loads a Python file as a module, with its folder on the path. Raises `UserError` with the line that fails."""
     text = read_text(file, kind)
     module = ModuleType(str(file))
     module.__file__ = str(file)
@@ -258,7 +260,7 @@ def _loaded(file: Path, kind: str) -> ModuleType:
 
 
 def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
-    """A class of a file, or its only one with the method of the option where none is named."""
+    """The named class of a file, or the only one with the option's method."""
     own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
     known = {each.__name__: each for each in own if hasattr(each, of.method)}
     if not name and len(known) == 1:
@@ -275,7 +277,7 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 
 def _shown(error: BaseException) -> str:
-    """An error as Python shows it, without its notes; that of `sys.exit` and its like as it was raised."""
+    """An error as Python shows it, without notes; exceptions such as that of `sys.exit` as they were raised."""
     cause = error.__cause__
     error = error if cause is None or isinstance(cause, Exception) else cause
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

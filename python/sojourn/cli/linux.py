@@ -14,7 +14,7 @@ from sojourn.linux.kernel import Kernel, cache_folder, find_kernel
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    linux = typer.Typer(no_args_is_help=True, help="A Linux kernel in virtual time as host.")
+    linux = typer.Typer(no_args_is_help=True, help="Builds and shows the Linux kernel that can be a host.")
     linux.command()(build)
     linux.command()(status)
     app.add_typer(linux, name="linux")
@@ -23,21 +23,21 @@ def register(app: typer.Typer) -> None:
 def build(
     source: Annotated[
         Path | None,
-        typer.Option("--source", help="A kernel's source: a folder, a Debian package or an archive."),
+        typer.Option("--source", help="Kernel source: a folder, a Debian package or an archive."),
     ] = None,
 ) -> None:
-    """Makes the kernel, once: about 5 minutes on 2 cores.
+    """Builds the kernel; takes about 5 minutes on 2 cores.
 
-    Without `--source` it takes the newest source that Debian has. It is kept in the user's cache folder.
+    By default it downloads the newest kernel source of Debian. The kernel is stored in the user's cache folder.
     """
     with progress("compiling") as on_progress:
         _show(build_kernel(source, lambda text: err.print(text), on_progress))
 
 
 def status() -> None:
-    """Says which kernel there is.
+    """Shows the installed kernel.
 
-    Also whether it has the network's code as it is now.
+    It also reports whether the kernel was built from the current sources of the network.
     """
     _show(find_kernel())
 

@@ -1,4 +1,4 @@
-"""The command that lists what there is, with its parameters and the values that they can take: `list`."""
+"""The command that lists algorithms, options, measures and papers with their parameters: `list`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
     "cc": "congestion control, in `tcp.control.cc`",
     "traffic": "traffic, in a group's `traffic.kind`",
-    "impairment": "what a link does to packets besides queuing them, in `links.impairments`",
+    "impairment": "impairments of packets on a link, in `links.impairments`",
     "profile": "behavior of a TCP stack, in `tcp.profile`",
     "tcp": "TCP options with their default in each profile, in `tcp`",
-    "measures": "measures, by their part of a record",
+    "measures": "measures, by part of the record",
     "papers": "papers to reproduce",
     "studies": "studies of this project, for `sojourn study`",
 }
 
-# Where the schema describes the parameters of a kind, and the field that names the algorithm.
+# The schema definition of each kind, and the field that names the algorithm.
 TAGS = {
     "aqm": ("Queue", "aqm"),
     "cc": ("Control", "cc"),
@@ -39,9 +39,9 @@ TAGS = {
 }
 
 # The columns of a table of parameters, with their heads.
-COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "what it is"}
+COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "meaning"}
 # The same for the variables of a congestion controller.
-VARIABLES = {"name": "variable", "unit": "unit", "summary": "what it is"}
+VARIABLES = {"name": "variable", "unit": "unit", "summary": "meaning"}
 
 
 def register(app: typer.Typer) -> None:
@@ -65,14 +65,14 @@ def list_(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One of them, with its parameters.",
+            help="An entry of that kind, such as codel: prints its parameters.",
             autocompletion=lambda ctx: names(ctx.params.get("kind") or ""),
         ),
     ] = None,
 ) -> None:
-    """Lists names, or the parameters of one.
+    """Lists algorithms, TCP options, measures, papers and studies.
 
-    These are algorithms, traffic, TCP profiles, measures, papers and studies.
+    With a name, it lists the parameters of that entry: default, values and meaning.
     """
     if kind is not None and kind not in KINDS:
         having = [each for each in TAGS if kind in names(each)]
@@ -97,7 +97,7 @@ def list_(
 
 
 def _is_series(form: str, name: str) -> bool:
-    """Whether a name such as `signals/bottleneck`, or its kind alone, is that of a series such as `signals/<link>`."""
+    """Whether a name such as `signals/bottleneck` or `signals` matches a series such as `signals/<link>`."""
     kind, sign, _ = form.partition("/<")
     return bool(sign) and name.partition("/")[0] == kind
 
@@ -138,7 +138,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
-    """The parameters of one algorithm, from the schema: its own, then those that all of its kind have."""
+    """The parameters of one algorithm from the schema: its own, then those common to its kind."""
     definitions = json.loads(_sojourn.schema()).get("$defs", {})
     definition, tag = TAGS[kind]
     choices = definitions[definition].get("oneOf", [])
@@ -162,7 +162,7 @@ def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
 
 
 def values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """What a field of a scenario can take, in a few words, by its schema. Its sentence has the range."""
+    """The values of a scenario's field by its schema, in short; the range is in its description."""
     described = _described(field, definitions)
     if "oneOf" in described:
         named = [(_name(one), one) for one in described["oneOf"]]
@@ -197,13 +197,13 @@ def _described(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
 
 
 def _choices(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
-    """A line for each name that a field can take."""
+    """A line per possible name of a field."""
     described = [one for one in _described(field, definitions).get("oneOf", []) if "description" in one]
     return [f"{_name(one)}: {_in_one_line(one)}" for one in described if _name(one)]
 
 
 def _name(form: Mapping[str, Any]) -> str:
-    """What a form is chosen by: its only value, or the key of a table; nothing where it is neither."""
+    """The name of a form: its only value, or the key of a table; empty for others."""
     return str(form["const"]) if "const" in form else ", ".join(form.get("properties", ()))
 
 
@@ -231,7 +231,7 @@ def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
 
 
 def _show_entry(entry: dict[str, Any]) -> None:
-    """Prints one entry with its parameters, and with what can be traced of it."""
+    """Prints one entry with its parameters and traceable variables."""
     out.print(f"{entry['name']}: {entry.get('summary', '')}")
     for note in entry.get("notes", []):
         out.print(note)
@@ -240,7 +240,7 @@ def _show_entry(entry: dict[str, Any]) -> None:
     else:
         out.print("no parameters")
     if entry.get("variables"):
-        out.print("\nWhat `trace.controller` stores of it, besides window, threshold, data in flight and pace:")
+        out.print("\nVariables that `trace.controller` stores, besides cwnd, ssthresh, in_flight and pacing_rate:")
         _print_table(VARIABLES, entry["variables"])
 
 

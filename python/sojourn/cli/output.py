@@ -28,7 +28,7 @@ PIPE = 120  # columns, where the output is a file or a pipe and COLUMNS says not
 
 
 def console(stderr: bool) -> Console:
-    """A console as wide as the terminal; where the output is none, as `COLUMNS` says, else `PIPE`."""
+    """A console as wide as the terminal; for other outputs as `COLUMNS`, else `PIPE`."""
     plain: Any = {"stderr": stderr, "highlight": False, "soft_wrap": True, "markup": False, "emoji": False}
     made = Console(**plain)  # without markup: a link may be named `link:back`
     return made if made.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Console(**plain, width=PIPE)
@@ -38,13 +38,13 @@ out = console(stderr=False)
 err = console(stderr=True)
 
 Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0, max=1024)]
-CacheDir = Annotated[Path, typer.Option("--cache", help="Folder where finished runs are cached.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and cache nothing.")]
+CacheDir = Annotated[Path, typer.Option("--cache", help="Folder of the cache of finished runs.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and store nothing in the cache.")]
 CACHE = DEFAULT
 
 
 RESULTS = Path("results")
-"""Where results are written without `--out`."""
+"""The default folder of results."""
 
 
 def results_folder(name: str, refuse_links: bool = False) -> Path:
@@ -86,7 +86,7 @@ def store(folder: Path, off: bool) -> Store | None:
         return None
     if folder.exists() and not folder.is_dir():
         raise UserError(f'--cache "{folder}": expected a folder, got a file')
-    return Store(folder)  # whether it can be written to matters only where runs are missing
+    return Store(folder)  # it must be writable only if runs are missing
 
 
 @contextmanager
@@ -105,11 +105,11 @@ def progress(what: str) -> Iterator[OnProgress]:
 
 
 def show(table: Table, turned: Table | None = None) -> None:
-    """Prints a table. One that is too wide gets headers of several lines, and else becomes several tables.
+    """Prints a table.
 
-    Numbers are the columns that are set to the right. Those before the first and after the last of them are in
-    each table. `turned` is the same with rows and columns changed over: it is printed instead of several tables where
-    it takes fewer lines.
+    A wide one gets multi-line headers, or is split into several tables. Right-aligned columns are numbers; the columns
+    before and after them are repeated in each table. `turned` is the transposed table, printed instead if it takes
+    fewer lines.
     """
     parts = _parts(table)
     if turned and len(parts) > 1:
@@ -119,12 +119,12 @@ def show(table: Table, turned: Table | None = None) -> None:
 
 
 def _lines(tables: Sequence[Table]) -> int:
-    """How many lines tables take."""
+    """Number of lines of tables."""
     return sum(len(out.render_lines(each)) for each in tables)
 
 
 def _parts(table: Table) -> list[Table]:
-    """The tables that a table becomes where lines are as wide as those of the console."""
+    """Splits a table into tables that fit the console."""
     columns = table.columns
     numbers = [i for i, each in enumerate(columns) if each.justify == "right"]
     if _wide(table) > out.width:
@@ -142,7 +142,7 @@ def _parts(table: Table) -> list[Table]:
 
 
 def _wide(table: Table) -> int:
-    """The columns of a terminal that a table takes if nothing is wrapped."""
+    """The width of a table without wrapping."""
     return out.measure(table, options=out.options.update(width=10_000)).maximum
 
 
@@ -176,7 +176,7 @@ def cases_table(
     units: Mapping[str, str],
     cases: Mapping[str, Mapping[str, str]],
 ) -> Table:
-    """The same turned: a row for each of `cases`, with what it is on each axis, and a column for each measure."""
+    """The transposed table: a row per case with its value on each axis, and a column per measure."""
     table = Table(title=title, title_justify="left")
     for axis in next(iter(cases.values()), {}):
         table.add_column(axis, no_wrap=True)
@@ -188,7 +188,7 @@ def cases_table(
 
 
 def _with_endings(files: list[Path]) -> list[str]:
-    """The names of files; one that is there in several formats is named once: `overview.pdf, .png`."""
+    """The names of files; several formats are joined: `overview.pdf, .png`."""
     endings: dict[str, list[str]] = {}
     for file in files:
         endings.setdefault(file.stem, []).append(file.suffix)

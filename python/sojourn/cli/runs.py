@@ -62,13 +62,13 @@ Set = Annotated[
     typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.", autocompletion=values.fields),
 ]
 Host = Annotated[
-    str | None, typer.Option("--host", help="Whose TCP the flows have: simulator or linux (default: the scenario's).")
+    str | None, typer.Option("--host", help="The TCP stack of the flows: simulator or linux (default: the scenario's).")
 ]
 Only = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
-        help="Show only these measures: links.bottleneck.wait_ms.p99, or 'wait p99'. May be given several times.",
+        help="Show only these measures, by path or label: links.bottleneck.wait_ms.p99 or 'wait p99'. Repeatable.",
         autocompletion=values.a_measure,
     ),
 ]
@@ -77,18 +77,21 @@ ComparedLink = Annotated[
     str | None,
     typer.Option(
         "--link",
-        help="The link that is compared and gets the queues (default: the only one with a queue, else bottleneck).",
+        help="The link whose queue is varied and reported (default: the only link with a queue, else bottleneck).",
     ),
 ]
 Controlled = Annotated[
     str | None,
-    typer.Option("--group", help="The flows that get the controllers (default: all that have none of their own)."),
+    typer.Option(
+        "--group",
+        help="The group of flows that gets the controllers (default: all groups without a controller of their own).",
+    ),
 ]
 
 
-# So many runs of a sweep are read and written at once.
+# Runs of a sweep that are read and written at once.
 PART = 5000
-# So many points of a sweep are shown.
+# Points of a sweep that are shown.
 FIRST_POINTS = 500
 
 
@@ -111,7 +114,7 @@ def load_changed(file: Path, changes: list[str] | None) -> Scenario:
 
 
 def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
-    """The same scenario, with the changes of `--set`; its label names all of them, for faults of the whole."""
+    """The same scenario, with the changes of `--set`; its label names them for errors about the whole."""
     for change in changes or []:
         scenario.set(*parse_assignment(change))
     if changes:
@@ -120,9 +123,9 @@ def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
 
 
 def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None) -> Scenario:
-    """The same scenario with the changes of `--set`, and with the laws and controllers that nothing names then.
+    """The scenario with the changes of `--set`, and with laws and controllers that it does not name.
 
-    The changes are made once more after these are put in, so that they can tune the queue of a law.
+    The changes are applied again afterwards, so that they can tune the queue of a law.
     """
     changed = with_changes(scenario.copy(), changes)
     made = with_changes(laws.put_into(scenario, changed), changes)
@@ -138,11 +141,11 @@ def run(
         int | None,
         typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST_SEED),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of runs; each run uses the next seed.", min=1)] = 1,
     out_dir: Out = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
     flent: Annotated[
-        Path | None, typer.Option("--flent", help="Write series of the first run to this .flent.gz.")
+        Path | None, typer.Option("--flent", help="Write the time series of the first run to this .flent.gz file.")
     ] = None,
     pcap: Annotated[
         Path | None, typer.Option("--pcap", help="Write the packets of the first run to this pcapng file.")
@@ -151,24 +154,24 @@ def run(
         str | None,
         typer.Option(
             "--pcap-links",
-            help="Links for --pcap, with commas (default: all with a rate).",
+            help="Links to capture with --pcap, separated by commas (default: all links with a rate).",
             autocompletion=values.links,
         ),
     ] = None,
     pcap_hosts: Annotated[
         str | None,
-        typer.Option("--pcap-hosts", help="Hosts for --pcap: ftp/0:sender, ftp/*:receiver, ftp/0 for both."),
+        typer.Option("--pcap-hosts", help="Hosts for --pcap: ftp/0:sender, ftp/*:receiver, or ftp/0 for both ends."),
     ] = None,
     qlog: Annotated[
         Path | None,
-        typer.Option("--qlog", help="Write windows, round trips and losses of the first run to this .qlog."),
+        typer.Option("--qlog", help="Write the windows, RTTs and losses of the first run to this .qlog file."),
     ] = None,
     measure: Only = None,
     law: Law = None,
     controller: Controller = None,
     threads: Threads = 0,
 ) -> None:
-    """Runs a scenario and prints what was measured."""
+    """Runs a scenario and prints its measures."""
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     _check_files(file, **{"--flent": flent, "--pcap": pcap, "--qlog": qlog})
@@ -204,7 +207,7 @@ def run(
 
 
 def _main_link(scenario: Scenario) -> str:
-    """The link that a comparison would compare; "" where that is not clear."""
+    """The link that a comparison would use; "" if ambiguous."""
     try:
         return queued_link(scenario)
     except UserError:
@@ -212,7 +215,7 @@ def _main_link(scenario: Scenario) -> str:
 
 
 def _check_files(scenario: Path, **options: Path | None) -> None:
-    """Refuses files that can't be written, and one for two outputs."""
+    """Rejects files that can't be written, and one file for two outputs."""
     taken: dict[Path, str] = {}
     for option, asked in options.items():
         check_file(asked, option, scenario)
@@ -221,7 +224,7 @@ def _check_files(scenario: Path, **options: Path | None) -> None:
 
 
 def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> None:
-    """Refuses a scenario whose run can't have the series for these files."""
+    """Rejects a scenario whose run lacks the series for these files."""
     if flent is not None:
         check_flent(scenario)
     if qlog is not None:
@@ -229,14 +232,14 @@ def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> 
 
 
 def _check_points(pcap: Path | None, **options: str | None) -> None:
-    """Refuses points of a capture without a file for it."""
+    """Rejects capture points without a capture file."""
     for option, asked in options.items():
         if pcap is None and asked is not None:
             raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
 
 
 def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:
-    """Prints what runs measured: as JSON lines, as tables of one run, as means over the seeds, or what is `wanted`."""
+    """Prints results: JSON lines, tables of one run, means over the seeds, or the `wanted` measures."""
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
@@ -249,14 +252,14 @@ def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:
 
 
 def _exit_failed(failed: list[str], said: str) -> None:
-    """Exits with 1 and says why where runs failed."""
+    """Exits with 1 and an error if runs failed."""
     if failed:
         err.print(f"error: {said}")
         raise typer.Exit(1)
 
 
 def _save(records: list[Record], folder: Path) -> list[Path]:
-    """Writes one record into the folder, or several into a folder each, as one result; says which files."""
+    """Writes one record into the folder, or several into a folder each, as one result; returns the files."""
     if len(records) == 1:
         return records[0].save(folder)
     with together(folder):
@@ -267,7 +270,9 @@ def compare(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     queues: Annotated[
         str | None,
-        typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.", autocompletion=values.queues),
+        typer.Option(
+            "--queues", help="Queue disciplines, such as 'droptail,red(min=5,max=15),pd'.", autocompletion=values.queues
+        ),
     ] = None,
     cc: Annotated[
         str | None,
@@ -299,14 +304,15 @@ def compare(
 ) -> None:
     """Compares queues, controllers or values of a field.
 
-    Runs one scenario with each of them, with identical traffic. Options that are given together are combined.
+    Every case runs the same scenario with the same seeds. Several options are combined: each queue with each
+    controller.
     """
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
     if not (queues or cc or vary or law or controller):
         raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
     laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
-    scenario.canonical()  # before its parts are looked at
+    scenario.canonical()  # validates it before its parts are used
     varied = variations(vary)
     check_unchanged(scenario, varied, _changes(change, host))
     added = laws.unnamed(scenario, varied)
@@ -345,22 +351,25 @@ def sweep(
         Path | None,
         typer.Option("--out", help="Folder for the results (default: results/NAME, the name of the sweep)."),
     ] = None,
-    plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
+    plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, separated by commas.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
     shard: Annotated[
-        str | None, typer.Option("--shard", help="Do a part of the runs, such as 3/64, and keep them in the cache.")
+        str | None,
+        typer.Option("--shard", help="Run one part of the sweep, such as 3/64, and store its results in the cache."),
     ] = None,
     executor: Annotated[
         str | None, typer.Option("--executor", help="Run on a cluster: dask=ADDRESS or ray=ADDRESS.")
     ] = None,
-    series: Annotated[bool, typer.Option("--series", help="Write the traces of all runs, a table for each.")] = False,
+    series: Annotated[
+        bool, typer.Option("--series", help="Write the traces of all runs, one table per traced series.")
+    ] = False,
 ) -> None:
     """Runs a grid over any fields of a scenario.
 
-    Goes on where an interrupted sweep stopped. After `--shard` on several machines with one cache, the same command
-    without it has the results of all.
+    An interrupted sweep continues where it stopped. To use several machines, run one `--shard` on each with a shared
+    cache, then run the command without `--shard` to collect all results.
     """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
     laws, plan = read_laws(law, controller), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
@@ -408,7 +417,7 @@ def sweep(
 
 
 def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
-    """Says what a shard has done; its results are in the cache alone."""
+    """Reports on a shard, whose results are only in the cache."""
     runs = counted(len(found.rows), "run")
     said = f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards"
     err.print(one_line(said))
@@ -416,17 +425,17 @@ def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
 
 
 def plot(
-    result: Annotated[Path, typer.Argument(help="A folder that `run --out`, compare or sweep wrote.")],
+    result: Annotated[Path, typer.Argument(help="A folder written by `run --out`, compare or sweep.")],
     measure: Annotated[
-        list[str] | None, typer.Option("--measure", help="Only these measures (of a comparison or a sweep).")
+        list[str] | None, typer.Option("--measure", help="Plot only these measures (comparisons and sweeps only).")
     ] = None,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the plots (default: that of the result).")
+        Path | None, typer.Option("--out", help="Folder for the plots (default: the folder of the result).")
     ] = None,
 ) -> None:
     """Plots the result of a run, comparison or sweep.
 
-    Draws the traces of a run, all measures of a comparison, or means over the axes of a sweep.
+    It draws the traces of a run, all measures of a comparison, or the means along the axes of a sweep.
     """
     from sojourn.plots.results import plot_means, plot_overview, plot_record
 

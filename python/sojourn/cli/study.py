@@ -20,7 +20,7 @@ OUT = Path("results/bbr")
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     quick: bool
     seeds: int | None
@@ -29,19 +29,19 @@ class StudyOptions:
 
 
 def study_bbr_command(asked: StudyOptions) -> None:
-    """Runs the test cases of the BBR draft, prints on how many paths each holds, and writes the page."""
+    """Runs the test cases of the BBR draft, prints the number of paths on which each holds, and writes the page."""
     require("jinja2", "pydantic")
     from sojourn.experiments.pages import page  # here, because jinja2 is an extra
 
     if asked.seeds is not None:
-        raise UserError(f"study bbr: --seeds: expected none, because nothing is random there, got {asked.seeds}")
+        raise UserError(f"study bbr: --seeds: expected no option, since nothing is random, got {asked.seeds}")
     folder, stem = asked.out_dir or OUT, "bbr-quick" if asked.quick else "bbr"
     files = folder / f"{stem}.json", folder / f"{stem}.html"
     for file in files:
         check_file(file)
     with progress("study bbr") as on_progress:
         measured = study_bbr.measure(quick=asked.quick, threads=asked.threads, progress=on_progress)
-    table = Table(title="BBR's test cases: on how many paths each holds", title_justify="left")
+    table = Table(title="BBR's test cases: number of paths on which each holds", title_justify="left")
     table.add_column("case")
     for title in study_bbr.CONTROLLERS.values():
         table.add_column(title, justify="right")
@@ -49,7 +49,7 @@ def study_bbr_command(asked: StudyOptions) -> None:
         alone = {cc: "*" if measured.by_use_alone(case, cc) else " " for cc in study_bbr.CONTROLLERS}
         table.add_row(case.title, *(f"{measured.score(case, cc)}{alone[cc]}" for cc in study_bbr.CONTROLLERS))
     show(table)
-    out.print("* judged by the use of the path alone: the controller has no state that the case is about")
+    out.print("* judged only by utilization: the controller lacks the state that the case is about")
     out.print(f"{counted(len(measured.cases), 'case')}, {counted(len(measured.judged), 'run')} judged")
     numbers = json.dumps(measured.data(), indent=1, allow_nan=False) + "\n"
     text = page("bbr.html", study=measured, controllers=study_bbr.CONTROLLERS)

@@ -1,4 +1,4 @@
-"""Tables of results on the terminal: of a run, of a comparison, of a sweep. Labels and units are the record's."""
+"""Tables of runs, comparisons and sweeps on the terminal. Labels and units are those of records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sojourn import measures, paths
 from sojourn.cli.output import cases_table, err, estimates_table, out, show
-from sojourn.compare import Comparison, inexact, nothing_random, said_of
+from sojourn.compare import Comparison, inexact, no_randomness, nothing_random
 from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
@@ -26,12 +26,12 @@ LINKS = (
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 MEAN = "mean ± 95 %"
-# What the table of a sweep shows of the fullest link, unless other measures are named.
+# Default measures of a sweep, for the link with the highest utilization.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
 
 def show_record(record: Record) -> None:
-    """Prints what one run measured: a table of links, a table of groups."""
+    """Prints the results of one run: a table of links and a table of groups."""
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
     _show_part("links", record, "links", (*LINKS, *measures.marks(record.get("links", []))))
@@ -46,7 +46,7 @@ def show_record(record: Record) -> None:
 
 
 def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
-    """Prints a row for each link or group, and below a link one for each class and each queue of a dual queue."""
+    """Prints a row per link or group, and below a link a row per class and per queue of a dual queue."""
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for path in fields:
@@ -96,20 +96,20 @@ def show_measures(records: list[Record], chosen: Sequence[Measure]) -> None:
 
 
 def _say_of_seeds(records: Sequence[Record], shown: Sequence[Measure]) -> None:
-    """Says what a reader should know of means over seeds, if there are several."""
+    """Prints notes on means over several seeds."""
     for note in [*inexact(shown), *nothing_random({"": records})] if len(records) > 1 else []:
         out.print(note)
 
 
 def say_missing(chosen: Sequence[Measure], records: Sequence[Record]) -> None:
-    """Says which measures have no value in any run."""
+    """Prints the measures without a value in any run."""
     for each in chosen:
         if all(math.isnan(each.of(record)) for record in records):
             err.print(f"{each.path}: null in every run")
 
 
 def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
-    """What is shown of a link, and of each class or queue within it, by the heading of its column."""
+    """The measures of a link and its classes or queues, by column heading."""
     inside = {" ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in measures.inside(link)}
     if not inside:
         return {"": link_measures(link["name"], records)}
@@ -131,7 +131,7 @@ def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequ
 
 
 def show_comparison(found: Comparison) -> None:
-    """Prints the means of every case, the paired differences from the first, and what a reader should know."""
+    """Prints the means of every case, the paired differences from the first case, and notes."""
     _show_cases(found, found.heading, found.estimates())
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
@@ -142,7 +142,7 @@ def show_comparison(found: Comparison) -> None:
 
 
 def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """Prints a column for each case, or a row for each where that takes fewer tables, as with many cases."""
+    """Prints a column per case, or a row per case if that takes fewer tables."""
     units = {measure.label: measure.unit for measure in found.measures}
     shown = next(iter(rows.values()), {})
     axes = [axis for axis in found.cases[0].at if len({str(case.at[axis]) for case in found.cases}) > 1]
@@ -155,14 +155,14 @@ def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, E
 
 
 def _known(one: Estimate) -> bool:
-    """Whether there is a number: only one discipline has some queues, and no difference from another's."""
+    """Whether there is a number; queues that only one discipline has can't be compared."""
     return math.isfinite(one.mean)
 
 
 def main_measures(means: pd.Series[Any]) -> list[str]:
-    """The measures of a sweep that are shown unless others are named: those of the fullest link, and the goodput.
+    """The default measures of a sweep: those of the link with the highest utilization, and the goodput.
 
-    `means` has the mean of each measure over all points.
+    `means` contains the mean of each measure over all points.
     """
     queues = {
         name: mean for name, mean in means.items() if str(name).startswith("links.") and _field(name) == "queue.mean"
@@ -180,9 +180,9 @@ def _field(column: object) -> str:
 
 
 def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> None:
-    """Prints these measures, a row for each point of the summary, and says where it has not all `points`.
+    """Prints these measures, a row per point of the summary, and a note if it lacks some of `points`.
 
-    `runs` are those of these points: where every seed gives the same, this is said.
+    `runs` are the runs of these points; identical ones are noted.
     """
     there = len(summary) // len(shown) if shown else 0
     show(_sweep_table(axes, summary, shown))
@@ -190,7 +190,7 @@ def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], run
         out.print(f"{there:,} of {points:,} points; summary.csv has all")
     seeds = runs.groupby(axes, sort=False, dropna=False)["fingerprint"].agg(["nunique", "size"])
     alike = seeds[(seeds["nunique"] == 1) & (seeds["size"] > 1)].index
-    for note in said_of([_point(axes, where) for where in alike], len(seeds)):
+    for note in no_randomness([_point(axes, where) for where in alike], len(seeds)):
         out.print(note)
 
 

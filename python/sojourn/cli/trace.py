@@ -22,7 +22,7 @@ BARS = " ▁▂▃▄▅▆▇█"
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    trace = typer.Typer(no_args_is_help=True, help="Traces of links: what a link can carry at each time.")
+    trace = typer.Typer(no_args_is_help=True, help="Shows and generates link traces (capacity over time).")
     trace.command()(show)
     trace.command()(make)
     app.add_typer(trace, name="trace")
@@ -33,7 +33,7 @@ def show(
     form: Format = None,
     folder: Annotated[Path | None, typer.Option("--out", help="Folder for a plot of the rate, as PNG and PDF.")] = None,
 ) -> None:
-    """Says what a trace has in it, and draws its rate."""
+    """Summarizes a trace and draws its rate."""
     if folder is not None:
         require("matplotlib")
     width = max(10, min(out.width, 80))
@@ -65,18 +65,18 @@ def _rates(found: dict[str, Any]) -> str:
 def make(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     kind: Annotated[str, typer.Option("--kind", help=f"The process: {', '.join(PROCESSES)}.")] = "markov",
-    duration: Annotated[str, typer.Option("--duration", help="How long the trace is.")] = "60 s",
-    every: Annotated[str, typer.Option("--every", help="The time from one value to the next.")] = "100 ms",
+    duration: Annotated[str, typer.Option("--duration", help="Length of the trace.")] = "60 s",
+    every: Annotated[str, typer.Option("--every", help="Time between two values.")] = "100 ms",
     low: Annotated[
-        str, typer.Option("--low", help="The lowest rate, but for the 100 ms of a handover of leo, which have none.")
+        str, typer.Option("--low", help="The lowest rate. During the 100 ms of a handover of leo the rate is 0.")
     ] = "1 Mbit/s",
     high: Annotated[str, typer.Option("--high", help="The highest rate.")] = "20 Mbit/s",
     seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
     form: Format = None,
 ) -> None:
-    """Writes a trace of random rates.
+    """Generates a trace of random rates.
 
-    They are those of a Markov chain, of a random walk, or of satellites in low orbit.
+    The rates follow a Markov chain, a random walk, or a model of satellites in low orbit.
     """
     check_file(file, "file")
     if kind not in PROCESSES:

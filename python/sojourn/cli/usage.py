@@ -1,4 +1,4 @@
-"""The words for a command line that cannot be read: the same form as for a wrong file."""
+"""Messages for invalid command lines, in the form of those for invalid files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from sojourn.errors import UserError
 
-# What typer's checks of a value ask for, by the name of the check.
+# The expectation of each of typer's checks.
 WANTED = {
     "int_parsing": "a whole number",
     "float_parsing": "a number",
@@ -20,12 +20,12 @@ WANTED = {
 }
 
 
-# Options that messages name after the file that lacks what was asked for.
+# Options that messages name after the file that lacks the requested thing.
 OF_FILES = ("link", "pcap_links", "pcap_hosts")
 
 
 def message(error: TyperException) -> str:
-    """An error of typer in one line: `--seeds: expected a whole number, got "x"`, where it says what that needs."""
+    """An error of typer in one line, if possible as `--seeds: expected a whole number, got "x"`."""
     said = error.format_message()
     option = re.match(r"Invalid value for '([^']+)': ", said)
     checks: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
@@ -44,7 +44,7 @@ def message(error: TyperException) -> str:
 
 
 def dashed(said: str, command: Any, arguments: Sequence[str]) -> str:
-    """An error with an option as it is given: what Python calls `queues` is `--queues` for a user of the command."""
+    """An error with an option instead of a Python argument: `--queues` instead of `queues`."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     for each in getattr(command, "params", []):

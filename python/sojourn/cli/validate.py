@@ -1,4 +1,4 @@
-"""The command `validate`: compares the laboratory with another implementation."""
+"""The command that compares the simulator with other implementations: `validate`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sojourn.errors import UserError
 from sojourn.linux.kernel import HOSTS
 
 ROOT = HOSTS.parents[1]
-"""The repository: what compares with other implementations is no part of the installed package."""
+"""The repository: comparisons with other implementations are not part of the installed package."""
 
 
 class Reference(StrEnum):
-    """With what the laboratory is compared."""
+    """The reference implementations."""
 
     linux = "linux"
     ns2 = "ns2"
@@ -31,12 +31,12 @@ def register(app: typer.Typer) -> None:
 
 def validate(
     context: typer.Context,
-    reference: Annotated[Reference, typer.Argument(help="A Linux kernel, ns-2.35 or ns-3.")],
+    reference: Annotated[Reference, typer.Argument(help="The reference: a Linux kernel, ns-2.35 or ns-3.")],
 ) -> None:
     """Compares results with Linux, ns-2 or ns-3.
 
-    What follows is given on: names of cases, `--seeds N`, `--list`. Where the other is not installed, its stored
-    results are taken. Exit code 1 for a difference that is not explained.
+    Further arguments are case names, `--seeds N` and `--list`. If the reference is not installed, stored results of it
+    are used. The exit code is 1 for an unexplained difference.
     """
     folder = ROOT / "conformance" / "oracles" / reference
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""What a shell offers as values of options: names, lists of names, paths of a scenario's fields."""
+"""Shell completion of option values: names, lists of names, paths of a scenario's fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names_of(text: str | None) -> list[str]:
 
 
 def quantity(option: str, kind: str, text: str) -> float:
-    """The number that an option names, such as a `time` in s. Raises `UserError` for a text that is none of that kind.
+    """The number that an option names, such as a `time` in s. Raises `UserError` for any other text.
 
     `kind` is one of `time` (s), `size` (bytes) and `rate` (bit/s).
     """
@@ -77,13 +77,13 @@ def measures_in(scenario: Scenario) -> list[str]:
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
-    """Raises `UserError` for what is no measure of a run of a scenario: before the first run."""
+    """Raises `UserError` for an unknown measure of a scenario, before the first run."""
     if wanted:
         measures.check(wanted, measures_in(scenario), option)
 
 
 def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = False) -> list[str]:
-    """The paths that `--measure` names. Raises `UserError` for what it can't show of a run of a scenario."""
+    """The paths that `--measure` names. Raises `UserError` for a measure that a scenario's runs lack."""
     if wanted and as_json:
         raise UserError("--measure: expected tables, got --json, which prints whole records")
     found = resolved(wanted, measures_in(scenario), link, "--measure") if wanted else []

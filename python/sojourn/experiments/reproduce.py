@@ -51,7 +51,7 @@ class RunOptions:
     progress: Progress | None = None
     """Called after every finished run."""
     host: Host = Host.SIMULATOR
-    """Whose TCP the flows have."""
+    """The TCP stack of the flows."""
     full: bool = False
     """Optional grids too."""
 

@@ -1,9 +1,9 @@
-"""Environments in which agents are congestion controllers and decide once in a round trip. Needs the extra `gym`.
+"""Environments in which agents are congestion controllers and act once per round trip. Needs the extra `gym`.
 
 `CongestionEnv` has one network and one agent, `VectorCongestionEnv` steps many such networks on all cores (both of
 gymnasium), and `MultiCongestionEnv` has several agents in one network (of PettingZoo). An action changes the congestion
-window of the agent's flow. The observation is what its sender saw since the last action. The same seed and the same
-actions give the same packets.
+window of the agent's flow. The observation covers its sender's feedback since the last action. The same seed and the
+same actions give the same packets.
 
 >>> from sojourn.gym import CongestionEnv, FEATURES
 >>> env = CongestionEnv("examples/learn.toml")

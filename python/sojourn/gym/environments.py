@@ -89,8 +89,8 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
 class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
     """Many networks that are stepped together on all cores.
 
-    Network i with the seed s is `CongestionEnv` with the seed s + i: it does the same, however many there are. One
-    whose run has ended begins its next episode with the next step, without an action (`AutoresetMode.NEXT_STEP`).
+    Network i with the seed s is `CongestionEnv` with the seed s + i: it does the same, however many there are. After
+    its run ends, a network starts its next episode with the next step, without an action (`AutoresetMode.NEXT_STEP`).
 
     - `count`: how many, 1 to 100,000.
     - `scenario` and `group`: as of `CongestionEnv`, and so are the other arguments.

@@ -1,4 +1,4 @@
-"""Episodes: runs some of whose senders are steered, stepped together; what an agent observes, and its reward."""
+"""Episodes: runs with agents as senders, stepped together; observations and rewards."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MEANINGS = {
     "loss": "Lost over lost and acknowledged segments, 0 to 1.",
     "marks": "Marked over acknowledged segments, 0 to 1.",
 }
-"""What an observation has, in this order, and what it is."""
+"""The features of an observation in their order, with their meanings."""
 
 FEATURES = tuple(MEANINGS)
-"""The names of what an observation has."""
+"""The names of the features of an observation."""
 
 MOST_WINDOW = 10_000.0
 """The largest window that an agent gets, in segments."""
@@ -41,7 +41,7 @@ _SHORTEST_S = 1e-3
 
 @dataclass(frozen=True)
 class Step:
-    """What the senders saw of a step: arrays of a number for each agent. Data is in segments, times are in seconds.
+    """The senders' feedback during a step: arrays with a number per agent. Data is in segments, times are in seconds.
 
     `marked` counts marked segments where the feedback does, otherwise echoes. `rtt` is the mean of the step, NaN
     without a sample. `path_rate` is what the path carries in segments a second, `length` how long the step was.
@@ -62,17 +62,17 @@ class Step:
 
     @property
     def used(self) -> Array:
-        """The part of the path's rate that was acknowledged, 0..1 and a little more after losses."""
+        """The acknowledged fraction of the path's rate, 0..1 or slightly more after losses."""
         return self.acked / (self.length * self.path_rate)
 
     @property
     def delay(self) -> Array:
-        """Mean round-trip time over the least, less 1: 0 where no packet waited; NaN without a sample."""
+        """Mean RTT divided by the minimum RTT, minus 1: 0 if no packet waited; NaN without a sample."""
         return np.maximum(self.rtt / self.least_rtt - 1.0, 0.0)  # a mean is rounded, and so may be below the least
 
     @property
     def loss(self) -> Array:
-        """Lost over lost and acknowledged segments, 0..1."""
+        """Lost segments divided by lost and acknowledged ones, 0..1."""
         return _ratio(self.lost, self.lost + self.acked)
 
 
@@ -80,9 +80,9 @@ Reward: TypeAlias = Callable[[Step], Array]
 
 
 def power(step: Step) -> Array:
-    """The usual reward of a `step`: the used part of the rate, less a quarter of the delay in round trips, less loss.
+    """The default reward of a `step`: the used fraction of the rate, minus a quarter of the delay in RTTs, minus loss.
 
-    A full link without a queue gives 1, and with a queue of one bandwidth-delay product 0.75.
+    It is 1 for a full link without a queue, and 0.75 with a queue of one bandwidth-delay product.
 
     >>> power(Step(*np.ones((12, 1))))  # all used, no delay, half of what was sent is lost
     array([0.5])
@@ -91,7 +91,7 @@ def power(step: Step) -> Array:
 
 
 class Episodes:
-    """Runs that are stepped together. Each draws its episodes from its own stream, so it does what it would do alone.
+    """Runs that are stepped together, each with a random stream of its own, so it behaves as if alone.
 
     Every run has one agent for each of `groups`. Arrays over agents have a row for each agent of each run, in order.
     A group of None is the only group of its scenario.
@@ -214,7 +214,7 @@ class Episodes:
         return Record.from_json(*self.runs[position].finish())
 
     def _begun(self, call: str) -> None:
-        """Raises `UserError` where no episode has begun."""
+        """Raises `UserError` if no episode has started."""
         if not self.runs:
             raise UserError(f"{call}: expected an episode that reset() has begun, got none")
 
@@ -255,7 +255,7 @@ def _with_agents(scenario: Scenario, groups: Sequence[str | None]) -> Scenario:
 
 
 def _check_host_and_traffic(scenario: Scenario, group: str) -> None:
-    """Raises `UserError` for a group whose sender no agent can steer, and for a law that nobody supplies."""
+    """Raises `UserError` for a group whose sender no agent can control, and for a missing law."""
     if scenario.to_dict().get("host") == "linux":
         raise UserError(f"{scenario.label}: host: expected simulator, since a Linux host takes no agent, got linux")
     if laws := external_laws(scenario):

@@ -1,7 +1,7 @@
 """A Linux kernel as host: its TCP over the simulator's own links and queues, in virtual time.
 
-`build` makes the kernel once, from a kernel's source and `hosts/linux`. `guest` runs a scenario on it: the kernel gets
-the plan, and its log is replayed into the record.
+`build` builds the kernel from its source and `hosts/linux`. `guest` runs a scenario on it: the kernel gets the plan,
+and its log is replayed into the record.
 """
 
 from sojourn.linux.kernel import Kernel, find_kernel

@@ -1,4 +1,4 @@
-"""Makes the kernel: its source with our edits and driver, our configuration, and the network as a library in Rust."""
+"""Builds the kernel from its source, the edits, driver and configuration, and the network as a Rust library."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Progress = Callable[[int, int], None]
 
 
 def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
-    """Makes the kernel from Debian's newest source, or from the one given, and keeps it in the cache folder.
+    """Builds the kernel from Debian's newest source, or from the given one, in the cache folder.
 
-    What an earlier call has made is used again: if only our own code has changed, this takes less than a minute. Raises
+    Earlier builds are reused: if only the repository's code has changed, this takes less than a minute. Raises
     `UserError` for a missing program or a source that can't be used, `RunError` where a step fails.
     """
     if not HOSTS.is_dir():
@@ -85,7 +85,7 @@ def _source(folder: Path, given: Path | None, say: Say) -> Source:
 
 
 def edit(folder: Path, edits: list[dict[str, str]]) -> None:
-    """Makes the edits in a source. Raises `RunError`, and changes nothing, where a text is not there exactly once."""
+    """Applies the edits to a source. Raises `RunError`, and changes nothing, unless each text occurs exactly once."""
     texts: dict[Path, str] = {}
     for each in edits:
         path = folder / each["file"]
@@ -127,7 +127,7 @@ def library(folder: Path, driver: Path) -> None:
 
 
 def check_config(config: Path) -> None:
-    """Raises `RunError` for the first line of our configuration that does not hold in the kernel's."""
+    """Raises `RunError` for the first line of the configuration that the kernel's lacks."""
     has = config.read_text(encoding="utf-8").splitlines()
     for line in (HOSTS / "kernel.config").read_text(encoding="utf-8").splitlines():
         if line.startswith("CONFIG_") and line not in has:

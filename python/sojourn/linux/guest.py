@@ -1,4 +1,4 @@
-"""A run on the kernel: it gets the plan, runs in virtual time, and its log becomes the record."""
+"""Runs a scenario on the kernel: passes the plan, runs it in virtual time, turns its log into the record."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from sojourn.scenario import Scenario
 ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
 
 PATIENCE = 300.0
-"""Seconds that a run may take besides `PER_SECOND` for each second of virtual time."""
+"""Time limit of a run in seconds, in addition to `PER_SECOND` per second of virtual time."""
 
 PER_SECOND = 20.0
 
 ROOM = 1000
-"""MB that a disk should have for the memory of a kernel and its log."""
+"""Disk space in MB for the memory of a kernel and its log."""
 
 SESSIONS = ("transfers", "web")
-"""Traffic whose connections may be very many at a time: each takes two threads of the kernel."""
+"""Traffic with many simultaneous connections, each of which needs two kernel threads."""
 
 
 @dataclass
 class Guests:
-    """The kernels that run now, so that all can be ended at once."""
+    """The running kernels, to be stopped together."""
 
     kernel: Kernel
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
@@ -48,8 +48,8 @@ class Guests:
     def run(self, text: str, file: str, seed: int, capture: Capture | None = None) -> tuple[str, Series]:
         """Runs a scenario: the record as JSON, and its series. `capture` gets packets.
 
-        Raises `ScenarioError` for what a kernel can't do, `UserError` where one of other code fails, `RunError`
-        where it fails otherwise or takes too long.
+        Raises `ScenarioError` for unsupported settings, `UserError` if a kernel built from other code fails, `RunError`
+        for other failures and for a timeout.
         """
         planned = _sojourn.KernelRun(text, file, seed)
         plan = planned.plan(capture and capture[1:])
@@ -79,7 +79,7 @@ class Guests:
         return planned.record((log, headers), json.dumps(host), capture)
 
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
-        """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""
+        """Runs the kernel in a folder until it ends. Raises `RunError` for a failure or a timeout."""
         planned = tomllib.loads(plan)
         flows = planned.get("flows", [])
         memory = 1024 + 2 * int(planned["hosts"]) + 2 * len(flows) + (8 * len(plan) >> 20)
@@ -117,7 +117,7 @@ class Guests:
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends a kernel and its helpers, if it has not ended."""
+        """Ends a kernel and its helpers, if still running."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -146,31 +146,31 @@ def run_captured(scenario: Scenario, seed: int, capture: Capture) -> Record:
 
 
 def _read(path: Path) -> bytes:
-    """A file that the kernel wrote; nothing if it did not."""
+    """A file that the kernel wrote; empty if it is missing."""
     return path.read_bytes() if path.exists() else b""
 
 
 def _guard() -> list[str]:
-    """What ends a kernel when this process is killed; nothing where there is no such program."""
+    """The command prefix that ends a kernel when this process is killed; empty if the program is missing."""
     program = shutil.which("setpriv")
     return [program, "--pdeathsig", "KILL", "--"] if program else []
 
 
 def _without_room(folder: Path) -> str:
-    """What is added where a kernel fails on a disk that is nearly full: its memory and its log are files there."""
+    """A hint for failures on a nearly full disk, which holds the kernel's memory and log as files."""
     free = shutil.disk_usage(folder).free >> 20
     return f"; {folder.parent} (TMPDIR) has room for {free} MB, expected {ROOM} MB or more" if free < ROOM else ""
 
 
 COUNTED = ("sent_bytes", "sent", "dropped", "waiting", "waiting_bytes", "overlimits")
-"""What `tc -s qdisc` says of a queue discipline, from the start of the run."""
+"""Counters of `tc -s qdisc`, from the start of the run."""
 
 OURS = ("arrived", "marked", "early", "forced", "tail", "ack_filter")
-"""What the discipline `sojourn` says besides."""
+"""Additional counters of the discipline `sojourn`."""
 
 
 def _queues(folder: Path, plan: str) -> list[dict[str, Any]]:
-    """What the kernel told of its queue disciplines at the end, as it tells `tc -s qdisc`."""
+    """The kernel's counters of its queue disciplines at the end, as for `tc -s qdisc`."""
     try:
         lines = (folder / "qdiscs").read_text(encoding="ascii").splitlines()
     except FileNotFoundError:
@@ -190,7 +190,7 @@ def _reason(code: int) -> str:
 
 
 def _last_words(folder: Path) -> str:
-    """The line on the console that says why the kernel stopped, or the last one."""
+    """The console line with the reason why the kernel stopped, or the last line."""
     text = (folder / "console").read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "panic" in line.lower() or "error" in line.lower()]

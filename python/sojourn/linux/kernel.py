@@ -1,4 +1,4 @@
-"""The kernel that was built: where it is and what it was made from."""
+"""The built kernel: its location and origin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CRATES = HOSTS.parents[1] / "crates"
 """The crates, of which some are linked into the kernel."""
 
 Capture: TypeAlias = tuple[str, list[str], list[str]]
-"""A file that is there and gets the packets of a run, the links whose packets it gets, and the hosts."""
+"""A capture: an existing file for the packets of a run, and the captured links and hosts."""
 
 LINKED = ("units", "fuzzy", "aqm", "cc", "traffic", "link", "spec", "net", "linux")
 """The crates that are linked into the kernel."""
@@ -47,7 +47,7 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """What tells its runs from those of another kernel, for the cache of runs."""
+        """Its identity in cache keys."""
         return f"linux-{self.version}-{self.kernel_sha256[:16]}"
 
     @property
@@ -73,13 +73,13 @@ def code_identity() -> str:
 
 
 def store_kernel(kernel: Kernel) -> None:
-    """Writes down what a kernel was made from, beside it."""
+    """Stores the origin of a kernel beside it."""
     about = {key: value for key, value in asdict(kernel).items() if key != "program"}
     write_atomic(kernel.program.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 
 
 def find_kernel() -> Kernel:
-    """The kernel that was built. Raises `UserError` where there is none, or where it is damaged."""
+    """The built kernel. Raises `UserError` if it is missing or damaged."""
     program = cache_folder() / "kernel"
     if not program.is_file():
         raise UserError("host: expected a Linux kernel, got none: `sojourn linux build` makes one in about 5 minutes")

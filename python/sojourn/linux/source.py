@@ -1,4 +1,4 @@
-"""Where a kernel's source comes from: Debian's newest package, or what a user has."""
+"""The kernel's source: Debian's newest package, or a user's copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sojourn.errors import RunError, UserError
 Say = Callable[[str], None]
 
 SUITES = "sid trixie-backports"
-"""The suites of Debian that have new kernels. They are looked at for this download alone."""
+"""The suites of Debian with new kernels, used for this download only."""
 
 SOURCES = """\
 Types: deb
@@ -37,7 +37,7 @@ class Source:
 
 
 def command(arguments: list[str], what: str, folder: Path | None = None) -> str:
-    """Runs a program and returns what it printed. Raises `RunError` with the last line of what it said if it fails."""
+    """Runs a program and returns its output. Raises `RunError` with its last line on failure."""
     try:
         done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, errors="replace")
     except OSError as error:
@@ -67,7 +67,7 @@ def newest(packages: str) -> str:
 def download(folder: Path, say: Say) -> tuple[Path, str]:
     """Downloads Debian's newest source. Gives the package's file, and its name with its version.
 
-    The machine's own configuration of apt is neither read nor changed.
+    It neither reads nor changes the machine's apt configuration.
     """
     if shutil.which("apt-get") is None:
         raise UserError("linux build: expected apt-get or --source, got a system without apt-get")
@@ -135,7 +135,7 @@ def version_of(folder: Path) -> str:
 
 
 def get_source(folder: Path, given: Path | None, say: Say) -> Source:
-    """A source that may be changed: a copy of what a user gave, or Debian's newest."""
+    """A source that may be modified: a copy of a user's, or Debian's newest."""
     if given is not None:
         if not given.exists():
             raise UserError(f'--source "{given}": expected a folder, a .deb or an archive, got nothing')

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Compared(Protocol):
-    """A comparison, as far as its plots need it."""
+    """The part of a comparison's interface that its plots use."""
 
     scenario: str
     link: str
@@ -29,14 +29,14 @@ class Compared(Protocol):
 
     @property
     def title(self) -> str:
-        """What is compared, in a line."""
+        """The title of the comparison."""
 
     def table(self) -> pd.DataFrame:
         """A row for each measure and case."""
 
 
 class Swept(Protocol):
-    """The result of a sweep, as far as its plots need it."""
+    """The part of a sweep result's interface that its plots use."""
 
     @property
     def axes(self) -> list[str]:
@@ -57,7 +57,7 @@ class ComparisonPlots:
         self._comparison = comparison
 
     def __repr__(self) -> str:
-        cdfs = [f'cdf("{of}")' for of in distributions.QUANTITIES if self.places(of)]
+        cdfs = [f'cdf("{of}")' for of in distributions.QUANTITIES if self.sources(of)]
         return f"<plots of {self._comparison.title}: {', '.join(['overview', 'means', *cdfs])}>"
 
     def cdf(
@@ -69,7 +69,7 @@ class ComparisonPlots:
         or groups: by default the compared link, or the first group. A link with a dual queue, or with classes, has a
         line through the mean quantiles of each of these too. `complement` shows the share above a value.
         """
-        there = self.places(of)
+        there = self.sources(of)
         if not there:
             raise distributions.nothing(self._comparison.scenario, of)
         chosen = list(names or there[:1])
@@ -85,7 +85,7 @@ class ComparisonPlots:
                     look = replace(style_of(index), marker=MARKERS[(index + at) % len(MARKERS)])
                     distributions.draw(axes, each, look, f"{label}: {name}" if name else label, complement)
             if not drawn:
-                raise UserError.unknown(f"distribution of {of}", chosen[0], self._all_places(of))
+                raise UserError.unknown(f"distribution of {of}", chosen[0], self._all_sources(of))
             distributions.finish(axes, of, complement, drawn, chosen[0] if len(chosen) == 1 else "")
             legend_beside(axes)
             return axes
@@ -102,13 +102,13 @@ class ComparisonPlots:
         """One page with all measures, on a new figure; returns the axes of its panels."""
         return summaries.overview(self._comparison.table(), self._comparison.title)
 
-    def _all_places(self, of: str) -> list[str]:
+    def _all_sources(self, of: str) -> list[str]:
         records = [record for each in self._comparison.records.values() for record in each]
-        return list(dict.fromkeys(place for record in records for place in distributions.places(record, of)))
+        return list(dict.fromkeys(place for record in records for place in distributions.sources(record, of)))
 
-    def places(self, of: str) -> list[str]:
-        """The links or groups of which `cdf` can be drawn: the compared link, or every group with such times."""
-        there = self._all_places(of)
+    def sources(self, of: str) -> list[str]:
+        """The links or groups that `cdf` can show: the compared link, or every group with such times."""
+        there = self._all_sources(of)
         return [self._comparison.link] if self._comparison.link in there else there
 
 

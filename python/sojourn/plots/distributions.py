@@ -1,4 +1,4 @@
-"""Distributions: of all samples where they were traced, else the quantiles that every record has."""
+"""Distributions from all samples if they were traced, else from the quantiles of records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Run(Protocol):
-    """A record, as far as its plots need it."""
+    """The part of a record's interface that its plots use."""
 
     @property
     def series(self) -> Mapping[str, Mapping[str, Array]]:
@@ -34,7 +34,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a distribution is of: its name on an axis, its unit, where a record has it, and what traces it."""
+    """A quantity with a distribution: axis label, unit, field of a record, and trace."""
 
     label: str
     unit: str
@@ -42,10 +42,10 @@ class Quantity:
     part: str
     field: str
     trace: str
-    source: str  # what must be in a run for it
+    source: str  # requirement on the run
 
     def trace_of(self, link: str) -> tuple[str, dict[str, list[str]]]:
-        """Path and value of the trace in a scenario that stores every sample: at a link, or of all flows."""
+        """Path and value of the setting that traces every sample, at a link or of all flows."""
         return f"trace.{self.trace}", {"links": [link]} if self.part == "links" else {"flows": ["*"]}
 
 
@@ -67,7 +67,7 @@ LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 @dataclass(frozen=True)
 class Distribution:
-    """Values in rising order, and the share of samples that are at most as large. `exact`: every sample is there."""
+    """Sorted values with their cumulative shares. `exact` is whether all samples are included."""
 
     values: Array
     levels: Array
@@ -75,34 +75,34 @@ class Distribution:
 
 
 def quantity(of: str) -> Quantity:
-    """What `of` names: `wait`, `rtt` or `completion`. Raises `UserError` for another name."""
+    """The quantity `of`: `wait`, `rtt` or `completion`. Raises `UserError` for another name."""
     if of not in QUANTITIES:
         raise UserError.unknown("distribution", of, QUANTITIES)
     return QUANTITIES[of]
 
 
 def nothing(where: str, of: str) -> UserError:
-    """The error where no run has such a distribution: what a scenario needs for it, and the trace for every sample."""
+    """The error if no run has such a distribution; it names the requirement and the trace."""
     chosen = quantity(of)
     every = f"for every sample add {TO_ADD[chosen.trace]} to [trace]"
     return UserError(f"{where}: distribution of {of}: expected {chosen.source}, got none; {every} of the scenario")
 
 
-def places(record: Run, of: str) -> list[str]:
+def sources(record: Run, of: str) -> list[str]:
     """The links or groups of a record that have such a distribution."""
     chosen = quantity(of)
     return [str(item["name"]) for item in record.get(chosen.part) if item.get(chosen.field)]
 
 
-def main_places(record: Run, of: str) -> list[str]:
-    """Those of them to show by default: where samples were traced; if nowhere, those with more than zeros."""
-    there = {place: found for place in places(record, of) if (found := distribution(record, of, place)) is not None}
+def main_sources(record: Run, of: str) -> list[str]:
+    """The ones shown by default: those with traced samples, else those with nonzero values."""
+    there = {place: found for place in sources(record, of) if (found := distribution(record, of, place)) is not None}
     traced = [place for place in there if any(name in record.series for name in _series(record, of, place))]
     return traced or [place for place, found in there.items() if found.values[-1] > 0] or list(there)
 
 
 def distribution(record: Run, of: str, place: str) -> Distribution | None:
-    """The distribution at a link or in a group, within the window; None where nothing was seen."""
+    """The distribution at a link or in a group, within the window; None without data."""
     chosen = quantity(of)
     found = next((item for item in record.get(chosen.part) if item["name"] == place), None)
     samples = _samples(record, of, place)
@@ -112,7 +112,7 @@ def distribution(record: Run, of: str, place: str) -> Distribution | None:
 
 
 def within(record: Run, of: str, place: str) -> dict[str, Distribution]:
-    """The distribution of waits in each class or queue of a link, where there are several, by their names."""
+    """The distributions of waits in the classes or queues of a link, by name."""
     chosen = quantity(of)
     links = record.get("links") if chosen.part == "links" else []
     parts = [part for link in links if link["name"] == place for part in measures.inside(link)]
@@ -122,7 +122,7 @@ def within(record: Run, of: str, place: str) -> dict[str, Distribution]:
 
 
 def _quantiles(item: Mapping[str, Any], field: str) -> Distribution | None:
-    """The distribution as a record has it; None where nothing was seen."""
+    """The distribution from a record's quantiles; None without data."""
     if not item.get(field):
         return None
     known = {key: item[field][key] for key in LEVELS if item[field].get(key) is not None}
@@ -130,7 +130,7 @@ def _quantiles(item: Mapping[str, Any], field: str) -> Distribution | None:
 
 
 def _samples(record: Run, of: str, place: str) -> Array | None:
-    """Every sample in seconds of the window, or None where not all were traced."""
+    """All samples of the window in seconds, or None if not all were traced."""
     names = _series(record, of, place)
     if not names or not all(name in record.series for name in names):
         return None
@@ -138,7 +138,7 @@ def _samples(record: Run, of: str, place: str) -> Array | None:
 
 
 def _series(record: Run, of: str, place: str) -> list[str]:
-    """The series that have every sample together: of the link, or of each flow that has any."""
+    """The series that together contain every sample: of the link, or of each flow with samples."""
     if of != "rtt":
         return [f"{quantity(of).trace}/{place}"]
     flows = [flow for flow in record.get("flows") if flow["group"] == place and flow.get("rtt_ms")]
@@ -171,7 +171,7 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
     if found.exact:
         values, levels = np.concatenate([values[:1], values]), np.concatenate([[0.0], levels])
         shown = 1 - levels if complement else levels
-        if complement:  # the last step ends at the largest sample: a logarithmic axis does not have the 0 above it
+        if complement:  # the last step ends at the largest sample, because a logarithmic axis has no 0
             shown[-1] = shown[-2]
         ax.step(values, shown, where="post", color=look.color, linestyle=look.line, label=label)
     else:
@@ -184,7 +184,7 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
 
 
 def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], place: str = "") -> None:
-    """Axes, and a note where only quantiles are known. `place` is the one link or group that is shown."""
+    """Labels the axes, and notes if only quantiles are known. `place` is the only link or group shown."""
     chosen = quantity(of)
     share = "share above" if complement else "share at or below"
     where = f" at {place}" if place and chosen.part == "links" else f" of {place}" if place else ""

@@ -28,9 +28,9 @@ Complexes = npt.NDArray[np.complex128]
 
 
 def bode(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
-    """Gain and phase of open loops against frequency; `loops` has `(omega, response)` by label.
+    """Gain and phase of open loops against frequency; `loops` maps labels to `(omega, response)`.
 
-    With `margins`, those of the first loop, they are drawn at the frequencies where they are measured.
+    With `margins`, those of the first loop, they are drawn at their frequencies.
     """
     with figure(PAGE / 2 + 0.9, 4.2) as made:
         top, bottom = made.subplots(2, 1, sharex=True)
@@ -96,7 +96,7 @@ def _hertz(axes: Axes) -> None:
 
 
 def nyquist(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
-    """Open loops in the complex plane, around -1; `loops` has `(omega, response)` by label.
+    """Open loops in the complex plane, around -1; `loops` maps labels to `(omega, response)`.
 
     With `margins`, those of the first loop: the gain margin on the real axis, the phase margin on the unit circle.
     """
@@ -179,7 +179,7 @@ def spectrum(f: Array, power: Array, marks: Mapping[str, float] = MappingProxyTy
 
 
 def grid(loop: Loop, points: int = 1500) -> tuple[Array, Complexes]:
-    """Frequencies that matter, in rad/s, and a loop's response there: from a tenth of the crossover or less."""
+    """Relevant frequencies in rad/s, from a tenth of the crossover or less, and a loop's response there."""
     low, high = loop.band()
     crossover = loop.margins().crossover
     start = 1e-3 * high if math.isnan(crossover) else min(1e-3 * high, 0.1 * crossover)

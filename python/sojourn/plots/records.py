@@ -34,13 +34,13 @@ from sojourn.traces import missing
 
 MANY = 8  # series that one panel shows
 PANEL = 1.9  # inches: the height of a panel over time
-NO_SERIES = ("ssthresh", "warm-up")  # labels of what is no series
-FAR = 2.0  # how far above the largest window a slow-start threshold may lie and still be shown
+NO_SERIES = ("ssthresh", "warm-up")  # labels without a series
+FAR = 2.0  # largest ratio of a slow-start threshold to the largest window for which it is shown
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A column of a kind of trace, and how an axis shows it."""
+    """A column of a kind of trace, with its label and unit on an axis."""
 
     kind: str
     column: str
@@ -56,17 +56,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Count(Curve):
-    """The rows of a kind of trace, counted from the start: all, or those with some values of the column."""
+    """The cumulative count of rows of a kind of trace: all, or those with certain values of a column."""
 
     values: Sequence[int] | None = None
 
     def points(self, table: Mapping[str, Array]) -> tuple[Array, Array]:
-        """The times of the rows that count in seconds, and how many there are until then."""
+        """The times of the counted rows in seconds, and the cumulative count."""
         t = table["t"] if self.values is None else table["t"][np.isin(table[self.column], self.values)]
         return t, np.arange(1.0, len(t) + 1)
 
     def until(self, end: float, points: tuple[Array, Array]) -> tuple[Array, Array]:
-        """The same with what holds at both ends of the run: 0 at first, at last the count of all."""
+        """The same with both ends of the run: 0 at the start, the total at the end."""
         t, counts = points
         return np.concatenate([[0.0], t, [end]]), np.concatenate([[0.0], counts, [float(len(t))]])
 
@@ -75,7 +75,7 @@ PACKETS = Curve("queue", "packets", "waiting packets")
 SUBQUEUES = Curve("subqueue", "packets", "packets in each queue")
 DELAY = Curve("queue", "delay_s", "queuing delay (ms)", 1e3)
 PROBABILITY = Curve("queue", "probability", "drop or mark probability (%)", 100.0)
-OF_SUBQUEUES = {  # what is drawn of the queues that make up a queue in place of the whole
+OF_SUBQUEUES = {  # curves drawn for the parts of a queue instead of the whole
     DELAY: Curve("subqueue", "oldest_s", DELAY.label, DELAY.scale),
     PROBABILITY: Curve("subqueue", "probability", PROBABILITY.label, PROBABILITY.scale),
 }
@@ -86,7 +86,7 @@ DROPS = Count("signals", "cause", "packets dropped so far", held=True, values=(0
 MARKS = Count("signals", "cause", "packets marked so far", held=True, values=(4,))
 RETRANSMISSIONS = Count("retransmissions", "offset", "segments retransmitted so far", held=True)
 CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn beside cwnd
-FIGURE_OF = {"subqueue": "queue"}  # kinds of traces that stand in the figure of another
+FIGURE_OF = {"subqueue": "queue"}  # kinds of traces shown in the figure of another
 Draw: TypeAlias = Callable[..., Axes]
 
 
@@ -147,8 +147,8 @@ class RecordPlots:
         return f"<plots of {self.title([])}: {', '.join([*drawn, *self._cdfs()])}>"
 
     def _cdfs(self) -> list[str]:
-        """The distributions that can be drawn, as they are called."""
-        return [f'cdf("{of}")' for of in distributions.QUANTITIES if distributions.places(self._record, of)]
+        """The calls of distributions that can be drawn."""
+        return [f'cdf("{of}")' for of in distributions.QUANTITIES if distributions.sources(self._record, of)]
 
     def __call__(self) -> list[Axes]:
         """Draws all traces over time in one figure and returns its axes, from top to bottom.
@@ -166,7 +166,7 @@ class RecordPlots:
             return one_below_the_other(shown_figure(PAGE, height_of(drawn)), drawn)
 
     def panels(self) -> dict[str, list[Draw]]:
-        """What each kind of trace can be drawn as over time, where it has values."""
+        """The panels over time of each kind of trace with values."""
         known: list[tuple[Curve, Draw]] = [
             (PACKETS, self.queue),
             (SUBQUEUES, self.subqueues),
@@ -198,37 +198,37 @@ class RecordPlots:
     def delay(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The queuing delay over time, in ms: the wait of a packet that arrives then.
 
-        Of a queue that is made up of several, as a dual queue is, each of these has a line: the wait of its oldest
-        packet. The name of a link draws the whole, that of one of its queues (`bottleneck/classic`) that one alone.
+        For a queue with several parts, such as a dual queue, each part has a line: the wait of its oldest packet. The
+        name of a link selects the whole queue, `bottleneck/classic` one part.
         """
         return self._apart(ax, DELAY, names)
 
     def probability(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The probability of a drop or mark over time, in percent.
 
-        Of a dual queue both queues have a line, that of `low-latency` without the marks of its step. For `names` see
+        A dual queue has a line per queue; that of `low-latency` excludes the marks of its step. For `names` see
         `delay`.
         """
         return self._apart(ax, PROBABILITY, names)
 
     def subqueues(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """What waits in each of the queues that make up that of a link, in packets over time (`trace.queue`).
+        """Backlog of each part of a link's queue, in packets over time (`trace.queue`).
 
-        These are the two of a dual queue, the tins of CAKE, or classes: `bottleneck/low-latency`.
+        Parts are the queues of a dual queue, the tins of CAKE, or classes: `bottleneck/low-latency`.
         """
         return self._lines(ax, SUBQUEUES, names)
 
     def cwnd(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Congestion windows over time, in segments; slow-start thresholds are dashed.
 
-        A threshold far above all windows, as before the first loss, is not shown.
+        A threshold far above all windows, as before the first loss, is omitted.
         """
         axes = self._lines(ax, CWND, names)
         self._thresholds(axes, CWND, names)
         return axes
 
     def _thresholds(self, axes: Axes, windows: Curve, names: Sequence[str] | None) -> None:
-        """Adds slow-start thresholds to the windows of flows, but those far above all windows."""
+        """Adds slow-start thresholds to the windows of flows, except those far above all windows."""
         shown = self._names(windows.kind, names)
         most = max((float(np.nanmax(self._points(windows, name)[1])) for name in shown), default=1.0)
         drawn = False
@@ -256,14 +256,14 @@ class RecordPlots:
         return axes
 
     def drops(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, by: str | None = None) -> Axes:
-        """How many packets links have dropped, over time (`trace.signals`).
+        """Cumulative drops of links over time (`trace.signals`).
 
-        `by` is what has a line: `"link"`, `"group"` or `"flow"`; by default groups where there are several.
+        `by` selects the lines: `"link"`, `"group"` or `"flow"`; default: groups if there are several.
         """
         return self._signals(ax, DROPS, names, by)
 
     def marks(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, by: str | None = None) -> Axes:
-        """How many packets links have marked, over time (`trace.signals`); for `by` see `drops`."""
+        """Cumulative marks of links over time (`trace.signals`); for `by` see `drops`."""
         return self._signals(ax, MARKS, names, by)
 
     def _signals(self, ax: Axes | None, curve: Count, names: Sequence[str] | None, by: str | None) -> Axes:
@@ -290,12 +290,12 @@ class RecordPlots:
         if by is None and (not lines or len(self._groups) < 2):
             return self._lines(ax, curve, names)
         axes = self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
-        if len(lines) == 1:  # whose they are is said where it could be others'
+        if len(lines) == 1:  # names the owner if it is ambiguous
             self._legend(axes, 2, curve.kind, names)
         return axes
 
     def retransmissions(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """How many segments flows have sent again, over time."""
+        """Cumulative retransmissions of flows over time."""
         return self._lines(ax, RETRANSMISSIONS, names)
 
     def controller(self, column: str, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
@@ -316,7 +316,7 @@ class RecordPlots:
         return axes
 
     def _without_value(self, column: str, lacking: Sequence[str]) -> UserError:
-        """The error for a value that the controllers of all flows lack, or that of the first of these."""
+        """The error for a value that no flow's controller has, or not that of the first selected flow."""
         there = {each: self._there(_controller_curve(each)) for each in series_columns("controller")}
         if not lacking:
             known = [each for each, having in there.items() if having]
@@ -325,7 +325,7 @@ class RecordPlots:
         return UserError.unknown(f"value of controller/{lacking[0]}", column, known)
 
     def _controller_panel(self, column: str) -> Draw:
-        """Draws a value of controllers; its name is how it is called."""
+        """Draws a variable of controllers under its name."""
 
         def draw(ax: Axes | None = None) -> Axes:
             return self.controller(column, ax)
@@ -342,7 +342,7 @@ class RecordPlots:
         quantiles of the record. Of a link with a dual queue, or with classes, each of these has a line through its
         quantiles. `complement` shows the share above a value, on a logarithmic axis. `names` are links or groups.
         """
-        there = distributions.places(self._record, of)
+        there = distributions.sources(self._record, of)
         if not there:
             raise distributions.nothing(str(self._record.get("scenario")), of)
         for name in names or []:
@@ -351,7 +351,7 @@ class RecordPlots:
         with drawn_on(ax, COLUMN, 2.5) as axes:
             found = {
                 name: distributions.distribution(self._record, of, name)
-                for name in (names or distributions.main_places(self._record, of))
+                for name in (names or distributions.main_sources(self._record, of))
             }
             drawn = {name: each for name, each in found.items() if each is not None}
             curves = list(drawn.values())
@@ -369,15 +369,15 @@ class RecordPlots:
             return axes
 
     def _seen(self, curve: Curve) -> bool:
-        """Whether a curve leaves 0 at a link or in a flow."""
+        """Whether a curve of a link or a flow is ever nonzero."""
         return any(np.nan_to_num(self._points(curve, name)[1]).any() for name in self._there(curve))
 
     def _there(self, curve: Curve) -> list[str]:
-        """The links or flows of which the curve has finite values."""
+        """The links or flows with finite values of the curve."""
         return [name for name in self._traced(curve.kind) if np.isfinite(self._points(curve, name)[1]).any()]
 
     def title(self, names: Sequence[str]) -> str:
-        """Scenario, the one link or flow that is shown, and seed."""
+        """The title: scenario, the only link or flow shown, and seed."""
         only = f", {names[0]}" if len(names) == 1 else ""
         return f"{self._record.get('scenario')}{only}, seed {self._record.get('seed')}"
 
@@ -408,7 +408,7 @@ class RecordPlots:
         return [name for name in traced if name not in self._group_of] + flows
 
     def _look(self, kind: str, name: str) -> Look:
-        """The look of a link or flow in all panels: that of its group for a flow that is traced alone."""
+        """The look of a link or flow in all panels; the only traced flow of a group has the group's look."""
         flows = [each for each in self._traced(kind) if each in self._group_of]
         groups = [self._group_of[each] for each in flows]
         if name in flows:
@@ -436,7 +436,7 @@ class RecordPlots:
         return self._draw(ax, curve, lines, names)
 
     def _apart(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
-        """One column of queues against time: by default of what they are made up of, where that has values."""
+        """One column of queues against time, by default of their parts if these have values."""
         links = self._names(curve.kind, None)
         inside = OF_SUBQUEUES[curve]
         there = [*self._there(curve), *self._there(inside)]
@@ -474,7 +474,7 @@ class RecordPlots:
             return axes
 
     def _legend(self, axes: Axes, lines: int, kind: str, names: Sequence[str] | None) -> None:
-        """A legend above the axes, where there is more than one thing to tell apart."""
+        """A legend above the axes, if there is more than one entry."""
         if lines < 2 and not self._record.get("warmup_s"):
             return
         traced = self._traced(kind)

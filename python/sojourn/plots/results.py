@@ -1,4 +1,4 @@
-"""The plots that commands write: of a run, of a comparison, of a sweep. Each is a PNG and a PDF."""
+"""The plots of commands: runs, comparisons and sweeps, each as PNG and PDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# So many lines have a legend among them: one of more covers some.
+# Maximum number of lines with a legend inside the axes.
 INSIDE = 4
 
 
@@ -39,7 +39,7 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
             one_below_the_other(made, panels)
             written += save_figure(made, folder, kind)
     for of in distributions.QUANTITIES:
-        found = [distributions.distribution(record, of, place) for place in distributions.places(record, of)]
+        found = [distributions.distribution(record, of, place) for place in distributions.sources(record, of)]
         if any(each is not None and each.exact for each in found):
             with figure(2 * COLUMN, 2.6) as made:
                 left, right = made.subplots(1, 2)
@@ -56,10 +56,10 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
 def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
     """Writes the distributions of `wait`, `rtt` or `completion` in the cases of a comparison; returns the files.
 
-    There is a row for each group of flows that has such times. Raises `UserError` where nothing was measured.
+    There is a row for each group of flows that has such times. Raises `UserError` without data.
     """
     plots = ComparisonPlots(comparison)
-    there = plots.places(of)
+    there = plots.sources(of)
     if not there:
         raise distributions.nothing(comparison.scenario, of)
     with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:

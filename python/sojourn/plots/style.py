@@ -1,4 +1,4 @@
-"""The style of all plots: sizes of printed columns, colors that color-blind readers can tell apart, units on axes."""
+"""The style of all plots: column widths, colors for color-blind readers, units on axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*", "<", "h"]
 LINES = ["-", "-.", ":"]
 COLUMN = 3.5  # inches: one column of a two-column page
 PAGE = 7.16  # inches: its full width
-FAR_APART = 100  # Where one value is more than so many times another, a linear axis hides the lesser one.
+FAR_APART = 100  # Ratio of values above which a linear axis would hide the smaller one.
 Drawn = TypeVar("Drawn")
 GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
 
@@ -73,7 +73,7 @@ class Look:
 
 
 def style_of(index: int) -> Look:
-    """The look of the series at a position, counted from 0. After ten, a color comes with another marker and line."""
+    """The look of the series at a position from 0 on. After ten, colors repeat with another marker and line."""
     again, color = divmod(index, len(COLORS))
     return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
@@ -84,7 +84,7 @@ class PlotError(RunError):
 
 @contextmanager
 def drawing(what: str = "plot") -> Iterator[None]:
-    """Makes whatever matplotlib raises in the block a `PlotError` that names `what` is drawn."""
+    """Converts any exception of matplotlib in the block into a `PlotError` that names `what` is drawn."""
     try:
         yield
     except (UserError, ScenarioError, RunError, OSError, MemoryError):
@@ -95,7 +95,7 @@ def drawing(what: str = "plot") -> Iterator[None]:
 
 
 def drawn_or_noted(what: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
-    """What a function draws; nothing, with a note, if that fails: no result is lost by a plot of it."""
+    """The files of a plot function; empty with a note if it fails, so that no result is lost by a plot."""
     try:
         with drawing(what):
             return draw()
@@ -105,9 +105,9 @@ def drawn_or_noted(what: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
 
 
 def literal(made: Artist) -> None:
-    """Shows every text of a figure or of axes as it is: a name from a scenario is no formula, whatever `$` is in it.
+    """Disables math text in a figure or axes, because names from a scenario may contain `$`.
 
-    The labels of logarithmic axes are formulas, and stay ones.
+    Labels of logarithmic axes keep it.
     """
     axes = made.findobj(Axes)
     numbered = [axis for each in axes for axis in (each.xaxis, each.yaxis)]
@@ -149,19 +149,19 @@ def shown_figure(width: float, height: float) -> Figure:
     return (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
 
 
-WIDEST = 26  # characters of a line of a label
+WIDEST = 26  # characters per line of a label
 LINE = 0.13  # inches: the height of such a line
 
 
 def wrapped(label: str) -> str:
-    """A label of a case in lines that leave room for a plot: a long one is broken after commas and at spaces."""
+    """Wraps a label of a case after commas and at spaces, to leave room for the plot."""
     if len(label) <= WIDEST:
         return label
     return "\n".join(textwrap.wrap(re.sub(r",\s*", ", ", label), WIDEST))
 
 
 def lines_of(labels: Iterable[str]) -> int:
-    """The most lines that one of these labels has when it is wrapped."""
+    """The maximum number of lines of these labels when wrapped."""
     return max(1 + wrapped(label).count("\n") for label in labels)
 
 
@@ -169,7 +169,7 @@ FITS = 6  # lines of a legend that fit into the axes
 
 
 def legend_beside(axes: Axes, title: str | None = None) -> None:
-    """Adds a small legend: in the axes if it is short and hides no error bars, else to the right of them."""
+    """Adds a small legend, in the axes if it is short and hides no error bars, else to their right."""
     handles, labels = axes.get_legend_handles_labels()
     inside = fits_inside(labels) and not axes.containers
     beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
@@ -186,7 +186,7 @@ LEGEND_COLUMNS = 5  # of a legend above axes, on the right of their title
 
 
 def title_above_legend(axes: Axes) -> None:
-    """Raises the title of axes above their legend, where the two do not fit beside each other."""
+    """Raises the title of axes above their legend if both do not fit side by side."""
     legend, title, made = axes.get_legend(), axes.get_title(loc="left"), axes.get_figure()
     if legend is None or made is None or not title:
         return
@@ -200,7 +200,7 @@ def title_above_legend(axes: Axes) -> None:
 
 
 def legend_below(made: Figure) -> None:
-    """Adds one legend below all panels, with the series of the first one, and makes the figure higher by it."""
+    """Adds one legend below all panels, with the series of the first panel, and enlarges the figure."""
     handles, labels = made.axes[0].get_legend_handles_labels()
     columns = _columns(made, labels)
     made.set_figheight(made.get_figheight() + LINE * math.ceil(len(labels) / columns))
@@ -208,13 +208,13 @@ def legend_below(made: Figure) -> None:
 
 
 def _columns(made: Figure, labels: Sequence[str]) -> int:
-    """In how many columns of a legend these labels fit across a figure."""
+    """The number of legend columns that fit across a figure."""
     fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
     return max(1, min(len(labels), int(fit)))
 
 
 def legend_above(made: Figure) -> None:
-    """Adds one legend above all panels, with the series of the first one, in as many columns as fit."""
+    """Adds one legend above all panels, with the series of the first panel, in as many columns as fit."""
     handles, labels = made.axes[0].get_legend_handles_labels()
     made.legend(handles, labels, ncols=_columns(made, labels), loc="outside upper center", fontsize=7)
 
@@ -223,7 +223,7 @@ PNG_DPI = 200
 
 
 def settled(made: Figure) -> Figure:
-    """The figure itself with its layout computed once, not again for every file that it is written to."""
+    """Computes the layout of a figure once instead of for every file; returns the figure."""
     literal(made)
     made.set_dpi(PNG_DPI)
     with mpl.rc_context(RC):
@@ -232,12 +232,12 @@ def settled(made: Figure) -> Figure:
     return made
 
 
-# The field of each kind of file that says what it shows.
+# The metadata field for the description in each file format.
 ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}
 
 
 def render(made: Figure, kind: str, about: str = "") -> bytes:
-    """A figure as "png", "pdf" or "svg", with a sentence in its metadata. The same figure gives the same bytes."""
+    """Renders a figure as "png", "pdf" or "svg" with a description in its metadata; the bytes are reproducible."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     metadata |= {ABOUT[kind]: about} if about else {}
@@ -248,7 +248,7 @@ def render(made: Figure, kind: str, about: str = "") -> bytes:
 
 
 def save_figure(made: Figure, folder: Path, name: str, about: str = "") -> list[Path]:
-    """Writes a figure as PNG and PDF, with a sentence in their metadata, and returns the files.
+    """Writes a figure as PNG and PDF with a description in their metadata, and returns the files.
 
     Raises `PlotError` for what matplotlib raises.
     """

@@ -40,7 +40,7 @@ DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
 
 
 def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """One measure of a comparison: a row for each case with mean and interval; the best, if it is one, filled and bold.
+    """One measure of a comparison: a row per case with mean and interval; a unique best case is filled and bold.
 
     `rows` are those of one measure in `Comparison.table`.
     """
@@ -71,16 +71,16 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _winners(rows: pd.DataFrame) -> list[bool]:
-    """Which cases are better than all that differ from them: the one that is the best alone, or those with its mean."""
+    """The winning cases: the unique best one, or several with equal means."""
     best = rows[BEST].astype(bool)
     alone = rows.loc[best, "mean"].nunique() == 1 and best.sum() < rows["mean"].notna().sum()
     return [bool(each) and alone for each in best]
 
 
 def _looks(rows: pd.DataFrame) -> list[Look]:
-    """The color of a case is that of its value on the first axis, its marker that of its values on the others.
+    """A case's color shows its value on the first axis, its marker the values on the others.
 
-    One color and marker for all where there are more values than these.
+    With more values than colors or markers, all cases look the same.
     """
     axes = [axis for axis in rows.columns if axis not in SUMMARY and rows[axis].nunique(dropna=False) > 1] or [CASE]
     colors, markers = ([str(each) for each in rows[part].to_numpy().tolist()] for part in (axes[:1], axes[1:]))
@@ -94,7 +94,7 @@ def _looks(rows: pd.DataFrame) -> list[Look]:
 
 
 def _widen(axes: Axes, rows: pd.DataFrame) -> None:
-    """Gives an axis whose values are all equal a width, so that no rounding noise is shown."""
+    """Widens an axis with equal values, so that it does not show rounding noise."""
     values = rows[["mean", "low", "high"]].to_numpy(dtype=float)
     if np.isfinite(values).any():
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -107,7 +107,7 @@ def _widen(axes: Axes, rows: pd.DataFrame) -> None:
 def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
     """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`.
 
-    What fewer than two of several cases have, such as the delay in a queue that is there in one, has no panel.
+    A measure that only one of several cases has, such as the delay in a queue of one discipline, has no panel.
     """
     names = [name for name in dict.fromkeys(summary["measure"]) if _seen(summary, name)]
     shown = [str(case) for case in summary[CASE].unique()]
@@ -132,7 +132,7 @@ BEST_MEANS = (
 
 
 def _seen(summary: pd.DataFrame, measure: str) -> bool:
-    """Whether there is something to compare: values of two cases, or of the only one."""
+    """Whether a measure can be compared: it has values of two cases, or of the only one."""
     means = summary.loc[summary["measure"] == measure, "mean"]
     return int(means.notna().sum()) >= min(2, len(means))
 
@@ -204,13 +204,13 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
 
 
 def _scale(axes: Axes, values: Array) -> None:
-    """A logarithmic axis where the values are above 0 and far apart, else one that begins at 0 if that costs little."""
+    """Uses a logarithmic axis for positive values far apart, else one from 0 if that wastes little space."""
     known = values[np.isfinite(values)]
     if len(known) and known.min() > 0 and known.max() > FAR_APART * known.min():
         axes.set_yscale("log", nonpositive="clip")
         axes.yaxis.set_major_formatter("{x:g}")
         for drawn in axes.get_children():
-            drawn.set_clip_on(True)  # an interval may reach to 0, which is endlessly far below
+            drawn.set_clip_on(True)  # an interval may reach 0, which a logarithmic axis lacks
         return
     low, high = axes.get_ylim()
     if 0 <= low < 0.6 * high or (low < 0 <= axes.dataLim.y0):

@@ -10,14 +10,14 @@ use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
 
-/// Who gets a fair share.
+/// The unit of fair sharing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Isolation {
     /// Each flow.
     Flows,
-    /// Each host, which is a group of flows, and within it each flow.
+    /// Each host (a group of flows), and each flow within it.
     #[default]
     TripleIsolate,
 }

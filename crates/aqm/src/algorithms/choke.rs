@@ -27,8 +27,8 @@ pub struct Params {
     /// Whether packets above `max` are marked instead of dropped if they can be marked; default true (tc without
     /// `harddrop`).
     pub mark_above_max: bool,
-    /// Whether the average is rounded down to whole packets where the next one is computed from it, as Linux does: then it is about
-    /// half a packet higher. Default false.
+    /// Whether the average is rounded down to whole packets when the next one is computed from it, as in Linux; this makes it about half a
+    /// packet higher. Default false.
     pub rounded_average: bool,
 }
 

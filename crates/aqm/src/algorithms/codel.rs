@@ -9,7 +9,7 @@ use super::ce_threshold::CeThreshold;
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream, Time, range};
 
-/// The count at which dropping continues if it starts again soon after it stopped.
+/// Initial drop count if a new dropping state starts soon after the last one.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,13 +37,13 @@ pub struct Params {
     /// Time for which the sojourn time must stay above the target before the first drop, and the first gap between drops;
     /// above 0, default 100 ms: about the largest usual round-trip time (rfc8289#4.3).
     pub interval: Duration,
-    /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
+    /// Initial drop count if a new dropping state starts soon after the last one, default `"rfc8289"`.
     pub rule: Rule,
     /// A packet is dropped only if more than this many bytes stay in the queue; `"0 B"` (the default) is the largest packet
     /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
-    /// Packets that waited longer get a mark if they can carry one, whatever else is decided and even where `ecn` is off; `"0 s"` (the
-    /// default) is no such threshold (Linux `ce_threshold`).
+    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off; `"0 s"` (the default) disables it (Linux
+    /// `ce_threshold`).
     pub ce_threshold: Duration,
 }
 

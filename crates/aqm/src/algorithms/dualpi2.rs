@@ -23,30 +23,30 @@ pub struct Params {
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 or more, default 3.2 (rfc9332#A.1).
     pub beta: f64,
-    /// How many times the probability of the law scalable packets are signaled with, above 0 and at most 255; default 2 (rfc9332#A.1 k).
+    /// Coupling factor k: ratio of the scalable signal probability to the law's base probability, above 0 and at most 255; default 2
+    /// (rfc9332#A.1 k).
     pub coupling_factor: f64,
-    /// The delay above which every scalable packet is signaled, zero or more; default 1 ms (rfc9332#A.1).
+    /// Step threshold: delay above which every scalable packet is signaled, 0 or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
-    /// Packets that may wait behind a scalable one without a signal, 0 or more; default 0, `step_thresh` counts. Above 0 it counts in its
-    /// place (Linux `step_in_packets`).
+    /// Step threshold in packets behind a departing scalable packet, 0 or more; above 0 it replaces `step_thresh`; default 0 (Linux
+    /// `step_in_packets`).
     pub step_packets: u32,
-    /// Packets that a scalable one must find in its queue, if the step is to count for it, 0 or more; default 0, it counts for all (Linux
+    /// Minimum queue length in packets for the step to apply to an arriving scalable packet, 0 or more; default 0: always (Linux
     /// `min_qlen_step`).
     pub min_qlen_step: u32,
-    /// Whether scalable packets are dropped in overload; default true. If false they are only marked until the queue is full, and the
-    /// law stays below overload (Linux `drop_overload`).
+    /// Whether scalable packets are dropped on overload; default true. If false, they are only marked until the queue is full, and the
+    /// law's probability is capped below overload (Linux `drop_overload`).
     pub drop_overload: bool,
-    /// The percentage of the link that the classic queue has while packets wait in both, 0 to 100, default 10 (rfc9332#A.1).
+    /// Percentage of the link for the classic queue while both queues are backlogged, 0 to 100, default 10 (rfc9332#A.1).
     pub classic_protection: u32,
-    /// Whether the law decides about packets as they arrive; default false, as they leave (Linux `drop_enqueue`).
+    /// Whether the law is applied on enqueue; default false: on dequeue (Linux `drop_enqueue`).
     pub drop_early: bool,
-    /// The bits of the ECN field of which a packet of the low-latency queue has one, 1 to 3; default 1, ECT(1) and CE; 3 is all
-    /// that can be marked (Linux `ecn_mask`).
+    /// Mask of the ECN field: packets with a matching bit enter the low-latency queue, 1 to 3; default 1: ECT(1) and CE; 3: all ECN-capable
+    /// packets (Linux `ecn_mask`).
     pub ecn_mask: u8,
-    /// The most memory that packets of both queues take, from 0 B on: an arriving one for which it does not suffice is lost, unless
-    /// it goes to an idle link at once. Each takes 780 B besides its own bytes, as a TCP segment does in a Linux sender. Default 0 B, no
-    /// limit; Linux's is twice an Ethernet packet for each packet of the queue's `limit`, which packets that are not larger never reach
-    /// (Linux `memlimit`).
+    /// Memory limit of both queues; a packet that would exceed it is dropped on enqueue, unless the link is idle. Each packet counts with
+    /// its size plus 780 B, the overhead of a TCP segment in a Linux sender. Default 0 B: no limit. Linux's default is two Ethernet frames
+    /// per packet of `limit`, which packets of that size never reach (Linux `memlimit`).
     pub memory_limit: Bytes,
 }
 

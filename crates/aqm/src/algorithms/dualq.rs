@@ -59,14 +59,14 @@ bases! {
 pub struct Params {
     /// The law and its parameters, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`; default `{ pi2 = {} }`.
     pub base: Base,
-    /// How many times the root of the law's probability scalable packets are signaled with, above 0 and at most 255; default 2
+    /// Coupling factor k: ratio of the scalable signal probability to the root of the law's probability, above 0 and at most 255; default 2
     /// (rfc9332#A.1 k).
     pub coupling_factor: f64,
-    /// The delay above which every scalable packet is signaled, zero or more; default 1 ms (rfc9332#A.1).
+    /// Step threshold: delay above which every scalable packet is signaled, 0 or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
-    /// Whether scalable packets are dropped in overload; default true. If false they are only marked until the queue is full.
+    /// Whether scalable packets are dropped on overload; default true. If false, they are only marked until the queue is full.
     pub drop_overload: bool,
-    /// The percentage of the link that the classic queue has while packets wait in both, 0 to 100, default 10 (rfc9332#A.1).
+    /// Percentage of the link for the classic queue while both queues are backlogged, 0 to 100, default 10 (rfc9332#A.1).
     pub classic_protection: u32,
 }
 

@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The name of the law, as the caller supplies it; default empty.
+    /// The name of the law, as the caller supplies it; default: empty.
     pub law: String,
     /// Time between two steps of the law, above 0, default 10 ms.
     pub interval: Duration,

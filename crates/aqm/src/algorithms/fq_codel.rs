@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
 
-/// The queues whose bytes count for `max_packet`.
+/// The backlog that is compared with `max_packet`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -39,22 +39,21 @@ pub struct Params {
     pub flows: u32,
     /// Seed of the hash of flows, default 0.
     pub perturbation: u32,
-    /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
+    /// Initial drop count if a new dropping state starts soon after the last one, default `"rfc8289"`.
     pub rule: Rule,
     /// A packet is dropped only if more than this many bytes stay in its queue; `"0 B"` (the default) is the largest packet
     /// that the queue has seen, at first 256 B (ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
-    /// Whose bytes must be more than `max_packet`: `"own"` (the default), the packet's own queue's, or `"all"`, those of all queues
-    /// together, as in Linux.
+    /// Backlog that is compared with `max_packet`: `"own"` (the default), of the packet's queue, or `"all"`, of all queues together, as in
+    /// Linux.
     pub backlog: Backlogged,
-    /// Packets that waited longer get a mark if they can carry one, whatever else is decided and even where `ecn` is off; `"0 s"` (the
-    /// default) is no such threshold (Linux `ce_threshold`).
+    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off; `"0 s"` (the default) disables it (Linux
+    /// `ce_threshold`).
     pub ce_threshold: Duration,
-    /// The value that a packet's ECN field must have under `ce_threshold_mask` for the threshold to hold, 0 to 255, default 0. ECT(1),
-    /// that of L4S, is 1 under a mask of 3. Packets have no DSCP, so the other six bits are 0 (Linux `ce_threshold_selector`).
+    /// Value of the masked ECN field to which `ce_threshold` applies, 0 to 255, default 0. ECT(1), as in L4S, is 1 with a mask of 3. The
+    /// six DSCP bits are always 0 here (Linux `ce_threshold_selector`).
     pub ce_threshold_selector: u8,
-    /// The bits of the field that count for `ce_threshold_selector`, 0 to 255; with 0 (the default) all packets have the threshold
-    /// (Linux `ce_threshold_mask`).
+    /// Mask for `ce_threshold_selector`, 0 to 255; with 0 (the default) `ce_threshold` applies to all packets (Linux `ce_threshold_mask`).
     pub ce_threshold_mask: u8,
 }
 

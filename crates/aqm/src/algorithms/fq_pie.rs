@@ -29,7 +29,7 @@ pub struct Params {
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 to 1000000, default 1.25 (rfc8033#4.2).
     pub beta: f64,
-    /// Time for which a burst into an empty queue passes without drops, up to 1000 s; default 150 ms (rfc8033#4.2).
+    /// Burst allowance: time without drops after the queue was empty, up to 1000 s; default 150 ms (rfc8033#4.2).
     pub burst: Duration,
     /// Whether the probability scales with the packet's size over the link's mean packet; default false.
     pub bytemode: bool,
@@ -82,7 +82,7 @@ impl Params {
 #[derive(Clone, Debug)]
 struct Queue {
     pie: Vars,
-    /// Bytes that wait.
+    /// Bytes waiting.
     backlog: u64,
     /// Whether it is among those that an update may change.
     active: bool,

@@ -27,7 +27,7 @@ pub enum Preset {
     Plane,
 }
 
-/// Method that turns the active rules into a probability.
+/// Defuzzification of the active rules into a probability.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -55,7 +55,7 @@ pub enum Level {
     High,
 }
 
-/// The parameters of fuzzy RED. The preset gives the value of an absent parameter of the sets.
+/// The parameters of fuzzy RED. The preset sets the defaults of the sets.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

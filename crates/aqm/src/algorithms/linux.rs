@@ -18,8 +18,8 @@ use sojourn_units::Stream;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The discipline and its parameters as `tc` takes them, such as `"pie target 15ms limit 1000"`; no default. Its own limit and
-    /// its own word for ECN are among them. After `sojourn` comes a queue of ours, such as `"sojourn { aqm = 'pd', limit = '100 packets' }"`.
+    /// The discipline and its parameters in the syntax of `tc`, such as `"pie target 15ms limit 1000"`, including its limit and ECN
+    /// setting; required. `sojourn` selects a queue of the simulator, such as `"sojourn { aqm = 'pd', limit = '100 packets' }"`.
     pub linux: String,
 }
 

@@ -16,8 +16,8 @@ pub struct Params {
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 15 ms (rfc9332#A.1).
     pub tupdate: Duration,
-    /// Gain on the delay's error in Hz: what one update adds to the probability before squaring for each second of error; 0 or
-    /// more, default 0.15 (rfc9332#A.1: 0.1 of `tupdate` over the square of 100 ms).
+    /// Gain on the delay error in Hz: increase of the probability before squaring, per update and second of error; 0 or more, default 0.15
+    /// (rfc9332#A.1: 0.1 `tupdate` / (100 ms)^2).
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 or more, default 3 (rfc9332#A.1: 0.3 over 100 ms).
     pub beta: f64,

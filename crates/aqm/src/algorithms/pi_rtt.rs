@@ -18,14 +18,13 @@ use sojourn_units::{Bytes, Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Power of r0/RTT, 0 to 4: 2 for Reno (the default), 1/3 for CUBIC where it is cubic, 0 for senders whose rate does not
-    /// depend on their RTT.
+    /// Exponent of r0/RTT, 0 to 4: 2 for Reno (the default), 1/3 for CUBIC in its cubic region, 0 for senders whose rate is independent of
+    /// the RTT.
     pub exponent: f64,
-    /// The round-trip time r0 of packets that get the controller's own probability, above 0, default 103 ms: the harmonic mean of
-    /// 40, 80, 160, 320 and 640 ms.
+    /// The RTT r0 at which a packet gets the unscaled probability, above 0, default 103 ms: the harmonic mean of 40, 80, 160, 320 and 640
+    /// ms.
     pub reference: Duration,
-    /// The round-trip time of packets that carry none, above 0, default 40 ms: short, so that leaving it out gives no
-    /// advantage.
+    /// RTT assumed for packets that report none, above 0, default 40 ms: short, so that senders gain nothing by not reporting it.
     pub unknown: Duration,
     /// Target queuing time, above 0, default 10 ms.
     pub target: Duration,
@@ -33,8 +32,8 @@ pub struct Params {
     pub interval: Duration,
     /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// Round-trip time with queuing of the path whose light load is meant if `flows` is 0, more than `target`, default
-    /// 170 ms. The gains are designed for `reference`.
+    /// RTT with queuing that defines the light load if `flows` is 0, above `target`, default 170 ms. The gains are designed for
+    /// `reference`.
     pub rtt: Duration,
     /// Gain margin, above 1, default 3.
     pub gain_margin: f64,

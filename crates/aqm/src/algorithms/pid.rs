@@ -58,11 +58,11 @@ impl Default for Params {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gains {
-    /// On the error, in probability per packet.
+    /// Gain on the error, in probability per packet.
     pub proportional: f64,
-    /// On its integral, in probability per packet and second.
+    /// Gain on the integral, in probability per packet and second.
     pub integral: f64,
-    /// On its derivative, in probability per packet a second.
+    /// Gain on the derivative, in probability per packet per second.
     pub derivative: f64,
 }
 

@@ -43,7 +43,7 @@ impl Rule {
     }
 }
 
-/// The parameters of PIE. The rule gives the value of an absent parameter.
+/// The parameters of PIE. The rule sets the defaults.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

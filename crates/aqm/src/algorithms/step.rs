@@ -9,11 +9,11 @@ use sojourn_units::{Bytes, Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Packets that may wait without a signal, default 20; 0 is no threshold in packets (rfc8257#3.1 K).
+    /// Threshold in packets, default 20; 0 disables it (rfc8257#3.1 K).
     pub packets: u32,
-    /// Bytes that may wait without a signal; `"0 B"` (the default) is no threshold in bytes.
+    /// Threshold in bytes; `"0 B"` (the default) disables it.
     pub bytes: Bytes,
-    /// How long a packet may wait without a signal as it leaves; `"0 s"` (the default) is no threshold in time.
+    /// Threshold of the sojourn time, checked on dequeue; `"0 s"` (the default) disables it.
     pub time: Duration,
 }
 

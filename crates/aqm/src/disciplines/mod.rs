@@ -25,7 +25,7 @@ use sojourn_units::{Duration, Time};
 /// What the queues of an algorithm are made with.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// How much may wait. A discipline that makes room itself takes it ([`Given::take_limit`]).
+    /// The limit of its queue. A discipline that makes room itself takes it ([`Given::take_limit`]).
     pub limit: Amount,
     /// The DSCP of each group of flows.
     pub dscps: Vec<u8>,

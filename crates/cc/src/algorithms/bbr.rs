@@ -35,16 +35,14 @@ pub struct Params {
     pub high_gain: f64,
     /// The window in bandwidth-delay products in PROBE_BW, 1 to 10; default 2 (Linux `bbr_cwnd_gain`).
     pub cwnd_gain: f64,
-    /// The gain of the pace while it probes for bandwidth, above 1 and below 2; it then drains with 2 less this; default 1.25
-    /// (Linux `bbr_pacing_gain`).
+    /// Pacing gain while probing for bandwidth, above 1 and below 2; the drain phase uses 2 minus this gain; default 1.25 (Linux
+    /// `bbr_pacing_gain`).
     pub probe_gain: f64,
-    /// How long the smallest round-trip time counts before PROBE_RTT looks for it again, above zero; default "10 s" (Linux
-    /// `bbr_min_rtt_win_sec`).
+    /// Lifetime of the minimum RTT before PROBE_RTT measures it again, above zero; default "10 s" (Linux `bbr_min_rtt_win_sec`).
     pub min_rtt_window: Duration,
-    /// How long PROBE_RTT lasts at least, above zero; default "200 ms" (Linux `bbr_probe_rtt_mode_ms`).
+    /// Minimum length of PROBE_RTT, above zero; default "200 ms" (Linux `bbr_probe_rtt_mode_ms`).
     pub probe_rtt: Duration,
-    /// Whether it looks for token-bucket policers and keeps to the rate of one that it finds; default true (Linux
-    /// `bbr_lt_bw_sampling`).
+    /// Whether it detects token-bucket policers and limits itself to their rate; default true (Linux `bbr_lt_bw_sampling`).
     pub policers: bool,
 }
 

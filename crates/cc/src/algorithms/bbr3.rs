@@ -53,19 +53,18 @@ pub struct Params {
     pub startup_gain: f64,
     /// The window in bandwidth-delay products, 1 to 10; default 2 (draft-ietf-ccwg-bbr#2.6).
     pub cwnd_gain: f64,
-    /// The part of a round trip's data that may be lost while it probes for bandwidth, above 0 and below 1; default 0.02
-    /// (draft-ietf-ccwg-bbr#2.8).
+    /// Loss rate per round trip that ends probing for bandwidth, above 0 and below 1; default 0.02 (draft-ietf-ccwg-bbr#2.8).
     pub loss_threshold: f64,
-    /// The part of the short-term model that a round trip with losses keeps at least, above 0 and below 1; default 0.7
+    /// Lower bound of the factor by which a round trip with losses reduces the short-term model, above 0 and below 1; default 0.7
     /// (draft-ietf-ccwg-bbr#2.8).
     pub beta: f64,
-    /// The part of `inflight_longterm` that is left to others, 0 or more and below 1; default 0.15 (draft-ietf-ccwg-bbr#2.8).
+    /// Fraction of `inflight_longterm` left free for other flows, 0 or more and below 1; default 0.15 (draft-ietf-ccwg-bbr#2.8).
     pub headroom: f64,
-    /// How long the smallest round-trip time counts, above zero; default "10 s" (draft-ietf-ccwg-bbr#2.16.1).
+    /// Lifetime of the minimum RTT, above zero; default "10 s" (draft-ietf-ccwg-bbr#2.16.1).
     pub min_rtt_window: Duration,
-    /// How long it goes without ProbeRTT, above zero; default "5 s" (draft-ietf-ccwg-bbr#2.16.2).
+    /// Time between two ProbeRTT phases, above zero; default "5 s" (draft-ietf-ccwg-bbr#2.16.2).
     pub probe_rtt_interval: Duration,
-    /// How long ProbeRTT lasts at least, above zero; default "200 ms" (draft-ietf-ccwg-bbr#2.16.2).
+    /// Minimum length of ProbeRTT, above zero; default "200 ms" (draft-ietf-ccwg-bbr#2.16.2).
     pub probe_rtt: Duration,
 }
 

@@ -32,15 +32,15 @@ pub const VARIABLES: &[Variable<Cdg>] = &[
 pub struct Params {
     /// Rounds whose gradients are summed, 1 to 256; default 8 (Linux `window`).
     pub window: u32,
-    /// The part of the window that a gradient leaves, above 0 and at most 1; default 0.7071 (Linux `backoff_beta`).
+    /// Fraction of the window kept after a delay-gradient backoff, above 0 and at most 1; default 0.7071 (Linux `backoff_beta`).
     pub backoff_beta: f64,
-    /// What a gradient's sum in seconds is multiplied by, 0 or more; default 42 (Linux `backoff_factor`).
+    /// Factor on the summed gradient in seconds, which sets the backoff probability, 0 or more; default 42 (Linux `backoff_factor`).
     pub backoff_factor: f64,
-    /// Reductions for gradients that may follow each other without a fall of the delay; 0 is any number; default 5 (Linux `use_ineff`).
+    /// Maximum number of consecutive gradient backoffs that do not reduce the delay; 0: no limit; default 5 (Linux `use_ineff`).
     pub use_ineff: u32,
-    /// Whether a loss reduces to the shadow window where that is larger than half the window; default true (Linux `use_shadow`).
+    /// Whether a loss reduces the window to the shadow window if that is more than half the window; default true (Linux `use_shadow`).
     pub use_shadow: bool,
-    /// Whether losses are not taken for congestion where the delays say that the queue is not full; default false (Linux `use_tolerance`).
+    /// Whether losses are ignored while the delays indicate that the queue is not full; default false (Linux `use_tolerance`).
     pub use_tolerance: bool,
 }
 

@@ -18,9 +18,9 @@ pub const VARIABLES: &[Variable<Copa>] = &[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// delta: 1/delta segments of each flow are in the queue on average, above 0 and at most 10; default 0.5 (arun-2018).
+    /// The parameter delta: each flow keeps 1/delta segments queued on average, above 0 and at most 10; default 0.5 (arun-2018).
     pub delta: f64,
-    /// Whether it competes with flows that fill the queue; default true (arun-2018).
+    /// Whether it switches to competitive mode next to flows that fill the queue; default true (arun-2018).
     pub competitive: bool,
 }
 

@@ -45,7 +45,7 @@ pub const VARIABLES: &[Variable<Cubic>] =
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which version; default that of RFC 9438, and that of Linux where the stack's windows grow as in Linux (`linux_growth`).
+    /// The version of CUBIC; default: RFC 9438, or Linux's if `linux_growth` is set.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub version: Option<Version>,
     /// The fraction of the window kept after congestion, 0.001 to 0.999; default 0.7 (rfc9438#4.6), 819/1024 in v2.1.
@@ -53,12 +53,11 @@ pub struct Params {
     pub beta: Option<f64>,
     /// C, the steepness of the cubic in segments per cubic second, 0.01 to 100; default 0.4 (rfc9438#5.1), 410/1024 in v2.1.
     pub c: f64,
-    /// Release more of the window if congestion comes at a smaller window than the last time; default true (rfc9438#4.7).
+    /// Whether the window is reduced further if congestion occurs at a smaller window than last time; default true (rfc9438#4.7).
     pub fast_convergence: bool,
-    /// Grow at least as fast as Reno would; default true (rfc9438#4.3).
+    /// Whether the window grows at least as fast as Reno's; default true (rfc9438#4.3).
     pub reno_friendly: bool,
-    /// End slow start when the round-trip time grows (`HyStart++`, rfc9406#4.2, or Linux's `HyStart`); default false, true in
-    /// Linux's version.
+    /// Whether slow start ends when the RTT grows (`HyStart++`, rfc9406#4.2, or Linux's `HyStart`); default false, true in Linux's version.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub hystart: Option<bool>,
 }

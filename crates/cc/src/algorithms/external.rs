@@ -67,7 +67,7 @@ pub const VARIABLES: &[Variable<External>] = &[];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The name under which the caller supplies it; no default.
+    /// The name of the controller, as the caller supplies it; required.
     pub controller: String,
     /// What makes the controllers, once the caller has supplied it.
     #[cfg_attr(feature = "serde", serde(skip))]

@@ -31,14 +31,14 @@ pub const VARIABLES: &[crate::Variable<Flower>] = &[
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 100 ms (flower-2016#3.1).
     pub target: Duration,
-    /// Later round trips above which a peak must lie, 1 to 32; default 5 (flower-2016#3.3).
+    /// Number of later round trips that a peak must exceed, 1 to 32; default 5 (flower-2016#3.3).
     pub neighbors: u32,
     /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (flower-2016#3.3).
     pub peak_weight: f64,
-    /// Weight of a new trend in the usual trend, above 0 and at most 1; default 1/8 as for srtt, since the paper gives none.
+    /// Weight of a new trend in the mean trend, above 0 and at most 1; default 1/8 as for srtt, because the paper states none.
     pub trend_weight: f64,
-    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
-    /// 1/2. 0 takes them for losses.
+    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
+    /// With 0, marks count as losses.
     pub mark_gain: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,

@@ -30,8 +30,8 @@ pub struct Params {
     pub target: Duration,
     /// Whether to slow down periodically; default true.
     pub slowdown: bool,
-    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
-    /// 1/2. 0 takes them for losses.
+    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
+    /// With 0, marks count as losses.
     pub mark_gain: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,

@@ -16,9 +16,9 @@ pub const VARIABLES: &[Variable<HighSpeed>] = &[];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Up to this window in segments it is Reno, 1 or more; default 38 (rfc3649#5, `Low_Window`).
+    /// Window in segments up to which it behaves as Reno, 1 or more; default 38 (rfc3649#5, `Low_Window`).
     pub low_window: f64,
-    /// The window in segments at which it keeps `1 - high_decrease`, above `low_window`; default 83000 (rfc3649#5, `High_Window`).
+    /// The window in segments at which `high_decrease` applies, above `low_window`; default 83000 (rfc3649#5, `High_Window`).
     pub high_window: f64,
     /// The part of `high_window` that a loss takes, above 0 and at most 0.5; default 0.1 (rfc3649#5, `High_Decrease`).
     pub high_decrease: f64,

@@ -23,13 +23,13 @@ pub const VARIABLES: &[Variable<Htcp>] = &[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The part of the window that congestion leaves at least, above 0 and at most `beta_max`; default 0.5 (leith-2004).
+    /// Smallest fraction of the window kept after congestion, above 0 and at most `beta_max`; default 0.5 (leith-2004).
     pub beta_min: f64,
-    /// The same at most, below 1; default 0.8 (leith-2004).
+    /// Largest fraction of the window kept after congestion, below 1; default 0.8 (leith-2004).
     pub beta_max: f64,
-    /// Whether growth depends less on the round-trip time; default true (Linux `use_rtt_scaling`).
+    /// Whether growth is scaled to depend less on the RTT; default true (Linux `use_rtt_scaling`).
     pub rtt_scaling: bool,
-    /// Whether a throughput that changed by more than a fifth leaves `beta_min`; default true (Linux `use_bandwidth_switch`).
+    /// Whether `beta_min` applies after the throughput changed by more than a fifth; default true (Linux `use_bandwidth_switch`).
     pub bandwidth_switch: bool,
 }
 

@@ -22,17 +22,17 @@ pub const VARIABLES: &[Variable<Illinois>] = &[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Segments a round trip of growth with the greatest delay, above 0; default 0.3 (liu-2006).
+    /// Segments added per round trip at the largest queuing delay, above 0; default 0.3 (liu-2006).
     pub alpha_min: f64,
-    /// The same without delay, at least `alpha_min`; default 10 (liu-2006).
+    /// Segments added per round trip without queuing delay, at least `alpha_min`; default 10 (liu-2006).
     pub alpha_max: f64,
-    /// The part of the window that a loss takes with little delay, above 0 and below 1; default 0.125 (liu-2006).
+    /// Fraction of the window removed by a loss at a small delay, above 0 and below 1; default 0.125 (liu-2006).
     pub beta_min: f64,
-    /// The same with much delay, at least `beta_min` and below 1; default 0.5 (liu-2006).
+    /// Fraction of the window removed by a loss at a large delay, at least `beta_min` and below 1; default 0.5 (liu-2006).
     pub beta_max: f64,
-    /// Below this window in segments it is Reno, 0 or more; default 15 (Linux `win_thresh`).
+    /// Window in segments below which it behaves as Reno, 0 or more; default 15 (Linux `win_thresh`).
     pub win_thresh: f64,
-    /// Round trips with little delay before the fastest growth comes back, 1 or more; default 5 (Linux `theta`).
+    /// Round trips with a small delay before growth returns to `alpha_max`, 1 or more; default 5 (Linux `theta`).
     pub theta: u32,
 }
 

@@ -34,14 +34,14 @@ pub const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which variant; default that of RFC 6817.
+    /// The variant; default: RFC 6817.
     pub variant: Variant,
     /// The target queuing delay, 1 ms to 10 s; default 100 ms, the largest that is allowed (rfc6817#2.5 TARGET).
     pub target: Duration,
     /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (rfc6817#2.5 GAIN).
     pub gain: f64,
-    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
-    /// 1/2. 0 takes them for losses.
+    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
+    /// With 0, marks count as losses.
     pub mark_gain: f64,
     /// How the queuing delay is estimated; the ns-2 module has `{ history = 5, filter = 2, tick = "1 ms" }`.
     pub delay: EstimatorParams,

@@ -39,7 +39,7 @@ pub const VARIABLES: &[Variable<Linux>] = &[];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Its name in the kernel, such as `"bbr"`; no default.
+    /// Its name in the kernel, such as `"bbr"`; required.
     pub linux: String,
 }
 

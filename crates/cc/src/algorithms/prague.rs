@@ -29,17 +29,16 @@ pub struct Params {
     /// The weight of the newest round trip in the estimate of the marked part, above 0 and at most 1; default 0.0625
     /// (draft-briscoe-iccrg-prague-congestion-control#2.4.2).
     pub g: f64,
-    /// The round-trip time that a shorter one counts as, zero or more; default "25 ms"; "0 s" leaves all as they are
+    /// Virtual RTT for flows with a shorter RTT, zero or more; default "25 ms"; "0 s" disables it
     /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
     pub target_rtt: Duration,
-    /// Round trips after slow start before short round-trip times count as longer, 0 or more; default 500
+    /// Round trips after slow start before `target_rtt` applies, 0 or more; default 500
     /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
     pub transition: u32,
-    /// The greatest time of segments sent back to back, above zero; default "250 us"
-    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
+    /// Longest burst of segments sent back to back, above zero; default "250 us" (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
     pub burst: Duration,
-    /// Whether it looks for classic queues that mark, and reduces its window there by 0.31 for a round trip with marks; default false, as in
-    /// the L4S team's Linux (`prague_ecn_fallback`, briscoe-2019).
+    /// Whether it detects classic ECN queues and then reduces its window by 0.31 per round trip with marks; default false, as in the L4S
+    /// team's Linux (`prague_ecn_fallback`, briscoe-2019).
     pub ecn_fallback: bool,
 }
 

@@ -20,11 +20,10 @@ pub struct Params {
     pub increase: f64,
     /// The fraction of the window kept after congestion, above 0 and below 1; default 0.5 (rfc5681#3.1 eq. 4).
     pub decrease: f64,
-    /// The smallest window after congestion in segments, 1 to 2; default 1 (ns-2). With the 2 of rfc5681#3.1 eq. 4, ECN
-    /// marks no longer slow down a flow whose window is 2.
+    /// Smallest window after congestion in segments, 1 to 2; default 1 (ns-2). With 2, as in rfc5681#3.1 eq. 4, ECN marks cannot slow down
+    /// a flow with a window of 2.
     pub floor: f64,
-    /// Whether the kept window is rounded down to whole segments; default false. True as in ns-2 until 2006
-    /// (`precisionReduce_`).
+    /// Whether the reduced window is rounded down to whole segments, as in ns-2 until 2006 (`precisionReduce_`); default false.
     pub whole: bool,
 }
 

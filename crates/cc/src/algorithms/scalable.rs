@@ -16,7 +16,7 @@ pub const VARIABLES: &[Variable<Scalable>] = &[];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Segments by which one acknowledged segment opens the window, above 0 and at most 1; default 0.01 (kelly-2003).
+    /// Segments added to the window per acknowledged segment, above 0 and at most 1; default 0.01 (kelly-2003).
     pub increase: f64,
     /// The part of the window that a loss takes, above 0 and below 1; default 0.125 (kelly-2003).
     pub decrease: f64,

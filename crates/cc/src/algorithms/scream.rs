@@ -35,17 +35,16 @@ pub const VARIABLES: &[Variable<Scream>] = &[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The least target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Smallest target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub target: Duration,
-    /// The greatest target, next to flows that fill the queue, at least `target` and at most 10 s; default "400 ms"
+    /// Largest delay target, reached next to flows that fill the queue; at least `target` and at most 10 s; default "400 ms"
     /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub highest_target: Duration,
-    /// The part of the window that a loss leaves, above 0 and below 1; default 0.7 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Fraction of the window kept after a loss, above 0 and below 1; default 0.7 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub beta_loss: f64,
-    /// The part that an echo of classic ECN leaves, above 0 and below 1; default 0.8
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Fraction of the window kept after a classic ECN echo, above 0 and below 1; default 0.8 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub beta_ecn: f64,
-    /// The part of the window by which a round trip may increase it besides a segment, 0 to 1; default 0.02
+    /// Fraction of the window added per round trip in addition to one segment, 0 to 1; default 0.02
     /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub growth: f64,
     /// How the queuing delay is estimated.

@@ -34,7 +34,7 @@ pub const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which variant; default that of the paper. The module has no parameters, so with it the others must have their defaults.
+    /// The variant; default: the paper's. The kernel module has no parameters, so with it all others must have their defaults.
     pub variant: Variant,
     /// The delay threshold as a fraction of the range of delays, above 0 and at most 0.999; default 0.15
     /// (kuzmanovic-2006#III-B).
@@ -44,7 +44,7 @@ pub struct Params {
     /// The length of the inference phase in round trips, above 0 and at most 100: a second indication within it leaves one
     /// segment; default 3 (kuzmanovic-2006#III-C).
     pub inference: f64,
-    /// How the queuing delay is estimated; default from single delays.
+    /// How the queuing delay is estimated; default: from unfiltered delays.
     pub delay: EstimatorParams,
 }
 

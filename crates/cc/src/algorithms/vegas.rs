@@ -14,11 +14,11 @@ pub const VARIABLES: &[Variable<Vegas>] = &[Variable::new("base_rtt", "s", "the 
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// With fewer segments in the queue the window grows by one, 0 or more; default 2 (Linux `alpha`).
+    /// Queued segments below which the window grows by one per round trip, 0 or more; default 2 (Linux `alpha`).
     pub alpha: f64,
-    /// With more segments in the queue the window falls by one, at least `alpha`; default 4 (Linux `beta`).
+    /// Queued segments above which the window falls by one per round trip, at least `alpha`; default 4 (Linux `beta`).
     pub beta: f64,
-    /// With more segments in the queue slow start ends, 0 or more; default 1 (Linux `gamma`).
+    /// Queued segments above which slow start ends, 0 or more; default 1 (Linux `gamma`).
     pub gamma: f64,
 }
 

@@ -11,11 +11,11 @@ use sojourn_units::{Duration, Time};
 pub struct EstimatorParams {
     /// Minutes for which the base delay is remembered, 1 to 16; default 10 (rfc6817#2.5 BASE_HISTORY).
     pub history: u32,
-    /// Delays of which the smallest is the current one, 1 to 16; default 4 (rfc6817#2.5 CURRENT_FILTER).
+    /// Number of latest delays whose minimum is the current delay, 1 to 16; default 4 (rfc6817#2.5 CURRENT_FILTER).
     pub filter: u32,
     /// Every delay is rounded to a multiple of this, at most 1 s; default 0 s, no rounding (ns-2 TCP-Linux: 1 ms).
     pub tick: Duration,
-    /// What delays are measured from; default the one-way delay.
+    /// The delay that is measured; default: the one-way delay.
     pub source: Source,
 }
 

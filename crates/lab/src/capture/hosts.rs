@@ -1,4 +1,4 @@
-//! The addresses and ports of flows, and what of their connections the headers of later packets depend on.
+//! Addresses and ports of flows, and the connection state on which later headers depend.
 
 use super::segment::{self, Connection};
 use super::{Segment, Wire};
@@ -9,16 +9,16 @@ use sojourn_sim::tcp::AckOptions;
 use sojourn_sim::{HostDoes, Packet, flag};
 use std::ops::Range;
 
-/// Groups that have addresses: 10.0.0.0/8 with two networks for each.
+/// Maximum number of groups: 10.0.0.0/8 with two networks each.
 const MOST_GROUPS: usize = 128;
-/// Flows of a group that have addresses.
+/// Maximum number of flows per group.
 const MOST_FLOWS: u32 = 65_534;
-/// The ports of those that open connections (Linux `ip_local_port_range`).
+/// The ports of connecting hosts (Linux `ip_local_port_range`).
 const OPENERS: Range<u16> = 32_768..61_000;
-/// The port of those to whom data is sent, if the group has none: of the first group, then one more for each.
+/// The default port of receivers: of the first group, incremented for each further group.
 const FIRST_PORT: u16 = 50_000;
 
-/// Refuses a plan with more flows than there are addresses.
+/// Rejects a plan with more flows than addresses.
 ///
 /// # Errors
 /// The number of groups, or of the flows of one.
@@ -35,7 +35,7 @@ fn check(plan: &Plan) -> Result<(), Error> {
     }
 }
 
-/// A host of a flow of the plan: that which sends its data, or that which `receives` it.
+/// A host of a flow of the plan: its sender, or its receiver if `receives`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Host {
     /// The flow, as a position in the plan.
@@ -45,10 +45,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// The names of the two hosts of a flow, behind its own.
+    /// The suffixes of the two hosts of a flow.
     const SIDES: [&str; 2] = ["sender", "receiver"];
 
-    /// What it is called: `ftp/0:sender`.
+    /// Its name: `ftp/0:sender`.
     pub fn name(self, plan: &Plan) -> String {
         format!("{}:{}", plan.flows[self.entry as usize].name, Self::SIDES[usize::from(self.receives)])
     }
@@ -73,7 +73,7 @@ impl Host {
         Ok(hosts)
     }
 
-    /// The flows that there are, in the order of their groups: `ftp/0 to ftp/19, voip/0`.
+    /// The existing flows by group: `ftp/0 to ftp/19, voip/0`.
     fn flows(plan: &Plan) -> String {
         let group = |name: &str| name.rsplit_once('/').map_or(name, |(group, _)| group).to_string();
         let groups = plan.flows.chunk_by(|one, next| group(&one.name) == group(&next.name));
@@ -91,9 +91,9 @@ impl Host {
 struct Flow {
     /// The plan's flow.
     entry: u32,
-    /// Whether it is one of requests, from the receiving host to the sending one.
+    /// Whether it carries requests, from the receiving host to the sending host.
     reversed: bool,
-    /// The port of the host that opens its present connection.
+    /// The port of the host that opened its current connection.
     port: u16,
     connection: Connection,
 }
@@ -140,7 +140,7 @@ impl Hosts {
         Ok(Hosts { ports: vec![OPENERS.start; plan.flows.len()], flows: Vec::new() })
     }
 
-    /// The world has a new flow, of this one of the plan.
+    /// Registers a new flow of the world, which belongs to this flow of the plan.
     pub fn add_flow(&mut self, entry: u32, reversed: bool) {
         let port = self.next_port(entry);
         self.flows.push(Flow { entry, reversed, port, connection: Connection::new(0) });

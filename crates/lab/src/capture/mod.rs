@@ -1,7 +1,7 @@
-//! Captures: the packets that arrive at links, as they leave the queue there, and those that hosts send and get, in a pcapng file.
+//! Captures of packets at links and hosts in a pcapng file.
 //!
-//! A packet has the time of its arrival at the queue, and so has one that is dropped there: the packets of a flow are in the order in
-//! which they were sent. What the queue did to a packet is said in a comment, and a mark that it got there is in its header.
+//! At a link, every packet, dropped or not, has the time of its arrival at the queue, so the packets of a flow are in the order of
+//! transmission. A comment states what the queue did to a packet; the header contains a mark set there.
 
 mod hosts;
 mod kernel;
@@ -18,10 +18,10 @@ use sojourn_units::Time;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
-/// Packets that may wait to be written. If there are more, the oldest is written though its queue still holds it.
+/// Maximum number of packets waiting to be written. Beyond it, the oldest is written even if it is still queued.
 const MOST_PENDING: usize = 1 << 20;
 
-/// What the queue did with a packet.
+/// The fate of a packet in a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Waits,
@@ -31,7 +31,7 @@ enum Fate {
 }
 
 impl Fate {
-    /// What is said of it in the file.
+    /// Its comment in the file.
     fn comment(self) -> &'static str {
         match self {
             Fate::Waits | Fate::Sent => "",
@@ -48,21 +48,21 @@ impl Fate {
 pub(crate) trait Segment: Clone {
     /// Whether both are the same packet, marked or not.
     fn is_same(&self, other: &Self) -> bool;
-    /// Whether it carries a congestion mark.
+    /// Whether it is marked.
     fn is_marked(&self) -> bool;
-    /// It carries one from now on.
+    /// Marks it.
     fn mark(&mut self);
 }
 
-/// The hosts of a run, which know the headers of their packets.
+/// The hosts of a run, which supply the headers of their packets.
 pub(crate) trait Wire {
     /// Their packets.
     type Segment: Segment;
 
-    /// The host that does this with a packet.
+    /// The host of this action on a packet.
     fn host_of(&self, packet: &Self::Segment, does: HostDoes) -> Host;
 
-    /// The headers of a packet, and what follows from it for later ones. `None` if it has none that a file can have.
+    /// The headers of a packet, updating the connection's state. `None` if they can't be represented.
     fn headers(&mut self, plan: &Plan, packet: &Self::Segment) -> Option<Headers>;
 }
 
@@ -74,7 +74,7 @@ struct Arrival<P> {
     fate: Fate,
 }
 
-/// Where packets are captured.
+/// A capture point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// At a link, as a position in the plan.
@@ -83,25 +83,25 @@ pub(crate) enum Place {
     Host(Host),
 }
 
-/// The packets of one place that are not written yet.
+/// The unwritten packets of one capture point.
 #[derive(Clone, Debug)]
 struct Point<P> {
     place: Place,
-    /// Whether it is a link that decides about packets after their arrival.
+    /// Whether it is a link that drops or marks packets after their arrival.
     buffers: bool,
     pending: VecDeque<Arrival<P>>,
-    /// The first of them that still waits, or one before it.
+    /// A position at or before the first packet that still waits.
     first_waiting: usize,
 }
 
 impl<P: Segment> Point<P> {
-    /// What becomes of a packet that still waits is known.
+    /// Sets the fate of a waiting packet.
     fn settle(&mut self, packet: &P, fate: Fate) {
         while self.pending.get(self.first_waiting).is_some_and(|arrival| arrival.fate != Fate::Waits) {
             self.first_waiting += 1;
         }
         let is_it = |arrival: &Arrival<P>| arrival.fate == Fate::Waits && arrival.packet.is_same(packet);
-        // A packet that is dropped as it arrives is the last.
+        // A packet dropped on arrival is the last one.
         let found = match self.pending.back() {
             Some(last) if matches!(fate, Fate::Dropped(_)) && is_it(last) => self.pending.back_mut(),
             _ => self.pending.iter_mut().skip(self.first_waiting).find(|arrival| is_it(arrival)),
@@ -115,7 +115,7 @@ impl<P: Segment> Point<P> {
         }
     }
 
-    /// Adds a packet whose fate is known. The flows of a host may run ahead of each other: its place is that of its time.
+    /// Inserts a packet with a known fate by its time, because flows of a host may run ahead of each other.
     fn insert(&mut self, arrival: Arrival<P>) {
         let later = self.pending.iter().rev().take_while(|other| other.at > arrival.at).count();
         self.pending.insert(self.pending.len() - later, arrival);
@@ -127,7 +127,7 @@ impl<P: Segment> Point<P> {
     }
 }
 
-/// Collects what arrives at the watched links and hosts of a run.
+/// Collects the packets at the captured links and hosts of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture<W: Wire> {
     points: Vec<Point<W::Segment>>,
@@ -137,7 +137,7 @@ pub(crate) struct Capture<W: Wire> {
 }
 
 impl<W: Wire> Capture<W> {
-    /// Watches these places. `watch` begins to watch a link, and says whether it decides about packets after their arrival.
+    /// Starts to capture at these points. `watch` activates a link and returns whether it drops or marks packets after their arrival.
     pub fn new(hosts: W, places: &[Place], mut watch: impl FnMut(u32) -> bool) -> Self {
         let (mut points, mut at_hosts) = (Vec::new(), HashMap::new());
         for &place in places {
@@ -186,7 +186,7 @@ impl<W: Wire> Capture<W> {
         }
     }
 
-    /// A link that decides at arrival marks the packet that has just arrived; of others the packet shows it when it leaves.
+    /// On enqueue, a link marks the packet that has just arrived; on dequeue, the departing packet carries the mark.
     pub fn on_mark(&mut self, link: u32) {
         if let Some(point) = self.point(link).filter(|point| !point.buffers)
             && let Some(last) = point.pending.back_mut()
@@ -200,8 +200,8 @@ impl<W: Wire> Capture<W> {
         self.points.iter_mut().find(|point| point.place == Place::Link(link))
     }
 
-    /// The place of the packet to write next: the first by time of those that arrived by `until`, if its fate is known. At the `end`
-    /// of the run, or if too many wait, it need not be.
+    /// The capture point of the next packet to write: the earliest one that arrived by `until`, if its fate is known, or in any case at the
+    /// `end` of the run or if too many wait.
     fn next(&self, until: Time, end: bool) -> Option<usize> {
         let firsts = self.points.iter().enumerate().filter_map(|(at, point)| Some((point.pending.front()?, at)));
         let (first, at) = firsts.min_by_key(|(first, _)| first.at)?;
@@ -210,7 +210,7 @@ impl<W: Wire> Capture<W> {
         (first.at <= until && known()).then_some(at)
     }
 
-    /// Writes in the order of time what arrived by `until`.
+    /// Writes the packets that arrived by `until` in chronological order.
     pub fn write(&mut self, plan: &Plan, until: Time, end: bool, out: &mut Writer<impl Write>) -> std::io::Result<()> {
         while let Some(at) = self.next(until, end)
             && let Some(Arrival { at: time, packet, fate }) = self.points[at].take_first()

@@ -1,7 +1,7 @@
-//! From a packet of the simulator to a TCP header.
+//! Converts packets of the simulator to TCP headers.
 //!
-//! The simulator counts payload alone: SYN and FIN take a sequence number here. It sends data one way, so the other host's numbers are
-//! those of its SYN and FIN.
+//! The simulator counts payload only; here SYN and FIN take a sequence number. Data flows in one direction, so the receiver's sequence
+//! numbers only count its SYN and FIN.
 
 use sojourn_aqm::{Ecn, Packet as _};
 use sojourn_capture::wire::{AccEcn, Headers, Ip, Tcp, flag as bit, tcp};
@@ -23,18 +23,18 @@ pub fn ecn(packet: &Packet) -> u8 {
     }
 }
 
-/// The identification of a packet: the same wherever it is captured, another for one that is sent again.
+/// The IP identification of a packet: equal at all capture points, different for a retransmission.
 pub fn id(packet: &Packet) -> u16 {
     let place = packet.seq ^ packet.stamp.as_nanos().rotate_left(20) ^ packet.peer.as_nanos().rotate_left(40);
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
 }
 
-/// What later packets of a connection depend on.
+/// The state of a connection on which later headers depend.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
-    /// Which connection of its flow it is.
+    /// The number of the connection within its flow.
     pub incarnation: u16,
-    /// Where its data ended, once a FIN was seen.
+    /// The end of its data, after a FIN.
     end: Option<u64>,
     /// Whether the receiver has sent a FIN.
     receiver_closed: bool,
@@ -63,7 +63,7 @@ impl Connection {
         self.receiver_closed |= back && packet.has(flag::FIN);
         let (seq, ack) = if back { self.numbers_back(packet) } else { self.numbers_forward(packet) };
         let opens = packet.has(flag::SYN);
-        // A sender of data gets none, and says so.
+        // A sender of data receives none, and advertises that.
         let counts = if packet.has(flag::ACCECN) { Some(ByteCounts::START) } else { carried.byte_counts };
         let fields: Vec<u32> = counts.iter().flat_map(ByteCounts::fields).collect();
         let header = Tcp {
@@ -81,7 +81,7 @@ impl Connection {
         tcp(ip, &header, payload)
     }
 
-    /// The sequence and acknowledgment numbers of what the sender of data sends.
+    /// Sequence and acknowledgment numbers of the sender's packets.
     fn numbers_forward(&self, packet: &Packet) -> (u32, u32) {
         if packet.has(flag::SYN) {
             return (INITIAL, 0);
@@ -91,13 +91,13 @@ impl Connection {
         (number(packet.seq).wrapping_add(u32::from(after_end)), INITIAL.wrapping_add(1 + u32::from(self.receiver_closed)))
     }
 
-    /// Those of what the receiver of data sends.
+    /// Sequence and acknowledgment numbers of the receiver's packets.
     fn numbers_back(&self, packet: &Packet) -> (u32, u32) {
         if packet.has(flag::SYN) {
             return (INITIAL, number(0));
         }
         let has_end = self.end == Some(packet.seq) || packet.has(flag::FIN);
-        // A FIN that is sent again has the number of the first.
+        // A retransmitted FIN has the number of the first.
         let after_fin = self.receiver_closed && !packet.has(flag::FIN);
         (INITIAL.wrapping_add(1 + u32::from(after_fin)), number(packet.seq).wrapping_add(u32::from(has_end)))
     }
@@ -136,7 +136,7 @@ fn most_window(options: &TcpOptions) -> u64 {
     (u64::from(options.window) * u64::from(options.mss)).min(u64::from(u16::MAX) << MOST_SHIFT)
 }
 
-/// By how much window fields are shifted: as little as lets them tell of the whole window (rfc7323#2.3).
+/// The window scale: the smallest that can represent the whole window (rfc7323#2.3).
 fn shift(options: &TcpOptions) -> u8 {
     (0..MOST_SHIFT).find(|&shift| most_window(options) >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SHIFT)
 }
@@ -150,17 +150,17 @@ fn most_payload(options: &TcpOptions) -> u16 {
 fn window(packet: &Packet, options: &TcpOptions) -> u16 {
     let limited = packet.has(flag::BACK) && packet.window < u16::MAX;
     let bytes = if limited { u64::from(packet.window) * u64::from(options.mss) } else { most_window(options) };
-    // That of a SYN is not shifted, and without a handshake nothing was said of a shift.
+    // The window of a SYN is not scaled, and without a handshake no scale was negotiated.
     let shift = if packet.has(flag::SYN) || options.handshake == Handshake::None { 0 } else { shift(options) };
     (bytes.min(most_window(options)) >> shift).min(u64::from(u16::MAX)) as u16
 }
 
-/// A time as timestamps show it, in ms. It is never 0, which stands for none.
+/// A time as a timestamp value in ms, never 0, which means none.
 fn stamp(time: Time) -> u32 {
     (time.as_nanos() / 1_000_000) as u32 + 1
 }
 
-/// The timestamp of a packet, and the one that it echoes.
+/// Timestamp value and echo reply of a packet.
 fn stamps(packet: &Packet) -> (u32, u32) {
     match packet.has(flag::BACK) {
         true => (stamp(packet.peer), stamp(packet.stamp)),

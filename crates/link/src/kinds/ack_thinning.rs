@@ -13,10 +13,10 @@ use sojourn_units::{Duration, Time, comes_before, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AckThinning"))]
 pub struct Params {
-    /// Of so many ACKs of a connection the last passes, 1 to 1000.
+    /// Passes the last of every n ACKs of a connection, 1 to 1000.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub every: Option<u32>,
-    /// An ACK of a connection passes only so long after the last that passed, above zero.
+    /// Minimum time between two passed ACKs of a connection, above zero.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub interval: Option<Duration>,
 }

@@ -11,7 +11,7 @@ use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};
 pub struct Params {
     /// The probability of an error; 0 to 1.
     pub probability: f64,
-    /// What that is the probability for: "packet" (default), "byte" or "bit" (the bit error rate).
+    /// The unit of the probability: per "packet" (default), "byte" or "bit" (the bit error rate).
     #[cfg_attr(feature = "serde", serde(default))]
     pub per: Per,
 }

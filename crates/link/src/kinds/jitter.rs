@@ -14,19 +14,19 @@ pub struct Params {
     pub delay: Distribution,
 }
 
-/// A distribution of delays. What is drawn below zero counts as zero, and above 1000000 s as that.
+/// A distribution of delays. Draws are clipped to 0 to 1000000 s.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase", deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Distribution {
-    /// Each delay between the two is as likely: `{ uniform = ["0 ms", "10 ms"] }`.
+    /// Uniform between two delays: `{ uniform = ["0 ms", "10 ms"] }`.
     Uniform([Duration; 2]),
     /// `{ normal = { mean = "10 ms", sd = "2 ms" } }`.
     Normal(Normal),
-    /// From mean (shape - 1)/shape on: `{ pareto = { mean = "5 ms", shape = 2.5 } }`.
+    /// Pareto with the minimum mean (shape - 1)/shape: `{ pareto = { mean = "5 ms", shape = 2.5 } }`.
     Pareto(Pareto),
-    /// Quantiles at equal steps from the least to the largest, measured somewhere, and straight lines between them:
-    /// `{ empirical = ["1 ms", "2 ms", "9 ms"] }` has the median 2 ms.
+    /// Measured quantiles at equal steps from minimum to maximum, linearly interpolated: `{ empirical = ["1 ms", "2 ms", "9 ms"] }` has the
+    /// median 2 ms.
     Empirical(Vec<Duration>),
 }
 

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LossList"))]
 pub struct Params {
-    /// The numbers of the packets that are lost. The first packet that comes here is number 1.
+    /// The numbers of the lost packets. The first packet that arrives here is number 1.
     pub packets: Vec<u64>,
-    /// Whether only packets with payload are counted, and no pure ACKs; default false.
+    /// Whether only packets with payload are counted, not pure ACKs; default false.
     #[cfg_attr(feature = "serde", serde(default))]
     pub data_only: bool,
 }

@@ -140,19 +140,19 @@ macro_rules! registry {
 }
 
 registry! {
-    "loss" => loss::Loss: "random loss, each packet independently of the others",
-    "gilbert-elliott" => gilbert_elliott::GilbertElliott: "loss in bursts: a good and a bad state, each with a loss probability of its own",
+    "loss" => loss::Loss: "random loss, independent for each packet",
+    "gilbert-elliott" => gilbert_elliott::GilbertElliott: "bursty loss: a good and a bad state with different loss probabilities",
     "loss-list" => loss_list::LossList: "the loss of packets given by their numbers",
-    "corruption" => corruption::Corruption: "bit errors that the receiver finds: the packet takes the whole path and is discarded at its end",
-    "duplication" => duplication::Duplication: "a copy of some packets, right behind them",
-    "reorder" => reorder::Reorder: "some packets delayed, so that later ones overtake them",
+    "corruption" => corruption::Corruption: "bit errors detected by the receiver: the packet uses the whole path and is discarded at its end",
+    "duplication" => duplication::Duplication: "copies of random packets, directly behind them",
+    "reorder" => reorder::Reorder: "extra delay of random packets, so that later ones overtake them",
     "jitter" => jitter::Jitter: "a random delay of each packet, without reordering",
-    "outage" => outage::Outage: "times in which the link loses packets or holds them back",
-    "policer" => policer::Policer: "a token bucket: packets for which it has no tokens are lost",
-    "shaper" => shaper::Shaper: "a token bucket: packets wait for its tokens, as in tc tbf",
-    "ack-thinning" => ack_thinning::AckThinning: "the loss of ACKs that tell nothing but a new number: one of so many passes, or one in a time",
-    "tcp-option" => tcp_option::Filter: "a middlebox that strips a TCP option, or drops the packets that have it",
-    "bursts" => bursts::Bursts: "packets that come within an interval leave together at its end, as in aggregates of frames",
+    "outage" => outage::Outage: "intervals during which the link drops or holds packets",
+    "policer" => policer::Policer: "a token bucket that drops packets without tokens",
+    "shaper" => shaper::Shaper: "a token bucket that delays packets until it has tokens, as tc tbf",
+    "ack-thinning" => ack_thinning::AckThinning: "thinning of pure ACKs: passes one out of several, or one per interval",
+    "tcp-option" => tcp_option::Filter: "a middlebox that strips a TCP option, or drops the packets that carry it",
+    "bursts" => bursts::Bursts: "aggregation: packets that arrive within an interval leave together at its end",
 }
 
 #[cfg(test)]

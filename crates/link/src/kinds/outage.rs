@@ -8,14 +8,14 @@ use sojourn_units::{Duration, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Outage"))]
 pub struct Params {
-    /// When the first begins, since the start of the run.
+    /// Start of the first outage, since the start of the run.
     pub at: Duration,
-    /// How long each lasts, above zero.
+    /// Length of each outage, above zero.
     pub length: Duration,
-    /// The time from the beginning of one to that of the next, above `length`; absent: there is only one.
+    /// Time between the starts of two outages, above `length`; absent: a single outage.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub every: Option<Duration>,
-    /// Whether packets are held until the end of the outage and then go on one by one, 1 ns apart; default false: they are lost.
+    /// Whether packets are held until the end of the outage and then released one by one, 1 ns apart; default false: they are lost.
     #[cfg_attr(feature = "serde", serde(default))]
     pub hold: bool,
 }

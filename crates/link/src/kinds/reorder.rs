@@ -11,12 +11,12 @@ use sojourn_units::{Duration, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Reorder"))]
 pub struct Params {
-    /// How much later a packet that is chosen goes on, above zero: packets that come within this time overtake it.
+    /// Extra delay of a selected packet, above zero. Packets that arrive within this time overtake it.
     pub by: Duration,
-    /// The probability that a packet is chosen, 0 to 1; default 1.
+    /// The probability that a candidate is selected, 0 to 1; default 1.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub probability: f64,
-    /// Each n-th packet may be chosen, with this n, 1 or more; default 1, each packet.
+    /// Every `gap`-th packet is a candidate, 1 or more; default 1: every packet.
     #[cfg_attr(feature = "serde", serde(default = "every"))]
     pub gap: u64,
 }

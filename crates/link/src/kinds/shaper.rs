@@ -14,7 +14,7 @@ pub struct Params {
     pub rate: Rate,
     /// The size of the bucket, 1 B or more; it is full at the start. A packet that is larger is lost.
     pub burst: Bytes,
-    /// The longest time that a packet waits: one that would wait longer is lost; default "50 ms".
+    /// Longest wait; a packet that would wait longer is lost; default "50 ms".
     #[cfg_attr(feature = "serde", serde(default = "latency"))]
     pub latency: Duration,
 }

@@ -8,19 +8,19 @@ use crate::{Effect, Impairment, ParamError, Streams, TcpOption, Transit};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TcpOptionFilter"))]
 pub struct Params {
-    /// The option: "accecn" (AccECN's counts of bytes, in data, ACKs and the answer to a SYN) or "sack" (SACK blocks).
+    /// The option: "accecn" (AccECN's byte counters in data, ACKs and SYN-ACKs) or "sack" (SACK blocks).
     pub option: TcpOption,
-    /// What becomes of packets that have it: "strip" (default: they go on without it) or "drop" (they are lost).
+    /// Action on packets with the option: "strip" (default: removes the option) or "drop" (drops the packet).
     #[cfg_attr(feature = "serde", serde(default))]
     pub action: Action,
 }
 
-/// What becomes of packets with the option.
+/// Action on packets with the option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TcpOptionAction"))]
 pub enum Action {
-    /// They go on without it.
+    /// Removes the option.
     #[default]
     Strip,
     /// They are lost.

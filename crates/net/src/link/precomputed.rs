@@ -187,7 +187,7 @@ impl Precomputed {
         self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
     }
 
-    /// Packets that wait.
+    /// Packets waiting.
     #[inline]
     pub fn packets(&self) -> usize {
         self.waiting.len()

@@ -1,4 +1,4 @@
-//! Checks the classes of a link: what they take, and their parts of the link.
+//! Checks the classes of a link: their matches and their shares.
 
 use super::Group;
 use crate::error::{Error, unknown};
@@ -9,14 +9,14 @@ use sojourn_spec::queue::filters::Filter;
 use sojourn_units::{Duration, Rate};
 use std::collections::HashSet;
 
-/// The queues with a discipline, each with its field: the queue at `field`, or those of each of its classes in turn.
+/// All queues with a discipline and their fields: the queue at `field`, or recursively those of its classes.
 pub(super) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
     let Some(scheduler) = &queue.classes else { return vec![(queue, field.to_string())] };
     let of_class = |(i, class): (usize, &'a Class)| disciplines(&class.queue, &format!("{field}.classes[{i}]"));
     scheduler.classes.iter().enumerate().flat_map(of_class).collect()
 }
 
-/// Checks the classes of the queue at `field`, if it has some, on a link of `rate`.
+/// Checks the classes, if any, of the queue at `field` on a link of `rate`.
 pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
     let Some(Scheduler { scheduler, classes }) = queue.classes.as_deref() else { return Ok(()) };
     if classes.is_empty() || classes.len() > Scheduler::MOST {
@@ -55,7 +55,7 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
     Ok(())
 }
 
-/// Checks the classes within a class: together they have at most its rate.
+/// Checks the classes within a class: the sum of their rates is at most its rate.
 fn within(class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
     let ClassOptions { rate: own, ceil, flow_queues, .. } = class.options;
     let Some(scheduler) = class.queue.classes.as_deref() else { return Ok(()) };
@@ -83,7 +83,7 @@ pub(super) fn filters(queue: &Queue, aqm: &AnyAqm, field: &str, groups: &[Group]
     filters.iter().enumerate().try_for_each(|(i, filter)| known_groups(&filter.matches, &format!("{field}.filters[{i}]"), groups))
 }
 
-/// Whether a class or a filter says what it takes, and whether the groups exist.
+/// Checks that a class or a filter has a match, and that its groups exist.
 fn known_groups(matches: &Match, at: &str, groups: &[Group]) -> Result<(), Error> {
     if matches.group.is_empty() && matches.dscp.is_empty() && matches.port.is_empty() && matches.ecn.is_empty() {
         return Err(Error::got(format!("{at}.match"), "none of them", "a group, a dscp, a port or an ecn codepoint"));
@@ -95,7 +95,7 @@ fn known_groups(matches: &Match, at: &str, groups: &[Group]) -> Result<(), Error
     }
 }
 
-/// Checks the part of the link that a class has.
+/// Checks the share of the link of a class.
 fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) -> Result<(), Error> {
     let ClassOptions { share, rate, ceil, quantum, .. } = options;
     let only = |key: &str, given: bool, of: Scheduling| {
@@ -124,7 +124,7 @@ fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) ->
     }
 }
 
-/// Checks that the queue of a class is one of ours, and that its discipline can have a queue for each flow if it is to.
+/// Checks that the queue of a class is one of the simulator's, and supports flow queues if it has them.
 fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Result<(), Error> {
     if queue.classes.is_some() {
         return Ok(());

@@ -14,7 +14,7 @@ use sojourn_traffic::Traffic;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Checks all groups. `folder` is where the files are that they name.
+/// Checks all groups. Names of files are relative to `folder`.
 pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network, folder: &Path) -> Result<Vec<Group>, Error> {
     common.check().map_err(|error| Error::parameter("tcp", error))?;
     let (mut names, mut total) = (HashSet::new(), 0u64);

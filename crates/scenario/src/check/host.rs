@@ -1,4 +1,4 @@
-//! What a host cannot do: the simulator has no part of a Linux kernel, and a kernel takes few of the options of TCP.
+//! Checks what a host supports: the simulator has no kernel algorithms, and a kernel supports few TCP options.
 
 use super::Group;
 use super::links::Network;
@@ -10,7 +10,7 @@ use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
 use sojourn_traffic::Traffic;
 
-/// What a Linux host takes of the options of TCP. The rest is the kernel's own behavior.
+/// The TCP options that a Linux host supports. The rest is the kernel's own behavior.
 const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "pacing", "recovery"];
 
 /// Checks that the host of a scenario can run it.
@@ -39,7 +39,7 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses impairments that change headers: those of the kernel's packets are only read.
+/// Rejects impairments that change headers, because the kernel's packets are read-only here.
 fn impairments(network: &Network) -> Result<(), Error> {
     for (link, field) in network.links.iter().zip(&network.fields) {
         if let Some(i) = link.impairments.iter().position(|each| each.kind.changes_headers()) {
@@ -51,7 +51,7 @@ fn impairments(network: &Network) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses options that the kernel would ignore, unless they have the values of the profile `linux`.
+/// Rejects options that the kernel would ignore, unless they have the values of the profile `linux`.
 fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
     for group in groups {
         let field = format!("flows.{}", element(&group.name));

@@ -10,8 +10,8 @@ use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Stream};
 use std::sync::Arc;
 
-/// Converts every limit that is a time or a BDP into packets of `packet` bytes. The rate is that of the link at the start, or the mean of its
-/// trace, for each class too.
+/// Converts every limit that is a time or a BDP into packets of `packet` bytes. The rate is the link's at the start, or the mean of its
+/// trace, also for classes.
 pub(super) fn plan(network: &mut Network, groups: &[Group], packet: u32) -> Result<(), Error> {
     for i in 0..network.links.len() {
         let (link, field) = (&network.links[i], format!("{}.queue", network.fields[i]));
@@ -32,10 +32,9 @@ pub(super) fn plan(network: &mut Network, groups: &[Group], packet: u32) -> Resu
     Ok(())
 }
 
-/// The longest base round trip of the flows that cross a link in either direction: the propagation delays of their paths at the start.
+/// The longest base RTT of the flows over a link in either direction: the propagation delays of their paths at the start.
 ///
-/// # Errors
-/// No flow has a round trip, or it is drawn for each seed; says what is expected of a limit then.
+/// # Errors No flow has a base RTT, or it is random. The error states which limits are possible.
 fn base_rtt(links: &[Link], number: u32, groups: &[Group]) -> Result<Duration, &'static str> {
     let crosses = |group: &&Group| group.forward_links().chain(group.back_links()).any(|link| link == number);
     let mut longest = Duration::ZERO;

@@ -38,13 +38,13 @@ impl Network {
     }
 }
 
-/// What a link is called in the file.
+/// The name of a link in the file.
 pub(super) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 
-/// Checks all links and numbers their nodes. The second link of a duplex link comes right after the first. `folder` is that of the
-/// scenario's file.
+/// Checks all links and numbers their nodes. The reverse link of a duplex link directly follows it. `folder` is that of the scenario's
+/// file.
 pub(super) fn check(scenario: &Scenario, packet: u32, folder: &Path) -> Result<Network, Error> {
     let (links, media) = (&scenario.links, media::check(&scenario.media)?);
     if links.is_empty() {
@@ -95,7 +95,7 @@ fn reverse(links: &mut [Link]) {
     }
 }
 
-/// Where a link is in the file, the mean packet size, the folder of the file, and the media that there are.
+/// The context of a link: its field, the mean packet size, the folder of the file, and the media.
 struct Place<'a> {
     field: &'a str,
     packet: u32,
@@ -103,7 +103,7 @@ struct Place<'a> {
     media: &'a Media,
 }
 
-/// The links that a written link stands for: one, or both directions of a duplex link.
+/// The links of a written link: one, or both directions of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
     let Place { field, folder, media, .. } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
@@ -183,7 +183,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     let queue = written.cloned().unwrap_or_default();
     for (queue, at) in disciplines(&queue, &format!("{field}.queue")) {
         if queue.options.limit.amount().is_none() {
-            // Flows may say how much it is: it is checked once its limit is planned.
+            // The limit may depend on flows, so it is checked after it is planned.
             continue;
         }
         queue.build(rate, delay, packet).map_err(|error| Error::parameter(&at, error))?;
@@ -191,7 +191,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     Ok(Some(Arc::new(queue)))
 }
 
-/// Checks what the link layer adds. What adds nothing is left out.
+/// Checks the link-layer overhead; an overhead of zero is dropped.
 fn overhead(given: Option<AnyOverhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
     let Some(overhead) = given.map(AnyOverhead::given) else { return Ok(None) };
     overhead.check().map_err(|error| Error::parameter(field, error))?;
@@ -211,7 +211,7 @@ fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig
     given.iter().enumerate().map(check).collect()
 }
 
-/// Checks the changes of the rate and of the delay: they are in order of time.
+/// Checks that the changes of rate and delay are in chronological order.
 fn changes(changes: &[Change], field: &str, before: Option<Rate>) -> Result<(), Error> {
     if before.is_none() && !changes.is_empty() {
         return Err(Error::got(format!("{field}.changes"), "changes of a link without rate", "a rate with them"));

@@ -1,4 +1,4 @@
-//! Checks media: their names and parameters, and that links share them.
+//! Checks media: their names and parameters, and that links use them.
 
 use super::name;
 use crate::error::{Error, unknown};
@@ -40,7 +40,7 @@ impl Media {
         Ok(Some(medium.clone()))
     }
 
-    /// Refuses a medium that no link has.
+    /// Rejects a medium that no link uses.
     pub fn check_use(&self, links: &[Link]) -> Result<(), Error> {
         let used = |medium: &&Arc<Medium>| links.iter().any(|link| link.medium.as_ref() == Some(*medium));
         self.0.iter().find(|medium| !used(medium)).map_or(Ok(()), |medium| {

@@ -26,9 +26,9 @@ use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
 use std::path::Path;
 
-/// A scenario that can be run: names are resolved, defaults are filled in, and every parameter is in its range.
+/// A valid scenario: names are resolved, defaults are filled in, and every parameter is in range.
 ///
-/// [`Checked::plan`] makes the single flows of each group, for one seed. That cannot fail.
+/// [`Checked::plan`] creates the flows of each group for one seed. It cannot fail.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
     /// Its name.
@@ -41,16 +41,16 @@ pub struct Checked {
     pub warmup: Duration,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// Whose TCP the flows have.
+    /// The TCP stack of the flows.
     #[serde(skip_serializing_if = "Host::is_simulator")]
     pub host: Host,
-    /// The nodes by name, in the order in which links name them.
+    /// The names of the nodes, in the order of their first use by links.
     pub nodes: Vec<String>,
-    /// The links. The second link of a duplex link comes right after the first.
+    /// The links. The reverse link of a duplex link directly follows it.
     pub links: Vec<Link>,
     /// The groups of flows.
     pub groups: Vec<Group>,
-    /// What is traced.
+    /// The time series to store.
     pub trace: Trace,
 }
 
@@ -59,23 +59,23 @@ pub struct Checked {
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// How many flows it has.
+    /// Number of flows.
     pub count: u32,
-    /// The node where their data enters.
+    /// The node where their data enters the network.
     pub from: u32,
-    /// The node where their data leaves.
+    /// The node where their data leaves the network.
     pub to: u32,
     /// The links of the forward path, without access links.
     pub forward: Vec<u32>,
     /// The links of the reverse path, without access links; empty if nothing returns.
     pub back: Vec<u32>,
-    /// Which of its paths its flows take, if there are several.
+    /// How its flows choose a path, if there are several.
     #[serde(skip_serializing_if = "PathChoice::is_default")]
     pub paths: PathChoice,
     /// All its paths, if there are several.
     #[serde(skip)]
     pub all_paths: Paths,
-    /// When its route changes to which nodes.
+    /// Its route changes: times and nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reroute: Vec<Reroute>,
     /// Each flow's own link at the sender's side.
@@ -94,12 +94,12 @@ pub struct Group {
     pub port: Option<u16>,
     /// What they send.
     pub traffic: Traffic,
-    /// TCP options, each with its value; `None` for a flow over UDP.
+    /// Its TCP options; `None` over UDP.
     pub tcp: Option<TcpOptions>,
 }
 
 impl Group {
-    /// Its links in the direction of its data, on all its paths, without access links; some may come twice.
+    /// The links of all its forward paths, without access links; may contain duplicates.
     pub fn forward_links(&self) -> impl Iterator<Item = u32> {
         self.forward.iter().chain(self.all_paths.forward.iter().flatten()).copied()
     }
@@ -109,7 +109,7 @@ impl Group {
         self.back.iter().chain(self.all_paths.back.iter().flatten()).copied()
     }
 
-    /// Whether the paths of its flows, or rates or delays of their own links, are drawn.
+    /// Whether the paths of its flows, or the rates or delays of their own links, are random.
     pub(crate) fn draws_links(&self) -> bool {
         let drawn =
             |access: &Access| access.delay.drawn_from().is_some() || access.rate.as_ref().is_some_and(|rate| rate.drawn_from().is_some());
@@ -117,7 +117,7 @@ impl Group {
     }
 }
 
-/// What is traced. Links are positions in [`Checked::links`]; flows count through all groups in order.
+/// The time series to store. Links are positions in [`Checked::links`]; flows count through all groups in order.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Trace {
     /// Queues, and the interval between samples.
@@ -126,29 +126,29 @@ pub struct Trace {
     pub cwnd: Option<Sampled>,
     /// Rates, and the interval over which each is averaged.
     pub throughput: Option<Sampled>,
-    /// Flows of which every RTT sample is stored.
+    /// Flows with all RTT samples stored.
     pub rtt: Vec<u32>,
-    /// Links of which the waits of packets are stored.
+    /// Links with the waits of packets stored.
     pub wait: Option<Waits>,
-    /// Links of which every drop and mark is stored.
+    /// Links with all drops and marks stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<u32>,
-    /// Flows of which every completed connection is stored.
+    /// Flows with all completed connections stored.
     pub completions: Vec<u32>,
-    /// Flows of which the congestion controller is stored at each change.
+    /// Flows with every change of the congestion controller stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub controller: Vec<u32>,
-    /// Flows of which every retransmission is stored.
+    /// Flows with all retransmissions stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retransmissions: Vec<u32>,
 }
 
-/// Links of which the waits of packets are stored.
+/// Links with the waits of packets stored.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Waits {
     /// The links.
     pub links: Vec<u32>,
-    /// One packet in so many is stored.
+    /// Every n-th packet is stored.
     pub one_in: u32,
 }
 
@@ -163,10 +163,9 @@ pub struct Sampled {
     pub every: Duration,
 }
 
-/// Checks a scenario. `name` is its name if the scenario gives none; `folder` is where the files are that it names.
+/// Checks a scenario. `name` is the default of its name; names of files are relative to `folder`.
 ///
-/// # Errors
-/// The first value that is wrong, with the path of its field.
+/// # Errors The first invalid value, with the path of its field.
 pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, Error> {
     let (duration, warmup) = (scenario.duration, scenario.warmup);
     range::positive_time("duration", duration)?;
@@ -194,7 +193,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, host: scenario.host, nodes, links, groups, trace })
 }
 
-/// A name that can be part of a path and of `group/0`.
+/// Checks that a name can be part of a path and of `group/0`.
 fn name(field: impl Into<String>, what: &str, name: &str) -> Result<(), Error> {
     let bad = |c: char| !is_shown(c) || c.is_whitespace() || "/*\"'[]".contains(c);
     if name.is_empty() || name.chars().any(bad) {

@@ -1,4 +1,4 @@
-//! Refuses more at one time than a run can do: connections that are opened, and data over links that take no time.
+//! Rejects too many events at one instant: opened connections, and data over links without delay.
 
 use super::Group;
 use super::links::Network;
@@ -7,10 +7,10 @@ use crate::path::element;
 use crate::written::Access;
 use sojourn_units::Duration;
 
-/// The most segments that may be sent at one time. A run whose time does not advance in ten million events ends.
+/// The maximum number of segments sent at one instant. A run ends if its time does not advance in ten million events.
 const MOST_SEGMENTS: f64 = 4e6;
 
-/// The most connections that may be opened at one time: each takes up to 1.6 kB, and a run may take 8 GB.
+/// The maximum number of connections opened at one instant: each takes up to 1.6 kB of the 8 GB of a run.
 const MOST_CONNECTIONS: u64 = 5_000_000;
 
 /// Checks all groups.
@@ -19,7 +19,7 @@ pub(super) fn check(groups: &[Group], network: &Network) -> Result<(), Error> {
     segments(groups, network)
 }
 
-/// Checks how many connections are opened at one time.
+/// Checks the number of connections opened at one instant.
 fn connections(groups: &[Group]) -> Result<(), Error> {
     let mut together = 0;
     for group in groups {
@@ -33,7 +33,7 @@ fn connections(groups: &[Group]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks the data of the groups over links that take no time.
+/// Checks the data of groups whose links have no delay.
 fn segments(groups: &[Group], network: &Network) -> Result<(), Error> {
     let mut together = 0.0;
     for group in groups.iter().filter(|group| takes_no_time(group, network)) {
@@ -52,12 +52,12 @@ fn segments(groups: &[Group], network: &Network) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether nothing on the path of a group and back surely takes time.
+/// Whether the path of a group and back may take no time.
 fn takes_no_time(group: &Group, network: &Network) -> bool {
     let own = |access: &Option<Access>| access.as_ref().is_none_or(|own| own.rate.is_none() && own.delay.least() < 1.0);
     let none = |link: u32| {
         let link = &network.links[link as usize];
-        // Without a rate there are no changes either.
+        // Without a rate there are no rate changes either.
         link.rate.is_none() && link.delay == Duration::ZERO && !link.impairments.iter().any(|impairment| impairment.takes_time())
     };
     let one_of = |first: &[u32], all: &[Vec<u32>]| {

@@ -1,4 +1,4 @@
-//! Checks the paths of a group: those that it names, or the shortest.
+//! Determines the paths of a group: the named ones, or the shortest.
 
 use super::links::Network;
 use super::route::PathFinder;
@@ -9,17 +9,17 @@ use sojourn_units::{Duration, Time};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The most links of a path. A path is counted in a byte, and the links for access and egress are added to it.
+/// The maximum length of a path. Positions on a path fit in a byte, including access and egress links.
 pub(super) const LONGEST_PATH: usize = 253;
 
-/// The network that the flows run on, its paths, and the folder of the files that groups name.
+/// The network of the flows, its paths, and the folder of files that groups name.
 pub(super) struct Place<'a> {
     pub folder: &'a Path,
     pub network: &'a Network,
     pub paths: &'a PathFinder<'a>,
 }
 
-/// The paths of a group: the forward path, the reverse path, which is empty if nothing returns, and all where there are several.
+/// The paths of a group: forward, reverse (empty if nothing returns), and all paths if there are several.
 pub(super) struct Found {
     pub forward: Vec<u32>,
     pub back: Vec<u32>,
@@ -92,7 +92,7 @@ impl Search<'_> {
         Ok([forward, back])
     }
 
-    /// The paths after each change of the route, the first ones before them.
+    /// The initial paths and those after each route change.
     fn reroutes(&self, forward: &[u32], back: &[u32]) -> Result<Paths, Error> {
         let mut all = Paths { forward: vec![forward.to_vec()], back: vec![back.to_vec()], ..Paths::default() };
         let mut before = Duration::ZERO;
@@ -130,7 +130,7 @@ impl Search<'_> {
         }
     }
 
-    /// The nodes of these names, which lead from one end to the other.
+    /// The nodes of these names, which must lead from one end to the other.
     fn nodes(&self, at: &str, names: &[String], ends: (u32, u32)) -> Result<Vec<u32>, Error> {
         let node = |(i, name): (usize, &String)| self.place.network.node(format!("{at}[{i}]"), name);
         let nodes: Vec<u32> = names.iter().enumerate().map(node).collect::<Result<_, _>>()?;

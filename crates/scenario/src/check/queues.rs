@@ -1,4 +1,4 @@
-//! What can be said of a queue before the run: whether the flows over it tell it what it asks for, and how often its timer expires.
+//! Checks queues before the run: whether flows supply the required information, and how often timers expire.
 
 use super::links::Network;
 use super::{Checked, Group, classes};
@@ -11,7 +11,7 @@ use sojourn_spec::supply::Supply;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
 
-/// The most often that the timer of a queue may expire in a run.
+/// The maximum number of timer expirations of a queue in a run.
 const MOST_UPDATES: u64 = 1_000_000_000;
 
 /// Checks the queues of all links.
@@ -36,10 +36,9 @@ pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: 
     Ok(())
 }
 
-/// The time between two steps of a law that the caller supplies, if the queue has one.
+/// The time between two steps of the queue's external law, if it has one.
 ///
-/// # Errors
-/// A law without a name.
+/// # Errors The law has no name.
 fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
     match aqm {
         AqmConfig::External(law) if law.law.is_empty() => Err(Error::got(format!("{at}.law"), "none", "the name of a law of the caller")),
@@ -49,10 +48,9 @@ fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
 }
 
 impl Checked {
-    /// Refuses a queue whose law, and a group whose controller, is none of those that the caller supplies.
+    /// Rejects a queue or a group whose external law or controller the caller does not supply.
     ///
-    /// # Errors
-    /// The first such queue or group.
+    /// # Errors The first such queue or group.
     pub fn check_laws(&self, known: &[&str]) -> Result<(), Error> {
         self.links.iter().try_for_each(|link| check_laws(link, known))?;
         let mut stacks = self.groups.iter().filter_map(|group| Some((group, group.tcp.as_ref()?)));
@@ -77,7 +75,7 @@ pub fn check_laws(link: &Link, known: &[&str]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses the TCP of a group whose controller is none of those that the caller supplies.
+/// Rejects the TCP options of a group whose external controller the caller does not supply.
 ///
 /// # Errors
 /// What is expected.
@@ -92,12 +90,12 @@ pub fn check_controller(group: &str, tcp: &TcpOptions, known: &[&str]) -> Result
     Err(Error::got(field, format_args!("\"{}\"", params.controller), expected))
 }
 
-/// What the flows over each link can tell its queue.
+/// The information that the flows over each link supply to its queue.
 fn supplies(network: &Network, groups: &[Group]) -> Vec<Supply> {
     let mut supplies = vec![Supply::default(); network.links.len()];
     for group in groups {
         let Some(options) = &group.tcp else { continue };
-        // The requests of a session take the reverse path.
+        // The requests of a session use the reverse path.
         let requests = group.back_links().filter(|_| group.traffic.opens_connections());
         for link in group.forward_links().chain(requests) {
             supplies[link as usize].add(options);

@@ -7,7 +7,7 @@ use crate::error::Error;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 
-/// The most paths between which packets choose.
+/// The maximum number of alternative paths.
 const MOST_PATHS: usize = 64;
 
 /// The network, and the links that leave and enter each node in the order of the file.
@@ -18,14 +18,14 @@ pub(super) struct PathFinder<'a> {
     search: RefCell<Search>,
 }
 
-/// What is kept from one search to the next.
+/// The state of path searches.
 #[derive(Default)]
 struct Search {
-    /// The link by which each node was first reached, and in which search.
+    /// The link by which each node was first reached, and the search's number.
     reached_by: Vec<(u32, u32)>,
     /// The number of searches.
     count: u32,
-    /// The paths found, by their ends.
+    /// The paths found so far, by their ends.
     found: HashMap<(u32, u32), Option<Vec<u32>>>,
 }
 
@@ -40,10 +40,10 @@ impl<'a> PathFinder<'a> {
         PathFinder { network, leaving, entering, search: RefCell::new(search) }
     }
 
-    /// The path with the fewest links. Among several, the one whose first link that differs is earlier in the file.
+    /// The path with the fewest links. Ties go to the path whose first differing link is earlier in the file.
     ///
-    /// A node with one link has no choice, so only the path between the nodes that have one is searched, and searched once. So
-    /// the paths between all leaves of a tree of switches take a time in proportion to their number.
+    /// A node with a single link has no choice, so only the path between nodes with a choice is searched, and only once. Hence the paths
+    /// between all leaves of a tree of switches take time proportional to their number.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let (mut start, mut end) = (from, to);
@@ -100,10 +100,9 @@ impl<'a> PathFinder<'a> {
         Some(path)
     }
 
-    /// The path along these nodes. Among parallel links it takes the first in the file.
+    /// The path along these nodes, with the first of parallel links in the file.
     ///
-    /// # Errors
-    /// Two nodes in a row without a link between them.
+    /// # Errors Two consecutive nodes without a link between them.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
@@ -115,8 +114,7 @@ impl<'a> PathFinder<'a> {
 
     /// All paths with the fewest links, in the order of the file; none if there is no path.
     ///
-    /// # Errors
-    /// More than [`MOST_PATHS`].
+    /// # Errors More than [`MOST_PATHS`] paths.
     pub fn all_shortest(&self, field: &str, from: u32, to: u32) -> Result<Vec<Vec<u32>>, Error> {
         let mut left = vec![usize::MAX; self.network.nodes.len()];
         left[to as usize] = 0;
@@ -146,8 +144,7 @@ impl<'a> PathFinder<'a> {
 
     /// All paths along these nodes, one for each choice of parallel links, in the order of the file.
     ///
-    /// # Errors
-    /// Two nodes in a row without a link between them, and more than [`MOST_PATHS`].
+    /// # Errors Two consecutive nodes without a link between them, or more than [`MOST_PATHS`] paths.
     pub fn all_along(&self, field: &str, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
         let mut paths = vec![Vec::new()];
         for pair in nodes.windows(2) {
@@ -159,7 +156,7 @@ impl<'a> PathFinder<'a> {
         Ok(paths)
     }
 
-    /// These, if they are not too many.
+    /// These paths, unless they are too many.
     fn few<T>(&self, field: &str, paths: Vec<T>) -> Result<Vec<T>, Error> {
         match paths.len() <= MOST_PATHS {
             true => Ok(paths),

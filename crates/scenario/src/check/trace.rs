@@ -1,4 +1,4 @@
-//! Which links and flows are traced.
+//! Resolves which links and flows are traced.
 
 use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
@@ -9,10 +9,10 @@ use sojourn_units::{Duration, range};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The most samples one series may have.
+/// The maximum number of samples of a series.
 const MOST_SAMPLES: u64 = 10_000_000;
 
-/// The most numbers that all series of a run may have together: 0.8 GB, and as much again when the record is made.
+/// The maximum number of values in all series of a run: 0.8 GB, and as much again while the record is made.
 const MOST_NUMBERS: u64 = 100_000_000;
 
 /// The run that is traced.
@@ -24,7 +24,7 @@ pub(super) struct Run<'a> {
     pub groups: &'a [Group],
 }
 
-/// Turns the patterns of a trace into positions of links and flows.
+/// Resolves the patterns of a trace to positions of links and flows.
 pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     let &Run { duration, links, groups, .. } = run;
     let every = |field: &'static str, every: Duration| -> Result<Duration, Error> {
@@ -75,7 +75,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     Ok(made)
 }
 
-/// Links and flows; where one of the two lists is empty, the other is not.
+/// Links and flows, at most one of which is empty.
 fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> Result<Sampled, Error> {
     let kind = Kind { fits: |_| true, named: "flows" };
     let (mut links, mut flows) = (Vec::new(), Vec::new());
@@ -88,8 +88,8 @@ fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> R
     Ok(Sampled { links, flows, every })
 }
 
-/// Checks that all series that are made at equal steps, and the waits as far as they are known, are not too many together. Samples of
-/// round-trip times, drops, marks, retransmissions and completed connections are not known before: a run that takes too much memory for them ends.
+/// Checks the total size of series at equal steps and of waits, as far as it is known. The numbers of RTT samples, drops, marks,
+/// retransmissions and completed connections are unknown before the run; a run that needs too much memory for them ends.
 fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {
         trace.as_ref().map_or(0, |trace| {
@@ -122,15 +122,15 @@ fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     }
 }
 
-/// The packets of mean size that a link carries in the run at its highest rate.
+/// The number of mean packets that a link can carry in the run at its highest rate.
 fn most_packets(link: &Link, run: &Run) -> u64 {
     let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
     let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
     (most as f64 * run.duration.as_secs_f64() / (8.0 * f64::from(run.packet))) as u64
 }
 
-/// The links whose waits are traced. How many packets a link carries is not known before the run: those of mean size, at its
-/// highest rate, must stay below the limit.
+/// The links whose waits are traced. The number of packets is unknown before the run, so the number of mean packets at the highest rate
+/// must be below the limit.
 fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     let links = find_links("trace.wait.links", &asked.links, run.links)?;
     let most = links.iter().map(|&link| most_packets(&run.links[link as usize], run)).max().unwrap_or_default();
@@ -145,18 +145,18 @@ fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     }
 }
 
-/// Refuses a series of nothing.
+/// Rejects an empty trace.
 fn not_empty(field: &str, patterns: &[String], expected: &str) -> Result<(), Error> {
     if patterns.is_empty() { Err(Error::got(field, "an empty list", expected)) } else { Ok(()) }
 }
 
-/// Each pattern once, with its position in the file: a file may repeat one a thousand times.
+/// The distinct patterns with their positions in the file, which may contain many duplicates.
 fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
     let mut seen = HashSet::new();
     patterns.iter().enumerate().filter(move |(_, pattern)| seen.insert(pattern.as_str()))
 }
 
-/// The links that match the patterns; only those with a rate: on others nothing waits, and packets come in any order of time.
+/// The links with a rate that match the patterns. On others no packet waits, and packets arrive in no particular order.
 fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u32>, Error> {
     not_empty(field, patterns, "one link or more")?;
     let by_name: HashMap<&str, u32> = links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
@@ -181,7 +181,7 @@ fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u3
     Ok(in_order(found))
 }
 
-/// The kind of flow that a trace is possible for.
+/// The kind of flow that supports a trace.
 struct Kind {
     fits: fn(&Traffic) -> bool,
     named: &'static str,

@@ -1,5 +1,5 @@
-//! Durations and rates in the notation of the crates humantime 2.4 and human-bandwidth 0.1: amounts with their units, which add up
-//! ("1s 500ms", "2Gbps 340Mbps").
+//! Parses durations and rates in the notation of the crates humantime 2.4 and human-bandwidth 0.1: sums of amounts with units ("1s 500ms",
+//! "2Gbps 340Mbps").
 
 /// The names of units, and the size of each.
 type Units = &'static [(&'static [&'static str], u64)];
@@ -42,7 +42,7 @@ pub(super) fn rate(text: &str) -> Result<u64, String> {
     sum(text, RATES).ok_or_else(|| format!("expected a rate such as \"12Mbps\" or \"1Gbps 250Mbps\", got {text:?}"))
 }
 
-/// Adds up the amounts of a text; `None` for an empty text, an unknown unit, or more than fits.
+/// Sums the amounts of a text; `None` for an empty text, an unknown unit, or an overflow.
 fn sum(text: &str, units: Units) -> Option<u64> {
     let mut rest = text.trim();
     let mut total = (!rest.is_empty()).then_some(0_u64);

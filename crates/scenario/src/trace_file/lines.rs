@@ -22,7 +22,7 @@ impl<'a> Lines<'a> {
         Lines { text: BufReader::with_capacity(1 << 18, text), line: Vec::new(), number: 0 }
     }
 
-    /// Reads the next line that has anything but a comment, which begins with `#`. False at the end of the file.
+    /// Reads the next line other than comments, which start with `#`. Returns false at the end of the file.
     pub fn next(&mut self) -> Result<bool, Error> {
         loop {
             self.line.clear();
@@ -45,17 +45,17 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The line at hand, without white space at its end.
+    /// The current line without trailing white space.
     pub fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// The error of what stands at this column of the line at hand, counted from 0.
+    /// The error at this column of the current line, counted from 0.
     pub fn refuse(&self, column: usize, got: &dyn std::fmt::Display, expected: &str) -> Error {
         Error { position: Some((self.number, column + 1)), ..Error::got("", got, expected) }
     }
 
-    /// The same for the text that stands there.
+    /// The same for the text at that column.
     pub fn refuse_text(&self, column: usize, text: &[u8], expected: &str) -> Error {
         self.refuse(column, &format_args!("\"{}\"", String::from_utf8_lossy(text).escape_debug()), expected)
     }

@@ -1,5 +1,5 @@
-//! Mahimahi's traces (netravali-2015): a line for each opportunity to send 1500 bytes, with its time in milliseconds. The last time is
-//! that at which the trace begins again.
+//! Mahimahi's traces (netravali-2015): a line for each opportunity to send 1500 bytes, with its time in milliseconds. The trace repeats
+//! after the last time.
 
 use super::lines::Lines;
 use super::{Rows, number};
@@ -41,7 +41,7 @@ pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
     rows.finish()
 }
 
-/// So many opportunities so many ms after those before.
+/// Adds opportunities some ms after the previous ones.
 fn opportunities(ms: u64, count: u64) -> Row {
     Row { span: Duration::from_nanos(ms * 1_000_000), service: OPPORTUNITY * count, ..Row::default() }
 }

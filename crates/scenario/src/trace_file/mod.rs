@@ -1,6 +1,6 @@
-//! Files of traces of links: Mahimahi's, tables (CSV), and those of the crate `netem-trace`.
+//! Link trace files: Mahimahi's, tables (CSV), and those of the crate `netem-trace`.
 //!
-//! A file is read in one pass, line by line. What is not a trace is refused in one line that names the place.
+//! A file is read in one pass, line by line. Errors are one line with the position.
 
 mod human;
 mod lines;
@@ -28,26 +28,25 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// The largest file, in bytes.
 const LARGEST: u64 = 1_000_000_000;
 
-/// What a file should be.
+/// The expectation in messages.
 const WANTED: &str = "a file with a trace";
 
-/// The most rows of a trace.
+/// The maximum number of rows of a trace.
 const MOST_ROWS: u64 = 50_000_000;
 
-/// Bytes of the traces that stay for the next reader of the same file.
+/// Size of the trace cache in bytes.
 const CACHED: usize = 200_000_000;
 
-/// The traces read so far, by format and content of the file: a sweep checks each of its points. What a file is called and when it was
-/// written does not tell its content.
+/// The cache of traces by format and content of the file, because a sweep checks every point. Name and modification time do not identify
+/// the content.
 static READ: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 /// Traces by the format and the SHA-256 of a file.
 type Known = HashMap<(TraceFormat, [u8; 32]), Trace>;
 
-/// Reads the trace in a file; `None`: its format follows from its ending.
+/// Reads a trace file; format `None`: determined by its extension.
 ///
-/// # Errors
-/// A file that cannot be read, or is no trace. The error names the file, and where it can the line and the column.
+/// # Errors An unreadable file, or an invalid trace. The error names the file and, if possible, line and column.
 pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Error> {
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
     let named = |error: Error| error.in_file(&path.display().to_string());
@@ -68,7 +67,7 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
     Ok(trace)
 }
 
-/// Reads a trace in this format from where it stands.
+/// Reads a trace in this format from the current position.
 ///
 /// # Errors
 /// As those of [`read_trace`], without the name of a file.
@@ -102,8 +101,7 @@ impl Rows {
 
     /// Adds a row.
     ///
-    /// # Errors
-    /// What is wrong with the trace so far: what was expected, and what was found.
+    /// # Errors The trace is invalid so far: expectation and value.
     fn push(&mut self, row: Row) -> Result<(), (String, &'static str)> {
         (self.count, self.time) = (self.count + 1, self.time + row.span);
         if self.count > MOST_ROWS {

@@ -1,5 +1,5 @@
-//! Traces of the crate `netem-trace` (version 0.5.0) in JSON, which Rattan runs too: static rates, lists of rates, sawtooths without
-//! noise, and patterns of these. Those that are drawn by its own random generator are refused.
+//! Traces of the crate `netem-trace` (version 0.5.0) in JSON, as used by Rattan: static rates, lists of rates, sawtooths without noise, and
+//! patterns of these. Traces from its random generator are rejected.
 
 use super::{Rows, human};
 use crate::bounded::said;
@@ -13,10 +13,10 @@ use sojourn_units::Duration;
 use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::io::Read;
 
-/// The largest text, in bytes. It is in memory as a whole.
+/// The largest text in bytes, which is held in memory.
 const LARGEST: u64 = 100_000_000;
 
-/// The most rows that a repetition or a sawtooth makes: a short text can ask for any number.
+/// The maximum number of rows of a repetition or a sawtooth, since a short text can request any number.
 const MOST_MADE: u64 = 5_000_000;
 
 /// The crate's configurations of a bandwidth trace, under its names.
@@ -131,7 +131,7 @@ pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
     config.without_what_is_empty();
     let mut rows = Rows::new(Service::Rates);
     match config {
-        // At the top, for ever is what every trace does.
+        // At the top level, every trace repeats forever.
         Config::Repeated { pattern, count: 0 } => pattern.iter().try_for_each(|part| add(part, &mut rows)),
         other => add(&other, &mut rows),
     }?;
@@ -139,7 +139,7 @@ pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
 }
 
 impl Config {
-    /// Leaves out what makes no row, so that each step of an expansion makes one.
+    /// Removes parts without rows, so that each step of an expansion creates a row.
     fn without_what_is_empty(&mut self) {
         match self {
             Config::Trace { pattern } => pattern.retain(|(span, rates)| span.0 > Duration::ZERO && !rates.is_empty()),
@@ -161,7 +161,7 @@ impl Config {
         }
     }
 
-    /// How many rows it makes: computed, so that nothing needs to be expanded for it.
+    /// Number of rows, computed without an expansion.
     ///
     /// # Errors
     /// More rows than [`MOST_MADE`] of a repetition or a sawtooth.

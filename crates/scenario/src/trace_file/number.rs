@@ -1,12 +1,12 @@
-//! Decimal numbers as they stand in tables.
+//! Decimal numbers in tables.
 
-/// `text` times a power of ten as a whole number, rounded to the nearest; `None` if it is no number, negative, or too large.
+/// `text` times a power of ten, rounded to an integer; `None` if it is not a number, negative, or too large.
 pub(super) fn scaled(text: &[u8], power: u32) -> Option<u64> {
     let (mut value, mut digits, mut after, mut rest) = (0u64, 0, None, 0u8);
     for &byte in text {
         match byte {
             b'0'..=b'9' if after.is_some_and(|after| after >= power) => {
-                // The first digit that is left out rounds.
+                // The first omitted digit determines rounding.
                 if after == Some(power) {
                     rest = byte - b'0';
                 }

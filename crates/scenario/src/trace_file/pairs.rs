@@ -11,7 +11,7 @@ use std::path::Path;
 /// The largest file, in bytes.
 const LARGEST: u64 = 100_000_000;
 
-/// The most rows: they are in memory, and in the key of the run.
+/// The maximum number of rows, which are in memory and part of the run's key.
 const MOST_ROWS: usize = 100_000;
 
 /// Reads the rows of a file with two columns. A first line that does not begin with a number is a header.

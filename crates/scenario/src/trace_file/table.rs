@@ -1,4 +1,4 @@
-//! Tables: a line for each time from which a rate holds, and if there are such columns a delay and a loss probability.
+//! Trace tables: each line has a time, the rate from then on and, optionally, a delay and a loss probability.
 
 use super::lines::Lines;
 use super::{Rows, number};
@@ -8,7 +8,7 @@ use sojourn_link::trace::{Row, Service};
 use sojourn_units::Duration;
 use sojourn_units::range::{HIGHEST_RATE_BPS, LONGEST_TIME};
 
-/// What a column has.
+/// The quantity of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Quantity {
     Time,
@@ -17,7 +17,7 @@ enum Quantity {
     Loss,
 }
 
-/// A column: what it has, and the power of ten that makes it ns, bit/s or billionths.
+/// A column: its quantity, and the power of ten that converts it to ns, bit/s or billionths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Column {
     name: &'static str,
@@ -25,7 +25,7 @@ struct Column {
     power: u32,
 }
 
-/// Every name that a column may have. Without a header the columns are the first of each quantity.
+/// All column names. Without a header, the columns are the first of each quantity.
 const COLUMNS: &[Column] = &[
     Column { name: "t", quantity: Quantity::Time, power: 9 },
     Column { name: "t_s", quantity: Quantity::Time, power: 9 },
@@ -45,7 +45,7 @@ const COLUMNS: &[Column] = &[
     Column { name: "loss_percent", quantity: Quantity::Loss, power: 7 },
 ];
 
-/// How long a table with a single line lasts: its rate holds for ever.
+/// The period of a table with a single line, whose rate is constant.
 const SINGLE: Duration = Duration::from_secs(1);
 
 /// The numbers of a line.
@@ -76,13 +76,13 @@ pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
         last = Some(next);
     }
     if let Some(Line { row, .. }) = last {
-        // Nothing says how long the last line holds: as long as the one before.
+        // The duration of the last line is unknown, so it equals the previous one.
         rows.push(Row { span, ..row }).map_err(|(got, expected)| lines.refuse(0, &got, expected))?;
     }
     rows.finish()
 }
 
-/// The fields of a line, each with its column in the text: between commas, semicolons or white space.
+/// The fields of a line with their columns, separated by commas, semicolons or white space.
 pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let separates = |byte: u8| matches!(byte, b',' | b';' | b' ' | b'\t');
     let mut begin = 0;
@@ -142,7 +142,7 @@ fn named(text: &[u8]) -> Option<Column> {
     COLUMNS.iter().find(|column| text.eq_ignore_ascii_case(column.name.as_bytes())).copied()
 }
 
-/// Reads the line at hand, which follows one at `before`.
+/// Reads the current line, which follows one at time `before`.
 fn line(lines: &Lines<'_>, columns: &[Column], before: Option<u64>) -> Result<Line, Error> {
     let mut found = fields(lines.line());
     let mut read = Line::default();

@@ -1,4 +1,4 @@
-//! What a link does to packets besides queuing them. The table's `kind` chooses which keys it has.
+//! An impairment of a link, whose other keys depend on `kind`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -17,11 +17,11 @@ pub struct Impairment(pub ImpairmentConfig);
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct Common {
-    /// Where a packet meets it: when it arrives at the link, or at its other end; default "after-queue".
+    /// Its place: "before-queue" on arrival at the link, or "after-queue" at the end of the link; default "after-queue".
     place: Place,
-    /// The time since the start of the run from which packets meet it; default "0 s".
+    /// Start of the impairment, since the start of the run; default "0 s".
     from: Duration,
-    /// The time from which packets no longer meet it, above `from`; default: they meet it until the end of the run.
+    /// End of the impairment, above `from`; default: the end of the run.
     until: Option<Duration>,
 }
 
@@ -33,7 +33,7 @@ impl JsonSchema for Impairment {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = ImpairmentKind::json_schema(generator);
         add_properties(&mut schema, "kind", &Common::json_schema(generator));
-        describe(&mut schema, "What a link does to packets besides queuing them.");
+        describe(&mut schema, "An impairment of a link.");
         schema
     }
 }

@@ -1,14 +1,14 @@
-//! A file with what a link can carry at each time.
+//! A trace file of a link.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A file with what a link can carry at each time. It begins again at its end.
+/// A trace file of a link's capacity over time. It repeats at its end.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTrace {
-    /// The file; a relative path is that from the folder of the scenario.
+    /// The file; a relative path starts from the folder of the scenario.
     pub file: String,
     /// Its format; default by its ending: "csv" for .csv and .txt, "netem-trace" for .json, else "mahimahi".
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct LinkTrace {
 pub enum TraceFormat {
     /// Mahimahi's: a line for each opportunity to send 1500 bytes, with its time in ms.
     Mahimahi,
-    /// A table: a line for each time, with the rate from then on, and if there are such columns a delay and a loss probability.
+    /// A table: each line has a time, the rate from then on and, optionally, a delay and a loss probability.
     Csv,
     /// The JSON of the crate `netem-trace`.
     NetemTrace,

@@ -36,10 +36,10 @@ pub struct Scenario {
     /// The seed of every random stream; replications use seed, seed + 1, ...; default 1.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The mean packet size, by which parameters in packets are converted to bytes; default "1500 B".
+    /// The mean packet size, which converts parameters between packets and bytes; default "1500 B".
     #[serde(default = "packet")]
     pub packet: Bytes,
-    /// Whose TCP the flows have: the simulator's, or that of a Linux kernel; default "simulator".
+    /// The TCP stack of the flows: the simulator's, or that of a Linux kernel; default "simulator".
     #[serde(default, skip_serializing_if = "Host::is_simulator")]
     pub host: Host,
     /// The links. A node exists if a link names it.
@@ -53,19 +53,19 @@ pub struct Scenario {
     /// The groups of flows.
     #[serde(default)]
     pub flows: Vec<Flows>,
-    /// What is traced; default: nothing.
+    /// The time series to store; default: none.
     #[serde(default)]
     pub trace: Trace,
 }
 
-/// Whose TCP the flows have.
+/// The TCP stack of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Host {
     /// The simulator's.
     #[default]
     Simulator,
-    /// That of a Linux kernel in virtual time, over the same links and queues.
+    /// A Linux kernel's in virtual time, over the same links and queues.
     Linux,
 }
 
@@ -87,10 +87,10 @@ pub struct Link {
     pub from: String,
     /// The node it ends at.
     pub to: String,
-    /// Its transmission rate; absent: packets take no time to send, and there is no queue.
+    /// Its transmission rate; absent: a pure delay without a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What it can carry at each time, from a file, instead of a rate.
+    /// A trace file of the link's capacity over time, instead of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LinkTrace>,
     /// Its propagation delay; default "0 s".
@@ -99,34 +99,34 @@ pub struct Link {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// Whether there is a link in the opposite direction too; default false.
+    /// Whether a reverse link exists too; default false.
     #[serde(default)]
     pub duplex: bool,
-    /// Where the link in the opposite direction differs.
+    /// Settings of the reverse link that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
-    /// What the link layer adds to each packet, in both directions; default: nothing.
+    /// Link-layer overhead per packet, in both directions; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
     /// The name of the medium that it shares with other links, in both directions; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub medium: Option<String>,
-    /// Changes of its rate and its delay, in order of time.
+    /// Changes of its rate and delay in chronological order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// What it does to packets besides queuing them, in order; default: nothing.
+    /// Impairments of packets, applied in this order; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
 }
 
-/// Where the second link of a duplex link differs from the first.
+/// Settings of the reverse link of a duplex link that differ from the forward link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
     /// Its transmission rate; default: the rate or the trace of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What it can carry at each time, from a file, instead of a rate.
+    /// A trace file of the link's capacity over time, instead of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LinkTrace>,
     /// Its propagation delay; default: that of the first link.
@@ -135,16 +135,16 @@ pub struct Back {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// What the link layer adds to each packet; default: what it adds on the first link.
+    /// Link-layer overhead per packet; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
     /// The name of the medium that it shares with other links; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub medium: Option<String>,
-    /// Changes of its rate and its delay, in order of time; default: none.
+    /// Changes of its rate and delay in chronological order; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// What it does to packets besides queuing them, in order; default: nothing.
+    /// Impairments of packets, applied in this order; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
 }
@@ -172,9 +172,9 @@ pub struct Flows {
     /// The number of flows, 1 or more; default 1.
     #[serde(default = "one_flow", deserialize_with = "flow_count")]
     pub count: u32,
-    /// The node where their data enters.
+    /// The node where their data enters the network.
     pub from: String,
-    /// The node where their data leaves.
+    /// The node where their data leaves the network.
     pub to: String,
     /// A duplex link of each flow's own at the sender's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,11 +188,11 @@ pub struct Flows {
     /// The nodes of the reverse path; default: `via` in reverse if it is given, else the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via_back: Option<Vec<String>>,
-    /// Which of several equally short paths they take: "first" in the file, "flow" (each flow one of them, drawn) or "packet" (each
-    /// packet the next one); default "first". Of parallel links on `via` the same is true.
+    /// The choice among equally short paths: "first" in the file, "flow" (drawn per flow) or "packet" (round-robin per packet); default
+    /// "first". It also applies to parallel links on `via`.
     #[serde(default, skip_serializing_if = "PathChoice::is_default")]
     pub paths: PathChoice,
-    /// Changes of the route, in order of time; packets on a new path may overtake those on the old one; default: none.
+    /// Route changes in chronological order. Packets on a new path can overtake those on the old one. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reroute: Vec<Reroute>,
     /// When each flow starts; default "0 s".
@@ -201,10 +201,10 @@ pub struct Flows {
     /// When each flow stops sending; default: at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Varying<Duration>>,
-    /// The DSCP of their packets in both directions, 0 to 63 or a name such as "ef"; default 0. Classes of links may go by it.
+    /// The DSCP of their packets in both directions, 0 to 63 or a name such as "ef"; default 0. Classes can match it.
     #[serde(default, skip_serializing_if = "Dscp::is_default")]
     pub dscp: Dscp,
-    /// The port of their connections, by which classes of links may go; default: none that a class could name.
+    /// The port of their connections, which classes can match; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// What the flows send; default: bulk data without end.
@@ -219,7 +219,7 @@ pub struct Flows {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Its transmission rate in both directions; absent: packets take no time to send.
+    /// Its transmission rate in both directions; absent: a pure delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Varying<Rate>>,
     /// Its propagation delay in each direction; default "0 s".
@@ -227,7 +227,7 @@ pub struct Access {
     pub delay: Varying<Duration>,
 }
 
-/// What is traced.
+/// The time series to store.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -243,7 +243,7 @@ pub struct Trace {
     /// All RTT samples of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<TraceRtt>,
-    /// The waits of packets at these links.
+    /// The queuing delays of packets at these links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<TraceWait>,
     /// The packets that these links drop or mark.
@@ -252,15 +252,15 @@ pub struct Trace {
     /// The completed connections of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<TraceCompletions>,
-    /// The congestion controllers of these flows: their windows, pace, data in flight and variables, each change.
+    /// Every change of the congestion controllers of these flows: windows, pacing rate, data in flight and internal variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<TraceController>,
-    /// What the senders of these flows take for lost, or send again as a probe.
+    /// The segments that these flows retransmit after a loss or as a probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<TraceRetransmissions>,
 }
 
-/// Which queues are traced. `"*"` stands for all links.
+/// Links whose queues are traced. `"*"` selects all links.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceQueue {
@@ -270,7 +270,7 @@ pub struct TraceQueue {
     pub every: Duration,
 }
 
-/// Which flows' windows are traced. `"ftp/0"` is a flow, `"ftp/*"` a group, `"*"` all flows.
+/// Flows whose windows are traced: `"ftp/0"` is a flow, `"ftp/*"` a group, `"*"` all flows.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceCwnd {
@@ -280,7 +280,7 @@ pub struct TraceCwnd {
     pub every: Duration,
 }
 
-/// Which flows' and links' throughput is traced.
+/// Flows and links whose throughput is traced.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceThroughput {
@@ -294,7 +294,7 @@ pub struct TraceThroughput {
     pub every: Duration,
 }
 
-/// Which flows' RTT samples are stored.
+/// Flows whose RTT samples are stored.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRtt {
@@ -302,19 +302,18 @@ pub struct TraceRtt {
     pub flows: Vec<String>,
 }
 
-/// At which links the waits of packets are stored. `"*"` stands for all links.
+/// Links whose queuing delays are stored. `"*"` selects all links.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceWait {
     /// The links.
     pub links: Vec<String>,
-    /// One packet in so many is stored, 1 or more: the first whose transmission starts and every `one_in`-th after it;
-    /// default 1, every packet.
+    /// Sampling: every `one_in`-th packet is stored, from the first transmission on; 1 or more, default 1: every packet.
     #[serde(default = "one_packet")]
     pub one_in: u32,
 }
 
-/// At which links drops and marks are stored. `"*"` stands for all links.
+/// Links whose drops and marks are stored. `"*"` selects all links.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSignals {
@@ -322,7 +321,7 @@ pub struct TraceSignals {
     pub links: Vec<String>,
 }
 
-/// Which flows' completed connections are stored.
+/// Flows whose completed connections are stored.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceCompletions {
@@ -330,7 +329,7 @@ pub struct TraceCompletions {
     pub flows: Vec<String>,
 }
 
-/// Which flows' congestion controllers are traced.
+/// Flows whose congestion controllers are traced.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceController {
@@ -338,7 +337,7 @@ pub struct TraceController {
     pub flows: Vec<String>,
 }
 
-/// Which flows' retransmissions are stored.
+/// Flows whose retransmissions are stored.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRetransmissions {
@@ -358,9 +357,9 @@ fn one_flow() -> u32 {
     1
 }
 
-/// The most flows that a scenario may have.
+/// The maximum number of flows in a scenario.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
-/// What is expected as the number of flows of a group.
+/// The expectation for the number of flows of a group.
 pub(crate) const FLOW_COUNT: &str = "a whole number, 1 or more, at most 1000000 for all groups together";
 
 /// Reads the number of flows of a group.

@@ -1,19 +1,19 @@
-//! Which paths flows take where there are several.
+//! How flows choose among several paths.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_units::Duration;
 
-/// Which of several equally short paths the packets of a group take.
+/// Choice among equally short paths of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PathChoice {
     /// The first in the file.
     #[default]
     First,
-    /// Each flow one, drawn: equal-cost multipath routing.
+    /// Drawn per flow: equal-cost multipath routing.
     Flow,
-    /// Each packet the next: they may overtake each other.
+    /// Round-robin per packet, which can reorder them.
     Packet,
 }
 

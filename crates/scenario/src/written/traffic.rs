@@ -1,4 +1,4 @@
-//! What a flow sends. The table's `kind` chooses which keys it has.
+//! The traffic of a flow, whose other keys depend on `kind`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use sojourn_spec::tagged::{Tagged, schema};
 use sojourn_traffic::REGISTRY;
 use std::borrow::Cow;
 
-/// What a flow sends: a kind of traffic and its parameters; default: bulk without end.
+/// The traffic of a flow: a kind with its parameters; default: endless bulk data.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Traffic(pub sojourn_traffic::Traffic);
@@ -19,7 +19,7 @@ impl JsonSchema for Traffic {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = sojourn_traffic::Traffic::json_schema(generator);
         schema::optional_tag(&mut schema, "kind", REGISTRY[0].name);
-        schema::describe(&mut schema, "What a flow sends.");
+        schema::describe(&mut schema, "The traffic of a flow.");
         schema
     }
 }

@@ -1,4 +1,4 @@
-//! Classes of a link: which packets each takes, its queue, and how they share the link.
+//! Classes of a link: their matches, their queues, and how they share the link.
 
 use crate::queue::Queue;
 use alloc::boxed::Box;
@@ -13,12 +13,12 @@ use sojourn_units::{Bytes, Rate, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Scheduling {
-    /// One class after the other, by priority and then by their order.
+    /// Strict priority: by `priority`, then by order in the file.
     Strict,
-    /// By priority; classes of the same priority take turns in bytes, in proportion to their shares (deficit round robin, shreedhar-1995).
+    /// By priority; classes of the same priority share the link by deficit round robin in proportion to `share` (shreedhar-1995).
     Drr,
-    /// Each class has its rate, and what is left is shared by priority and in turns of each class's `quantum`, up to its `ceil` (Linux `htb`
-    /// the link or the class around them as the root).
+    /// Each class has a guaranteed rate. Spare capacity is shared by priority in turns of `quantum`, up to `ceil` (Linux `htb` with the link
+    /// or the parent class as the root).
     Htb,
 }
 
@@ -29,15 +29,16 @@ pub enum Scheduling {
 pub struct Scheduler {
     /// How the classes share the link.
     pub scheduler: Scheduling,
-    /// The classes, 1 to 64. A packet belongs to the first one that takes it; one class, the last, has no `match` and takes what is left.
+    /// The classes, 1 to 64. A packet belongs to the first class that matches it. The last class has no `match` and takes all other
+    /// packets.
     pub classes: Vec<Class>,
 }
 
-/// A class: what it takes, its part of the link, and its queue.
+/// A class: its match, its share of the link, and its queue.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Class {
-    /// What a class has besides a queue.
+    /// The options of a class apart from its queue.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub options: ClassOptions,
     /// Its queue.
@@ -45,55 +46,54 @@ pub struct Class {
     pub queue: Queue,
 }
 
-/// What a class has besides a queue.
+/// The options of a class apart from its queue.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassOptions {
-    /// Its name in the record; default: the group that it takes, "default" for the class without `match`, else "class0", "class1", ...
+    /// Its name in the record; default: the group that it matches, "default" for the class without `match`, else "class0", "class1", ...
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub name: Option<String>,
-    /// The packets that it takes; absent: those that no class before it takes.
+    /// Packets of this class; absent: all packets that no earlier class matches.
     #[cfg_attr(feature = "serde", serde(rename = "match", skip_serializing_if = "Option::is_none"))]
     pub matches: Option<Match>,
-    /// Classes with a lower number go first, 0 to 255; default 255.
+    /// Priority, 0 to 255; lower numbers are served first. Default 255.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub priority: Option<u8>,
-    /// With "drr": its part of the link in proportion to those of the other classes of its priority, 0.01 to 100; default 1. In each round
-    /// it may send so many times 1514 B.
+    /// With "drr": its weight among the classes of its priority, 0.01 to 100; default 1. Each round it may send `share` times 1514 B.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub share: Option<f64>,
-    /// With "htb": the rate that it has whatever the others do. All classes together have at most the link's rate.
+    /// With "htb": its guaranteed rate. The sum over all classes is at most the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
-    /// With "htb": the most that it gets, from its `rate` to the link's; default: the link's rate.
+    /// With "htb": its maximum rate, from its `rate` to the link's; default: the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub ceil: Option<Rate>,
-    /// With "htb": the bytes that it sends in a round of those that share what is left, 1 B to 10 MB; default: what its `rate` has in
-    /// 0.1 s, from 1000 B to 200 kB (Linux `r2q` 10).
+    /// With "htb": bytes that it sends per round when spare capacity is shared, 1 B to 10 MB; default: 0.1 s at its `rate`, from 1000 B to
+    /// 200 kB (Linux `r2q` 10).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub quantum: Option<Bytes>,
-    /// Queues for its flows, 1 to 65536, which take turns as in fq-codel under the one discipline of the class; where they hold too
-    /// much, the longest one drops. Default: one queue for all flows.
+    /// Number of flow queues, 1 to 65536. They are served in turns as in fq-codel, under the single discipline of the class. On overflow
+    /// the longest queue drops. Default: one queue for all flows.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub flow_queues: Option<u32>,
 }
 
-/// What packets a class or a filter takes: those for which everything given is true.
+/// The packets that a class or a filter matches: those that satisfy every given condition.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Match {
-    /// Those of flows of this group, or of one of several, in both directions.
+    /// Group of the flows, or a list of groups, in both directions.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub group: Listed<String>,
-    /// Those with this DSCP, 0 to 63 or a name such as "ef", or one of several: the `dscp` of their flows.
+    /// DSCP of the packets, 0 to 63 or a name such as "ef", or a list of them: the `dscp` of their flows.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub dscp: Listed<Dscp>,
-    /// Those of flows with this `port`, or one of several.
+    /// `port` of the flows, or a list of ports.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub port: Listed<u16>,
-    /// Those with this ECN codepoint, or one of several.
+    /// ECN codepoint of the packets, or a list of them.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub ecn: Listed<Ecn>,
 }
@@ -109,12 +109,12 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T: PartialEq> Listed<T> {
-    /// Whether nothing is given.
+    /// Whether it is absent.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether nothing is given, or this.
+    /// Whether it is absent, or contains this value.
     pub fn takes(&self, value: &T) -> bool {
         self.is_empty() || self.0.contains(value)
     }
@@ -125,12 +125,12 @@ impl<T: PartialEq> Listed<T> {
 pub struct Dscp(pub u8);
 
 impl Dscp {
-    /// Whether it is 0, that of packets without special treatment.
+    /// Whether it is 0, the default.
     pub fn is_default(&self) -> bool {
         self.0 == 0
     }
 
-    /// The codepoint of a name: cs0 to cs7 (rfc2474#4.2.2), af11 to af43 (rfc2597#6), ef (rfc3246#2.7), va (rfc5865#2.3), le (rfc8622#6).
+    /// The codepoint with a name: cs0 to cs7 (rfc2474#4.2.2), af11 to af43 (rfc2597#6), ef (rfc3246#2.7), va (rfc5865#2.3), le (rfc8622#6).
     pub fn named(name: &str) -> Option<Dscp> {
         let digit = |at: usize, most: u8| name.as_bytes().get(at).map(|digit| digit.wrapping_sub(b'0')).filter(|digit| *digit <= most);
         Some(Dscp(match (name, name.len()) {
@@ -147,22 +147,21 @@ impl Dscp {
     }
 }
 
-/// The number of a class without a priority: it comes last.
+/// The default priority: the last.
 const LAST: u8 = 255;
 
-/// Bytes that a class of share 1 sends in a round: a full packet (Linux `sch_drr.c`).
+/// The DRR quantum of share 1: a full packet (Linux `sch_drr.c`).
 const ROUND: f64 = 1514.0;
 
-/// The part of a second whose bytes at its rate a class with a rate sends in a round (Linux `r2q`), and the least and the most of them
-/// (Linux `sch_htb.c`).
+/// The default HTB quantum: time at the class's rate in seconds (Linux `r2q`), and its bounds in bytes (Linux `sch_htb.c`).
 const RATE_TO_QUANTUM: u64 = 10;
 const QUANTUM: (u64, u64) = (1_000, 200_000);
 
 impl Scheduler {
-    /// The most classes of a link.
+    /// The maximum number of classes of a link.
     pub const MOST: usize = 64;
 
-    /// What each class is called in the record.
+    /// The names of the classes in the record.
     pub fn names(&self) -> Vec<String> {
         let name = |(i, class): (usize, &Class)| {
             let ClassOptions { name, matches, .. } = &class.options;
@@ -173,8 +172,8 @@ impl Scheduler {
         self.classes.iter().enumerate().map(name).collect()
     }
 
-    /// The classes as they run on a link of this rate, if that never changes. Each discipline gets, in order, what runs it, the packets that it
-    /// takes, and its random stream by the names of its classes.
+    /// The classes as they run on a link of this rate, if it is constant. Each discipline gets, in order, its implementation, its packets,
+    /// and its random stream by the names of its classes.
     pub fn build(&self, link: Option<Rate>, queues: Vec<(AnyAqm, Classification)>, random: &dyn Fn(&str) -> Stream) -> Vec<ClassConfig> {
         self.build_within(&Outer { link, depth: 0, name: String::new() }, &mut queues.into_iter(), random)
     }
@@ -198,20 +197,20 @@ impl Scheduler {
     }
 }
 
-/// What runs each discipline, and the packets that it takes.
+/// The implementation of each discipline, and its packets.
 type Queues = alloc::vec::IntoIter<(AnyAqm, Classification)>;
 
-/// What classes stand in: the link, or a class with so many others around it.
+/// The context of classes: the link, or a class at this depth.
 struct Outer {
-    /// The most that they get together, if that never changes.
+    /// Their total rate, if it is constant.
     link: Option<Rate>,
     depth: usize,
-    /// The names of the classes around them, each with a slash behind it.
+    /// The names of the enclosing classes, each followed by a slash.
     name: String,
 }
 
 impl Class {
-    /// The packets that it takes, and its queue or its classes.
+    /// Its packets, and its queue or its classes.
     fn build(&self, outer: &Outer, name: String, queues: &mut Queues, random: &dyn Fn(&str) -> Stream) -> (Rule, QdiscConfig) {
         if let Some(scheduler) = &self.queue.classes {
             let rule = queues.as_slice().first().and_then(|(_, packets)| packets.outer.get(outer.depth)).cloned().unwrap_or_default();
@@ -239,7 +238,7 @@ mod reading {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use toml::{Table, Value};
 
-    /// The keys of [`ClassOptions`], which stand in the same table as the queue.
+    /// The keys of [`ClassOptions`], in the same table as the queue.
     const OPTIONS: &[&str] = &["name", "match", "priority", "share", "rate", "ceil", "quantum", "flow_queues"];
 
     impl<'de> Deserialize<'de> for Class {

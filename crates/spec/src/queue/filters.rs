@@ -1,22 +1,22 @@
-//! Filters of a dual queue: packets that it knows by other fields than ECN.
+//! Filters of a dual queue, which classify packets by other fields than ECN.
 
 use super::classes::Match;
 use sojourn_aqm::DualClass;
 
-/// A filter: what it takes, and what for.
+/// A filter: its match and its class.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Filter {
-    /// The packets that it takes, as those of a class.
+    /// The packets that it matches, as in a class.
     #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub matches: Match,
-    /// "classic": they wait in the classic queue. "l4s": in the low-latency queue, whose signals they get; what can't be marked is dropped.
-    /// "low-latency": there, without signals (class 0, 1 or 2 of a `tc filter` on Linux).
+    /// "classic": the classic queue. "l4s": the low-latency queue with its signals; packets that are not ECN-capable are dropped instead of
+    /// marked. "low-latency": the low-latency queue without signals (class 0, 1 or 2 of a `tc filter` on Linux).
     pub class: DualClass,
 }
 
 impl Filter {
-    /// The most filters of a queue.
+    /// The maximum number of filters of a queue.
     pub const MOST: usize = 64;
 }

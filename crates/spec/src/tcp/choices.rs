@@ -1,11 +1,11 @@
-//! The values of options that are one of a few names, or of more than one type.
+//! Options with named values, or with values of several types.
 
 use super::stored::Kind;
 use core::fmt;
 use sojourn_cc::CcConfig;
 use sojourn_units::Duration;
 
-/// An enum whose variants have names in scenario files.
+/// Declares an enum whose variants have names in scenario files.
 macro_rules! choice {
     ($(#[doc = $doc:literal])* $Name:ident { $($(#[doc = $sentence:literal])* $Variant:ident $name:literal,)* }) => {
         $(#[doc = $doc])*
@@ -29,38 +29,38 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How losses are found and repaired.
+    /// The loss recovery algorithm.
     Recovery {
         /// Fast retransmit, and fast recovery that ends with the first new ACK (rfc5681#3.2).
         Reno "reno",
         /// Fast recovery that lasts through partial ACKs (rfc6582#3.2).
         NewReno "newreno",
-        /// Selective acknowledgments; [`SackAlgorithm`] says which.
+        /// Selective acknowledgments; see [`SackAlgorithm`].
         Sack "sack",
     }
 }
 
 choice! {
-    /// How a sender with selective acknowledgments finds and repairs losses.
+    /// The loss recovery algorithm of a sender with SACK.
     SackAlgorithm {
         /// Pipe and `NextSeg` computed from the scoreboard (rfc6675#4).
         Rfc6675 "rfc6675",
         /// A counter of segments in flight, as in ns-2's Sack1 agent (ns-2 tcp-sack1.cc).
         Ns2Sack1 "ns2-sack1",
-        /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent: what lies four segments below the highest
-        /// SACKed byte is lost, retransmissions too; in recovery the window shrinks by one segment on every second ACK; a
-        /// timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
+        /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent: data four segments below the highest SACKed byte is
+        /// lost, including retransmissions; in recovery the window shrinks by one segment on every second ACK; a timeout keeps the
+        /// scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
         RateHalving "rate-halving",
-        /// Losses are found by the times at which segments were sent (rfc8985), as in Linux; `proportional_reduction`,
-        /// `tail_loss_probe`, `f_rto` and `undo` are parts of it.
+        /// Loss detection by transmission times (rfc8985), as in Linux, with the options `proportional_reduction`, `tail_loss_probe`,
+        /// `f_rto` and `undo`.
         RackTlp "rack-tlp",
     }
 }
 
 choice! {
-    /// What comes before the first data.
+    /// The connection setup before the first data.
     Handshake {
-        /// Nothing: data at once.
+        /// None: data is sent immediately.
         None "none",
         /// A header-sized SYN and its ACK, as in ns-2's one-way agents (ns-2 `syn_`).
         OneWay "oneway",
@@ -70,42 +70,42 @@ choice! {
 }
 
 choice! {
-    /// Which window is halved on congestion.
+    /// The window that is halved on congestion.
     WindowBasis {
         /// The congestion window, limited by the receive window (ns-2, Linux).
         Cwnd "cwnd",
-        /// The flight size (rfc5681#eq4), but no more than the congestion window: in recovery, data that was sent on duplicate ACKs
-        /// takes the place of data that has left the network, and the flight size counts both.
+        /// The flight size (rfc5681#eq4), but no more than the congestion window: in recovery the flight size also counts data that has
+        /// left the network, which data sent on duplicate ACKs has replaced.
         FlightSize "flight-size",
     }
 }
 
 choice! {
-    /// When segments have AccECN's option, the counts of bytes that arrived with each mark (rfc9768#3.2.3).
+    /// The segments that carry the AccECN option, the counts of bytes that arrived with each ECN codepoint (rfc9768#3.2.3).
     AccEcnOption {
         /// Never.
         Off "off",
-        /// ACKs of data have it, with the counters that have ever changed: the recommended simple scheme (rfc9768#3.2.3.3).
+        /// ACKs of data, with all counters that have ever changed: the recommended simple scheme (rfc9768#3.2.3.3).
         Recommended "recommended",
-        /// ACKs have it after a change of the mark, and three times a round trip (rfc9768#3.2.3.3, Linux `TCP_ACCECN_OPTION_MINIMUM`).
+        /// ACKs after a change of the codepoint, and three per RTT (rfc9768#3.2.3.3, Linux `TCP_ACCECN_OPTION_MINIMUM`).
         Minimum "minimum",
-        /// Every segment has it, data too, whose payload is shorter by it (Linux `TCP_ACCECN_OPTION_FULL`).
+        /// Every segment; the option reduces the payload of data segments (Linux `TCP_ACCECN_OPTION_FULL`).
         Full "full",
     }
 }
 
-/// What a sender writes into its data packets about its round-trip time, for queues that use it.
+/// The RTT that a sender writes into its data packets, for queues that use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RttHint {
     /// Nothing.
     Off,
     /// Its smoothed RTT in milliseconds; 0 before the first sample.
     Smoothed,
-    /// This many milliseconds, whatever the truth: a sender that lies.
+    /// A fixed number of milliseconds, as from a lying sender.
     Claimed(u16),
 }
 
-/// Something that is off (`false`), on (`true`), or on with a time of its own.
+/// A switch: off (`false`), on (`true`), or on with a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Switch {
     /// `false`.

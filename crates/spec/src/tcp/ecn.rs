@@ -1,46 +1,46 @@
-//! How marks are fed back, and what data packets say of their sender.
+//! ECN modes: the feedback of marks, and the codepoint of data packets.
 
 use super::TcpOptions;
 use super::stored::{Kind, Stored};
 use core::fmt;
 use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Feedback, Start};
 
-/// What two hosts do with congestion marks.
+/// The ECN mode of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ecn {
-    /// Data packets can't carry marks.
+    /// Data packets are not ECN-capable.
     Off,
-    /// ECT(0), and one echo for a window of data (rfc3168#6.1).
+    /// ECT(0), and one echo per window of data (rfc3168#6.1).
     Classic,
-    /// ECT(0), and each ACK says whether the segments that it acknowledges were marked (rfc8257#3.2).
+    /// ECT(0), and each ACK echoes whether its segments were marked (rfc8257#3.2).
     Dctcp,
-    /// ECT(0), and each ACK has the count of marked packets (rfc9768#3.2).
+    /// ECT(0), and each ACK carries the count of marked packets (rfc9768#3.2).
     Accurate,
-    /// The same with ECT(1), by which queues know a scalable sender (rfc9331#4.1).
+    /// The same with ECT(1), which identifies scalable senders (rfc9331#4.1).
     L4s,
 }
 
 impl Ecn {
-    /// Whether data packets can carry marks.
+    /// Whether data packets are ECN-capable.
     #[inline]
     pub fn is_on(self) -> bool {
         self != Ecn::Off
     }
 
-    /// Whether all packets of a sender can carry marks, its first one and those that are sent again too (rfc8257#3.5, rfc9331#4.1, Linux
+    /// Whether all packets of a sender are ECN-capable, including its first one and retransmissions (rfc8257#3.5, rfc9331#4.1, Linux
     /// `tcp_ca_needs_ecn`).
     pub fn is_on_all(self) -> bool {
         matches!(self, Ecn::Dctcp | Ecn::L4s)
     }
 
-    /// Whether the feedback says how many segments were marked.
+    /// Whether the feedback counts marked segments.
     #[inline]
     pub fn counts(self) -> bool {
         matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
     }
 
-    /// The feedback as controllers see it. One that asks for no counts gets them where marks come early, from a queue for scalable
-    /// senders (rfc8257#3.1, rfc9331#4.1): elsewhere a mark means as much as a loss (rfc3168#5).
+    /// The feedback as controllers see it. A controller that does not require counts gets them only from queues for scalable senders, which
+    /// mark early (rfc8257#3.1, rfc9331#4.1); elsewhere a mark is equivalent to a loss (rfc3168#5).
     pub fn feedback(self) -> Feedback {
         match self {
             Ecn::Accurate => Feedback::CountsIfAsked,
@@ -49,14 +49,14 @@ impl Ecn {
         }
     }
 
-    /// Whether ACKs have the count of marked packets (rfc9768#3.2).
+    /// Whether ACKs carry the count of marked packets (rfc9768#3.2).
     #[inline]
     pub fn is_accurate(self) -> bool {
         matches!(self, Ecn::Accurate | Ecn::L4s)
     }
 
-    /// What a sender that offers this agrees on with a receiver that knows `peer`: without the same feedback, that of RFC 3168,
-    /// which every host with ECN knows (rfc9768#3.1.2).
+    /// The mode negotiated by a sender with this mode and a receiver with `peer`: if their feedback differs, that of RFC 3168, which every
+    /// ECN host supports (rfc9768#3.1.2).
     #[must_use]
     pub fn agreed(self, peer: Ecn) -> Ecn {
         let same = self == peer || (self.is_accurate() && peer.is_accurate());
@@ -67,7 +67,7 @@ impl Ecn {
         }
     }
 
-    /// What a controller asks for.
+    /// The ECN requirement of a controller.
     fn of(control: &CcConfig) -> Ecn {
         match need(control) {
             EcnNeed::None | EcnNeed::CountIfThere => Ecn::Classic,
@@ -77,17 +77,17 @@ impl Ecn {
     }
 }
 
-/// The ECN that a controller asks for; none if its parameters are out of range, which is refused elsewhere.
+/// The ECN requirement of a controller; none if its parameters are out of range, which is rejected elsewhere.
 pub(super) fn need(control: &CcConfig) -> EcnNeed {
     control.build(Start::new(1.0, f64::INFINITY)).map_or(EcnNeed::None, |made| made.needs().ecn)
 }
 
-/// ECN as a scenario writes it.
+/// The option `ecn` as written in a scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnChoice {
     /// `false`.
     Off,
-    /// `true`: what the controller asks for, else classic.
+    /// `true`: the mode that the controller requires, else classic.
     On,
     /// "dctcp".
     Dctcp,
@@ -102,13 +102,13 @@ impl EcnChoice {
     #[cfg(feature = "serde")]
     const NAMES: [(&'static str, EcnChoice); 3] = [("dctcp", EcnChoice::Dctcp), ("accurate", EcnChoice::Accurate), ("l4s", EcnChoice::L4s)];
 
-    /// What a sender that offers this agrees on with a receiver that knows `peer`; `true` is classic ECN.
+    /// The mode negotiated by a sender with this mode and a receiver with `peer`; `true` is classic ECN.
     #[must_use]
     pub fn agreed(self, peer: EcnChoice) -> EcnChoice {
         self.or(Ecn::Classic).agreed(peer.or(Ecn::Classic)).into()
     }
 
-    /// The same, where `true` stands for `on`.
+    /// The same with `on` for `true`.
     fn or(self, on: Ecn) -> Ecn {
         match self {
             EcnChoice::Off => Ecn::Off,

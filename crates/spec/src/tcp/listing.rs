@@ -1,11 +1,11 @@
-//! The options and their values in each profile, as a table for docs/tcp.md.
+//! The table of options for docs/tcp.md.
 
 use super::{OPTIONS, PROFILES};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A Markdown table: an option a row, with its value in each profile, its sentence and its sources.
+/// A Markdown table: a row per option with its value in each profile, summary and sources.
 pub fn markdown() -> String {
     let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
     let mut text = format!("| option | {} | what it does | sources |\n|---|{}---|---|\n", names.join(" | "), "---|".repeat(names.len()));

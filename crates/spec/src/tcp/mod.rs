@@ -1,8 +1,8 @@
 //! The options of TCP endpoints and the profiles that set them.
 //!
-//! An option is one entry of the table in `options.rs`: from it come the form in which a scenario overrides it
-//! ([`TcpOverrides`]), the form that the endpoints run ([`TcpOptions`]), the merge, the check, the schema, `sojourn list tcp`
-//! and the table in docs/tcp.md. A profile is one file in `profiles/` and one line of the registry there.
+//! An option is one entry of the table in `options.rs`, from which are generated: its form in scenarios ([`TcpOverrides`]) and at endpoints
+//! ([`TcpOptions`]), merging, checks, the schema, `sojourn list tcp` and the table in docs/tcp.md. A profile is one file in `profiles/` and
+//! one line of the registry there.
 
 mod choices;
 mod ecn;

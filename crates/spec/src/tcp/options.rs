@@ -14,172 +14,172 @@ tcp_options! {
         "Payload of a full segment",
         1460, "rfc9293#3.7.1: 1500 B on Ethernet less 40 B of headers";
     header: u32 as Bytes, ranges::packet,
-        "Header bytes of every packet; an ACK is a header, and a SACK option if it carries one",
+        "Header bytes of every packet. A pure ACK has only this header and, if needed, a SACK option",
         40, "rfc791#3.1, rfc9293#3.1";
     sack_option: u32 as Bytes, ranges::sack_option,
         "Bytes that a SACK option adds to an ACK, not counting its blocks of 8 B",
         4, "rfc2018#3, with padding";
     window: u32 as Amount, ranges::amount,
-        "Receive window, in full segments or bytes of payload; also the initial ssthresh if that is not given",
-        1 << 20, "so large that it never limits";
+        "Receive window in full segments or bytes of payload. Also the default of initial_ssthresh",
+        1 << 20, "large enough never to limit";
     reader: Option<Rate> as Rate, ranges::rate,
-        "Rate at which the receiving application reads, so that the window shrinks by what it has not read; absent: at once",
+        "Rate at which the receiving application reads; unread data shrinks the advertised window. Absent: it reads immediately",
         None, "rfc9293#3.8.6";
     control: CcConfig as Control, ranges::control,
         "The congestion controller and its parameters",
         CcConfig::Reno(Default::default()), "rfc5681#3";
     recovery: Recovery as Recovery, ranges::any,
-        "How losses are found and repaired",
+        "The loss recovery algorithm",
         Recovery::NewReno, "rfc6582";
     sack_algorithm: SackAlgorithm as SackAlgorithm, ranges::any,
-        "Which SACK recovery is used, if recovery is \"sack\"",
+        "The SACK-based recovery algorithm, used if recovery is \"sack\"",
         SackAlgorithm::Rfc6675, "rfc6675#4";
     proportional_reduction: bool as bool, ranges::any,
-        "With sack_algorithm rack-tlp: whether a reduction is spread over a round trip; else the window is reduced at once",
+        "With sack_algorithm rack-tlp: whether a reduction is spread over one RTT (PRR); if false, the window is reduced immediately",
         true, "rfc9937";
     tail_loss_probe: bool as bool, ranges::any,
-        "With sack_algorithm rack-tlp: whether a segment is sent as a probe where ACKs stay away for two round trips",
+        "With sack_algorithm rack-tlp: whether a tail loss probe is sent if no ACK arrives for two RTTs",
         true, "rfc8985#7";
     f_rto: bool as bool, ranges::any,
-        "With sack_algorithm rack-tlp: whether a timeout is found to be spurious by the ACKs that follow it",
+        "With sack_algorithm rack-tlp: whether F-RTO detects spurious timeouts",
         true, "rfc5682#3";
     undo: bool as bool, ranges::any,
-        "With sack_algorithm rack-tlp: whether a reduction is taken back if the retransmissions were not needed",
+        "With sack_algorithm rack-tlp: whether a window reduction is undone if its retransmissions were spurious",
         true, "rfc3522#3.2, rfc3708#3";
     dsack: bool as bool, ranges::any,
-        "Whether a receiver with SACK reports duplicates",
+        "Whether a receiver with SACK reports duplicate segments (D-SACK)",
         false, "rfc2883#4";
     paws: bool as bool, ranges::any,
-        "With timestamps: whether a receiver drops a segment whose timestamp is older than that of the newest in order, by more than a millisecond",
+        "With timestamps: whether a receiver drops segments with a timestamp more than 1 ms older than that of the newest in-order segment",
         true, "rfc7323#5.3";
     handshake: Handshake as Handshake, ranges::any,
-        "What comes before the first data",
+        "The connection setup before the first data",
         Handshake::ThreeWay, "rfc9293#3.5";
     syn_linear_timeouts: u32 as u32, ranges::number,
-        "Timeouts of a SYN that do not double the next one",
+        "Number of SYN timeouts without exponential backoff",
         0, "rfc6298#5.5 doubles each";
     syn_losses_allowed: u32 as u32, ranges::number,
-        "Lost SYNs after which the initial window is still as it was; after more of them it is one segment",
+        "Number of lost SYNs that leave the initial window unchanged; after more, it is one segment",
         0, "rfc5681#3.1";
     initial_window: f64 as u32, ranges::count,
-        "cwnd at the start, in segments",
+        "Initial cwnd in segments",
         10.0, "rfc6928#2";
     initial_ssthresh: f64 as Amount, ranges::amount,
-        "ssthresh at the start, in segments or bytes of payload",
+        "Initial ssthresh in segments or bytes of payload",
         f64::from(1 << 20), "rfc5681#3.1: arbitrarily high";
     initial_rto: Duration as Duration, ranges::positive_time,
         "The retransmission timeout before the first RTT sample",
         Duration::from_secs(1), "rfc6298#2.1";
     min_rto: Duration as Duration, ranges::positive_time,
-        "The shortest retransmission timeout",
+        "Lower bound of the retransmission timeout",
         Duration::from_secs(1), "rfc6298#2.4";
     max_rto: Duration as Duration, ranges::positive_time,
-        "The longest retransmission timeout, backed off or not",
+        "Upper bound of the retransmission timeout, including exponential backoff",
         Duration::from_secs(60), "rfc6298#2.5";
     rto_slop: Duration as Duration, ranges::time,
-        "Time added to every retransmission timeout, backed off or not",
+        "Time added to every retransmission timeout, after exponential backoff",
         Duration::ZERO, "rfc6298#2 adds nothing";
     tick: Duration as Duration, ranges::time,
         "The clock granularity G of RTT samples and timeouts; \"0 s\" is an exact clock",
         Duration::from_millis(1), "rfc6298#2";
     tick_arithmetic: bool as bool, ranges::any,
-        "Whether round-trip times are counted in whole ticks, in integers; off if the clock is exact",
+        "Whether the RTT estimator uses integers that count ticks; no effect with an exact clock",
         false, "rfc6298#2";
     timer_wheel: bool as bool, ranges::any,
-        "Whether the timers of rack-tlp and adaptive_delayed_ack expire as in Linux: in whole ticks, late by a tick or by up to an eighth of a long time",
+        "Whether timers of rack-tlp and adaptive_delayed_ack expire as on Linux's timer wheel: on whole ticks, late by a tick or by up to 1/8 of a long timeout",
         false, "rfc6298#5 has exact times";
     timestamps: bool as bool, ranges::any,
-        "Whether every ACK gives an RTT sample by its timestamp; else one segment per round trip is timed",
+        "Whether the timestamp of every ACK yields an RTT sample; if false, one segment per RTT is timed",
         true, "rfc7323#4";
     dupack_threshold: u32 as u32, ranges::count,
         "Duplicate ACKs that indicate a loss",
         3, "rfc5681#3.2";
     limited_transmit: bool as bool, ranges::any,
-        "Whether the first two duplicate ACKs send new data",
+        "Whether new data is sent on the first two duplicate ACKs",
         true, "rfc3042#2";
     delayed_ack: Option<Duration> as Switch, ranges::delayed_ack,
-        "Whether ACKs are delayed: false, a time, or true for the time of the profile (100 ms if it has none)",
+        "Delayed ACKs: false, the longest delay, or true for the delay of the profile (100 ms if the profile has none)",
         Some(Duration::from_millis(200)), "rfc9293#3.8.6.3: less than 0.5 s";
     ack_every: u32 as u32, ranges::count,
         "Full segments per ACK, if ACKs are delayed",
         2, "rfc5681#4.2";
     quick_acks: u32 as u32, ranges::segments,
-        "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, after a pause, and after a duplicate",
+        "With delayed ACKs: number of segments acknowledged immediately at the start of a connection, after a pause and after a duplicate",
         0, "rfc5681#4.2 has none";
     quick_start: u32 as u32, ranges::segments,
-        "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, if that is more than quick_acks",
+        "With delayed ACKs: number of segments acknowledged immediately at the start of a connection, if larger than quick_acks",
         0, "rfc5681#4.2 has none";
     notsent_lowat: u32 as Bytes, ranges::written,
-        "With sack_algorithm rack-tlp: bytes that wait unsent while the application has more to send; it writes when half of them have left, and a receiver with delayed ACKs acknowledges the last segment of a write at once (PSH); 0 B is never",
+        "With sack_algorithm rack-tlp: limit of unsent bytes in the socket. The application refills it when half has been sent. The last segment of a write has PSH, so a receiver acknowledges it immediately. 0 B: no limit and no PSH",
         0, "rfc9293#3.9.1.2 leaves it to the application";
     adaptive_delayed_ack: bool as bool, ranges::any,
-        "Whether the time of delayed ACKs follows the times between segments",
+        "Whether the ACK delay adapts to the inter-arrival times of segments",
         false, "rfc9293#3.8.6.3 has a fixed time";
     sack_compression: Duration as Duration, ranges::time,
-        "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of the RTT if that is less, and at most until a third SACK block changes; \"0 s\" is not at all",
+        "Longest time for which a receiver holds ACKs of out-of-order segments, from the fourth one: this time or 33 % of the RTT, whichever is shorter. A change of a third SACK block ends it. \"0 s\" disables it",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: Ecn as EcnChoice, ranges::any,
-        "Whether data packets can carry congestion marks, and how ACKs tell of them: false, true (what the controller asks for, else one echo for a window), \"dctcp\" (each ACK is an echo or none), \"accurate\" (AccECN: marked packets are counted; ECT(0)), \"l4s\" (the same with ECT(1), which prague sends)",
+        "ECN mode: false; true (the mode that the controller requires, else classic ECN with one echo per window); \"dctcp\" (the ACK of each segment echoes its mark); \"accurate\" (AccECN with ECT(0): ACKs count marks); \"l4s\" (AccECN with ECT(1), as prague uses)",
         Ecn::Off, "rfc3168#6.1, rfc8257#3.2, rfc9768#3.2, rfc9331#4.1";
     peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
-        "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN. none stands for no value: leave the option out, and the receiver knows the same",
+        "ECN mode of the receiver. Default: same as `ecn`. If they differ, the connection uses the mode that both support, else classic ECN",
         None, "rfc9768#3.1.2";
     ecn_syns: u32 as u32, ranges::number,
-        "SYNs of a connection that ask for ECN; those that are sent again after them do not, and a connection that one of these opens has no ECN. 0: all ask",
+        "Number of SYNs that request ECN. Later retransmitted SYNs do not; a connection that one of them opens has no ECN. 0: all SYNs request it",
         0, "rfc3168#6.1.1.1 and rfc9768#3.1.4.1 leave it to the host";
     accecn_option: AccEcnOption as AccEcnOption, ranges::any,
-        "With ecn \"accurate\" or \"l4s\": which segments have AccECN's option, the counts of bytes that arrived with each mark: \"off\", \"recommended\" (ACKs of data), \"minimum\" (ACKs after a change, and three a round trip), \"full\" (all, data too, of which it takes 12 B of payload); with \"minimum\" and \"full\" a receiver acknowledges at once where the mark changes, else at the first mark and every second",
+        "With ecn \"accurate\" or \"l4s\": segments that carry the AccECN option with byte counts per codepoint: \"off\", \"recommended\" (ACKs of data), \"minimum\" (ACKs after a change, and three per RTT) or \"full\" (every segment, which costs data segments 12 B of payload). With \"minimum\" and \"full\" a receiver sends an immediate ACK when the codepoint changes; with the others, on the first mark and every second one",
         AccEcnOption::Off, "rfc9768#3.2.3: recommended";
     generalized_ecn: bool as bool, ranges::any,
-        "Whether with ecn \"dctcp\", \"accurate\" or \"l4s\" ACKs can carry congestion marks too, as ECT(0), and retransmissions, and with \"dctcp\" the answer to a SYN; a marked SYN then leaves the initial window as it is, else AccECN makes it one segment",
+        "With ecn \"dctcp\", \"accurate\" or \"l4s\": whether retransmissions and pure ACKs are ECN-capable, ACKs as ECT(0); with \"dctcp\" also the SYN-ACK. A marked SYN then does not reduce the initial window; without this option AccECN reduces it to one segment",
         false, "rfc3168#6.1.4, rfc3168#6.1.5";
     ecn_on_retransmit: bool as bool, ranges::any,
-        "Whether retransmissions can carry congestion marks too; with ecn \"dctcp\" or \"l4s\" all packets of the sender can",
+        "Whether retransmissions are ECN-capable; with ecn \"dctcp\" or \"l4s\" all data packets are",
         false, "rfc3168#6.1.5 forbids it";
     basis: WindowBasis as WindowBasis, ranges::any,
-        "Which window is halved on congestion",
+        "The window that is halved on congestion",
         WindowBasis::FlightSize, "rfc5681#eq4";
     recovery_burst: u32 as u32, ranges::number,
-        "The most segments sent on one ACK during NewReno recovery; 0: no limit",
+        "Maximum number of segments sent per ACK during NewReno recovery; 0: no limit",
         0, "rfc6582#3.2 has no limit";
     deflate_on_exit: bool as bool, ranges::any,
-        "Whether the end of recovery sets cwnd to min(ssthresh, flight size + 1 segment); else it stays as reduced",
+        "Whether the end of recovery sets cwnd to min(ssthresh, flight size + 1 segment); if false, to ssthresh",
         true, "rfc6582#3.2";
     ecn_backoff: bool as bool, ranges::any,
-        "Whether a mark at a window of one segment backs the retransmission timer off",
+        "Whether a mark at a window of one segment doubles the retransmission timeout",
         true, "rfc3168#6.1.2";
     avoid_multiple_fast_retransmits: bool as bool, ranges::any,
-        "Whether there is at most one fast retransmit for a window of data",
+        "Whether at most one fast retransmit occurs per window of data",
         true, "rfc6582#3.2";
     hold_ssthresh_on_repeated_rto: bool as bool, ranges::any,
-        "Whether a timeout of a segment that timed out before leaves ssthresh as it is",
+        "Whether a repeated timeout of the same segment leaves ssthresh unchanged",
         true, "rfc5681#3.1";
     loss_cwnd_floor: bool as bool, ranges::any,
-        "Whether a loss leaves a window of two segments or more",
+        "Whether a loss reduces the window to no less than two segments",
         true, "rfc5681#eq4";
     ecn_cwnd_floor: bool as bool, ranges::any,
-        "Whether an ECN echo leaves a window of one segment or more, and at one segment the sender waits for the timeout; else any window is halved, and the sender waits if less than a segment is left",
+        "Whether an ECN echo reduces the window to no less than one segment, where the sender waits for its timeout; if false, every window is halved and the sender waits below one segment",
         true, "rfc3168#6.1.2";
     ignore_ece_after_timeout: bool as bool, ranges::any,
         "Whether ECN echoes for data sent before a timeout are ignored after it",
         true, "rfc3168#6.1.2";
     update_recover_after_ecn: bool as bool, ranges::any,
-        "Whether a fast retransmit in a window that was already reduced for ECN sets `recover` to the highest byte sent",
+        "Whether a fast retransmit in a window already reduced by ECN sets `recover` to the highest byte sent",
         true, "rfc6582#3.2";
     limited_transmit_new_data_only: bool as bool, ranges::any,
-        "Whether limited transmit sends new data only; else it sends from snd_nxt, which may be below snd_max after a timeout",
+        "Whether limited transmit sends new data only; if false, it sends from snd_nxt, which can be below snd_max after a timeout",
         true, "rfc3042#2";
     rto_3s_after_lost_syn: bool as bool, ranges::any,
-        "Whether data starts with a retransmission timeout of 3 s after a lost SYN, if no timestamp gave an RTT sample",
+        "Whether the first retransmission timeout for data is 3 s after a lost SYN without an RTT sample from timestamps",
         true, "rfc6298#5.7";
     immediate_ack_of_duplicates: bool as bool, ranges::any,
-        "Whether a receiver with delayed ACKs acknowledges a duplicate segment at once",
+        "Whether a receiver with delayed ACKs acknowledges duplicate segments immediately",
         true, "rfc9293#3.10.7.4";
     linux_variation: bool as bool, ranges::any,
-        "Whether, in ticks, a fall of the RTT raises its variation by an eighth of what a rise does",
+        "With tick_arithmetic: whether a falling RTT counts only 1/8 as much towards the RTT variation as a rising one",
         false, "rfc6298#2 treats both alike";
     windowed_variation: bool as bool, ranges::any,
-        "Whether the timeout is the smoothed RTT and the largest mean deviation of the last windows of data, but min_rto at least",
+        "Whether the timeout is srtt plus the largest mean deviation of recent windows of data, where that term is at least min_rto",
         false, "rfc6298#2 takes the present variation";
     whole_windows: bool as bool, ranges::any,
         "Whether windows are whole numbers of segments",
@@ -188,39 +188,39 @@ tcp_options! {
         "Whether cwnd grows only while it limits the sender",
         true, "rfc7661#4";
     rate_limited_increase: bool as bool, ranges::any,
-        "Whether cwnd grows to at most what the largest flight since its last reduction could make of it: twice that in slow start, and a round trip's growth more above; growth_needs_limit does not count then",
-        false, "draft-ietf-ccwg-ratelimited-increase#3, which is no RFC yet";
+        "Whether cwnd is capped relative to the largest flight since its last reduction: twice that in slow start, that plus one RTT's growth above. Replaces growth_needs_limit",
+        false, "draft-ietf-ccwg-ratelimited-increase#3";
     abc: u32 as u32, ranges::segments,
-        "Appropriate byte counting: cwnd grows with the bytes acknowledged, in slow start by at most this many segments per ACK; 0 counts ACKs",
+        "Appropriate byte counting: limit in segments per ACK in slow start; 0: cwnd grows by the number of ACKs, not of bytes",
         0, "rfc3465#2.2";
     linux_growth: bool as bool, ranges::any,
-        "Whether windows grow as in Linux: in whole segments, by acknowledged segments, and with cubic by its version of it",
+        "Whether windows grow as in Linux: in whole segments, by acknowledged segments, with Linux's version of cubic",
         false, "rfc5681#3.1 has no whole numbers";
     inflight_limit: bool as bool, ranges::any,
-        "Whether the window is limited by the measured bandwidth-delay product",
+        "Whether the measured bandwidth-delay product limits the window",
         false, "no RFC has it";
     pacing: bool as bool, ranges::any,
-        "Whether segments are paced: at twice the window a round trip below half of ssthresh, at 1.2 times above; controllers with a pace of their own always keep that",
+        "Whether segments are paced: at 2 cwnd/RTT below half of ssthresh, at 1.2 cwnd/RTT above. Controllers with their own pacing rate always pace",
         false, "Linux `tcp_update_pacing_rate`";
     linux_pacing: bool as bool, ranges::any,
-        "Whether paced segments leave one by one as in Linux, where a device takes no larger ones: the first ten not held back, and late ones making up for half of their time; else in bursts of a quantum",
+        "Whether paced segments leave one by one, as in Linux without segmentation offload: the first ten are not paced, and late segments recover half of their delay. If false, they leave in bursts of a quantum",
         false, "draft-ietf-ccwg-bbr#5.6.3 has a quantum";
     restart_after_idle: bool as bool, ranges::any,
-        "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout; with linux_growth by a half for each timeout that has passed, and ssthresh is then at least three quarters of the window",
+        "Whether cwnd falls back to the initial window after an idle RTO. With linux_growth it is halved once per idle RTO, and ssthresh is raised to at least 3/4 of the old window",
         true, "rfc5681#4.1";
     rtt_hint: RttHint as Switch, ranges::rtt_hint,
-        "What data packets tell queues of the round-trip time: the smoothed RTT (true), nothing (false), or this time whatever the truth",
+        "The RTT that data packets report to queues: the smoothed RTT (true), none (false), or a fixed time",
         RttHint::Smoothed, "our own";
     clock_offset: i64 as Duration, ranges::time,
-        "How far the receiver's clock is ahead of the sender's, which one-way delays show",
+        "Offset of the receiver's clock relative to the sender's; it is part of measured one-way delays",
         0, "our own";
     clock_skew_ppm: f64 as f64, ranges::skew,
-        "How much faster the receiver's clock runs than the sender's, in parts per million, -1000 to 1000",
+        "Clock skew: how much faster the receiver's clock runs than the sender's, in ppm, -1000 to 1000",
         0.0, "our own";
 }
 
 impl TcpOverrides {
-    /// Every option with its value: what is given here, else what the profile says.
+    /// All options: those given here, else those of the profile.
     pub fn resolve(&self) -> TcpOptions {
         let mut options = self.profile.unwrap_or_default().options();
         self.apply(&mut options);
@@ -234,14 +234,14 @@ impl TcpOverrides {
     }
 }
 
-/// The three blocks that an ACK has at most (rfc2018#3).
+/// Bytes of the maximum of three SACK blocks per ACK (rfc2018#3).
 const LARGEST_SACK_BLOCKS: u32 = 3 * 8;
 
 /// AccECN's option with three fields, in whole words (rfc9768#3.2.3).
 const LARGEST_ACCECN_OPTION: u32 = 12;
 
 impl TcpOptions {
-    /// Whether the options fit together. Each of them by itself is in its range.
+    /// Checks that the options are consistent; their ranges have been checked.
     ///
     /// # Errors
     /// The first option that contradicts another.
@@ -260,14 +260,14 @@ impl TcpOptions {
         self.check_ecn()
     }
 
-    /// Whether no timeout is given that is longer than the longest. `is_given` says whether an option has a value of its own: of two
-    /// that contradict each other, the error is of one that has.
+    /// Checks that no timeout exceeds `max_rto`. `is_given` is whether an option is set explicitly; of two contradicting options, the error
+    /// names an explicit one.
     ///
     /// # Errors
     /// The first option that contradicts another.
     pub fn check_timeouts(&self, is_given: impl Fn(&str) -> bool) -> Result<(), ParamError> {
         let longest = self.max_rto;
-        // The least time of a profile is kept to, while its initial one just gets shorter.
+        // A profile's `min_rto` is binding, while its `initial_rto` is just capped.
         if self.initial_rto > longest && is_given("initial_rto") {
             return Err(ParamError::new("initial_rto", &self.initial_rto, alloc::format!("at most max_rto ({longest})")));
         }
@@ -280,7 +280,7 @@ impl TcpOptions {
         })
     }
 
-    /// Whether the controller gets the ECN feedback that it asks for, if its receiver knows it.
+    /// Checks that the controller gets its required ECN feedback, if its receiver supports it.
     fn check_ecn(&self) -> Result<(), ParamError> {
         let (fits, which, why) = match ecn::need(&self.control) {
             EcnNeed::None | EcnNeed::CountIfThere => return Ok(()),
@@ -291,33 +291,32 @@ impl TcpOptions {
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
-    /// Whether ACKs and retransmissions can carry marks (rfc8311#4.3, draft-ietf-tcpm-generalized-ecn, Linux `tcp_ca_needs_ecn`).
+    /// Whether ACKs and retransmissions are ECN-capable (rfc8311#4.3, draft-ietf-tcpm-generalized-ecn, Linux `tcp_ca_needs_ecn`).
     pub fn marks_all(&self) -> bool {
         self.generalized_ecn && self.agreed_ecn().counts()
     }
 
-    /// Bytes that timestamps take in a header (rfc7323#3.2, with padding).
+    /// Header bytes of the timestamps option (rfc7323#3.2, with padding).
     pub const TIMESTAMPS: u32 = 12;
 
-    /// Whether it matters where in its tick a sender's clock stands at time 0: where it counts its RTTs in ticks by itself.
+    /// Whether the phase of a sender's clock at time 0 matters, because it measures RTTs in ticks without timestamps.
     pub fn uses_clock_phase(&self) -> bool {
         self.tick_arithmetic && !self.timestamps && !self.windowed_variation
     }
 
-    /// Bytes that AccECN's option takes in every segment of a connection with these options.
+    /// Bytes of the AccECN option in every segment of a connection.
     pub fn accecn_room(&self) -> u32 {
         let has_option = self.accecn_option == AccEcnOption::Full && self.agreed_ecn().is_accurate();
         if has_option { LARGEST_ACCECN_OPTION } else { 0 }
     }
 
-    /// Bytes that it takes in the ACK that ends the handshake, beyond that (rfc9768#3.2.3.2.1).
+    /// Additional bytes of the AccECN option in the last ACK of the handshake (rfc9768#3.2.3.2.1).
     pub fn accecn_of_first_ack(&self) -> u32 {
         let has_option = self.accecn_option != AccEcnOption::Off && self.agreed_ecn().is_accurate();
         if has_option { LARGEST_ACCECN_OPTION - self.accecn_room() } else { 0 }
     }
 
-    /// The options that a connection runs with: the header of its segments includes [`TcpOptions::accecn_room`], which their payload lacks
-    /// (Linux `tcp_current_mss`).
+    /// The options of a connection with [`TcpOptions::accecn_room`] moved from the payload to the header (Linux `tcp_current_mss`).
     #[must_use]
     pub fn with_accecn_room(&self) -> TcpOptions {
         let room = self.accecn_room();

@@ -16,12 +16,12 @@ pub fn packet(field: &'static str, size: &Bytes) -> Checked {
     range::packet_size(field, *size)
 }
 
-/// What an application writes together.
+/// The size of an application's write.
 pub fn written(field: &'static str, size: &Bytes) -> Checked {
     ParamError::unless(size.0 <= u64::from(u32::MAX), field, size, "a size of 0 B to 4 GB")
 }
 
-/// What a SACK option adds to an ACK.
+/// The bytes that a SACK option adds to an ACK.
 pub fn sack_option(field: &'static str, size: &Bytes) -> Checked {
     ParamError::unless(size.0 <= 40, field, size, "a size of 0 B to 40 B, the most that TCP options take (rfc9293#3.1)")
 }
@@ -66,7 +66,7 @@ pub fn skew(field: &'static str, skew: &f64) -> Checked {
     ParamError::unless((-1000.0..=1000.0).contains(skew), field, skew, "a number, -1000 to 1000")
 }
 
-/// A time above zero where one is given.
+/// A time above zero, if given.
 pub fn delayed_ack(field: &'static str, switch: &Switch) -> Checked {
     if let Switch::Time(time) = switch { range::positive_time(field, *time) } else { Ok(()) }
 }

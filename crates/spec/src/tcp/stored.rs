@@ -1,19 +1,19 @@
-//! How an option is kept where a scenario writes it in another form.
+//! Conversions between the stored form of an option and its form in scenarios.
 
 use super::TcpOptions;
 use super::choices::{Control, RttHint, Switch};
 use sojourn_cc::CcConfig;
 use sojourn_units::{Amount, Bytes, Duration, Rate};
 
-/// The form in which endpoints keep an option that a scenario writes as `W`.
+/// The stored form of an option that a scenario writes as `W`.
 pub trait Stored<W>: Sized {
-    /// From what is written; `options` are those of the profile and the options before this one in the table.
+    /// Converts from the written form; `options` contain the profile's values and earlier options of the table.
     fn store(written: &W, options: &TcpOptions) -> Self;
-    /// As a scenario would write it; `None` if it would leave the option out.
+    /// Converts to the written form; `None` if a scenario would omit it.
     fn written(&self) -> Option<W>;
 }
 
-/// What kind of value an option has, for lists.
+/// The kind of an option's value, for lists.
 pub trait Kind {
     /// As a noun, such as "time".
     const KIND: &'static str;
@@ -99,7 +99,7 @@ impl Stored<Control> for CcConfig {
     }
 }
 
-/// How long ACKs are delayed if a scenario switches that on and the profile has no time (ns-2 `interval_` of `DelAck`).
+/// The ACK delay for `true` if the profile has none (ns-2 `interval_` of `DelAck`).
 const DELAYED_ACK: Duration = Duration::from_millis(100);
 
 impl Stored<Switch> for Option<Duration> {

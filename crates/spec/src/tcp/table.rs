@@ -1,26 +1,26 @@
-//! The macro that reads the table of options.
+//! The macro of the table of options.
 
 use super::TcpOptions;
 use alloc::string::String;
 
-/// One option, as it is listed.
+/// One option for lists.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionEntry {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// What kind of value it has.
+    /// The kind of its value.
     pub kind: &'static str,
-    /// One sentence on what it does.
+    /// Its summary.
     pub sentence: &'static str,
-    /// Where the default of the `rfc` profile comes from.
+    /// The source of the `rfc` profile's default.
     pub source: &'static str,
-    /// Its value as a scenario writes it; "none" if it is absent.
+    /// Its value in the notation of scenarios; "none" if absent.
     pub show: fn(&TcpOptions) -> String,
 }
 
-/// Makes everything that follows from the table of options. An entry is
-/// `name: STORED as WRITTEN, RANGE, "sentence", DEFAULT, "source";` where a scenario gives a `WRITTEN`, the endpoint reads a
-/// `STORED`, `RANGE` checks what is written, and `DEFAULT` is the value in the `rfc` profile.
+/// Generates everything that derives from the table of options. An entry is `name: STORED as WRITTEN, RANGE, "sentence", DEFAULT,
+/// "source";` where `WRITTEN` is the type in scenarios, `STORED` the type at endpoints, `RANGE` the check of the written value, and
+/// `DEFAULT` the value in the `rfc` profile.
 macro_rules! tcp_options {
     ($($name:ident: $stored:ty as $written:ty, $range:expr, $sentence:literal, $default:expr, $source:literal;)*) => {
         /// The options of a TCP endpoint, every one with a value. The default is the `rfc` profile.
@@ -35,13 +35,13 @@ macro_rules! tcp_options {
             }
         }
 
-        /// TCP options as a scenario gives them. Every one may be absent: a flow's own come first, then the scenario's, then
-        /// those of the profile.
+        /// TCP options of a scenario; all are optional. A flow's own options take precedence over the scenario's, and those over the
+        /// profile's.
         #[derive(Clone, PartialEq, Debug, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields, default))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct TcpOverrides {
-            /// The set of values that absent options take; default "rfc".
+            /// The profile that sets the defaults of all options; default "rfc".
             #[cfg_attr(feature = "serde", serde(skip_serializing_if = "core::option::Option::is_none"))]
             pub profile: Option<Profile>,
             $(
@@ -52,7 +52,7 @@ macro_rules! tcp_options {
         }
 
         impl TcpOverrides {
-            /// These options, and where they are absent those of `common`.
+            /// These options, completed by those of `common`.
             #[must_use]
             pub fn over(&self, common: &TcpOverrides) -> TcpOverrides {
                 TcpOverrides {
@@ -69,7 +69,7 @@ macro_rules! tcp_options {
                 }
             }
 
-            /// Whether each option that is given is in its range.
+            /// Checks that each given option is in its range.
             ///
             /// # Errors
             /// The first that is not.
@@ -81,7 +81,7 @@ macro_rules! tcp_options {
                 Ok(())
             }
 
-            /// Sets in `options` what is given here.
+            /// Applies the given options to `options`.
             fn apply(&self, options: &mut TcpOptions) {
                 $(if let Some(value) = &self.$name {
                     options.$name = Stored::<$written>::store(value, options);
@@ -90,7 +90,7 @@ macro_rules! tcp_options {
         }
 
         impl TcpOptions {
-            /// The options as a scenario would give them, every one of them.
+            /// All options in the notation of scenarios.
             pub fn written(&self) -> TcpOverrides {
                 TcpOverrides { profile: None, $($name: Stored::<$written>::written(&self.$name),)* }
             }

@@ -14,7 +14,7 @@ pub struct Params {
     /// Size of a packet on the wire, 1 B to 65535 B; default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
-    /// How much a gap varies, as a part of the mean gap: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
+    /// Relative variation of the gaps: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
     #[cfg_attr(feature = "serde", serde(default))]
     pub jitter: f64,
 }

@@ -212,12 +212,12 @@ registry! {
         "poisson" => poisson::Poisson: "UDP packets at exponential gaps: a Poisson process",
         "onoff" => onoff::OnOff: "bursts at a constant rate and silences, exponential or Pareto, over UDP or TCP",
         "ping" => ping::Ping: "UDP packets that the receiver returns, each a sample of the round-trip time",
-        "schedule" => schedule::Schedule: "an application whose rate changes at given times: as much as TCP can send, a rate, or nothing",
+        "schedule" => schedule::Schedule: "an application whose rate changes at given times: unlimited, a rate, or silent",
     }
     sessions {
         "web" => web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",
         "transfers" => transfers::Transfers: "TCP transfers that arrive as a Poisson process, of random sizes",
-        "replay" => replay::Replay: "TCP transfers at the times and of the sizes of a list",
+        "replay" => replay::Replay: "TCP transfers with listed start times and sizes",
     }
 }
 

@@ -11,7 +11,7 @@ use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 pub struct Params {
     /// The rate on the wire while on.
     pub rate: Rate,
-    /// Size of a packet on the wire, over TCP of one write; 1 B to 65535 B, default "1000 B".
+    /// Size of a packet on the wire (with TCP: of one write); 1 B to 65535 B, default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
     /// Mean time on, above zero.

@@ -25,7 +25,7 @@ pub struct Params {
     /// Mean size of a packet on the wire, 1 B to 65535 B; default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
-    /// Whether sizes are all the same or exponential, in whole bytes; default "constant".
+    /// Distribution of packet sizes: constant or exponential, in whole bytes; default "constant".
     #[cfg_attr(feature = "serde", serde(default))]
     pub sizes: Sizes,
 }

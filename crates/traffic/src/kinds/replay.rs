@@ -12,7 +12,8 @@ use sojourn_units::{Bytes, Duration, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Replay"))]
 pub struct Params {
-    /// The time after the flow's start and the size of each transfer, such as [["0 s", "10 kB"], ["20 ms", "1 MB"]], or a file with a time in s and a size in bytes a line, in any order.
+    /// The time after the flow's start and the size of each transfer, such as [["0 s", "10 kB"], ["20 ms", "1 MB"]], or a file whose lines
+    /// contain a time in s and a size in bytes, in any order.
     pub transfers: Pairs<Transfer>,
 }
 

@@ -11,9 +11,9 @@ use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Schedule"))]
 pub struct Params {
-    /// What the application sends from when on, in order of time; the first begins at "0 s".
+    /// The application's rates in chronological order; the first starts at "0 s".
     pub rates: Vec<Part>,
-    /// Size of a packet on the wire, over TCP of one write; 1 B to 65535 B, default "1000 B".
+    /// Size of a packet on the wire (with TCP: of one write); 1 B to 65535 B, default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
     /// UDP or TCP; default "tcp".
@@ -28,10 +28,10 @@ pub struct Params {
 pub struct Part {
     /// When it begins, counted from the start of the flow.
     pub at: Duration,
-    /// The rate of its writes (over UDP: of packets on the wire); absent: as much as TCP can send.
+    /// The rate of its writes (with UDP: of packets on the wire); absent: unlimited.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
-    /// Whether it sends nothing; default false.
+    /// Whether it is silent; default false.
     #[cfg_attr(feature = "serde", serde(default))]
     pub silent: bool,
 }

@@ -19,7 +19,8 @@ pub struct Params {
     /// Absent: sizes are exponential; present: Pareto (type II) with this shape, above 1, at most 1000.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size_shape: Option<f64>,
-    /// The distribution of sizes instead: points such as [["1 kB", 0.5], ["1 MB", 1]], or a file with a size in bytes and a cumulative probability (to 1 or 100) a line.
+    /// The distribution of sizes instead: points such as [["1 kB", 0.5], ["1 MB", 1]], or a file whose lines contain a size in bytes and a
+    /// cumulative probability (up to 1 or 100).
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sizes: Option<Pairs<SizeUpTo>>,
 }

@@ -3,14 +3,14 @@
 use crate::{Connection, Opening, ParamError, SessionModel, Size, Transport};
 use sojourn_units::{Bytes, Duration, Stream, Time, range};
 
-/// What starts the gap before the next page.
+/// The event that starts the gap before the next page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Loop {
-    /// The start of the page before: pages come by the clock.
+    /// The start of the previous page: pages start at independent times.
     Open,
-    /// The end of the page before, as in ns-2's `WebTraf`.
+    /// The end of the previous page, as in ns-2's `WebTraf`.
     #[default]
     Closed,
 }
@@ -32,13 +32,13 @@ pub struct Params {
     pub object_mean: f64,
     /// Shape of an object's size (Pareto, type II), above 1, at most 1000.
     pub object_shape: f64,
-    /// Bytes of the request that goes ahead of each object on a connection of its own; default "0 B": none.
+    /// Size of the request before each object, sent on a connection of its own; default "0 B": none.
     #[cfg_attr(feature = "serde", serde(default))]
     pub request: Bytes,
     /// Pages in all, at least 1; absent: without end.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub pages: Option<u32>,
-    /// What starts the gap before the next page; default "closed".
+    /// The event that starts the gap before the next page; default "closed".
     #[cfg_attr(feature = "serde", serde(default))]
     pub r#loop: Loop,
 }

@@ -18,7 +18,7 @@ pub enum Reading {
     B,
 }
 
-/// Method that turns the active rules into a number.
+/// Defuzzification of the active rules into a number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -64,7 +64,7 @@ pub struct QueueDesign {
     pub segment: Bytes,
     /// The output's sets.
     pub output: Reading,
-    /// Method that turns the active rules into a number.
+    /// Defuzzification of the active rules into a number.
     pub inference: Inference,
     /// Positions of the inputs' sets.
     pub inputs: Inputs,

@@ -163,7 +163,7 @@ pub struct SenderCore {
 pub struct Origin {
     /// Its flow.
     pub flow: u32,
-    /// Which connection of its flow it is.
+    /// The number of the connection within its flow.
     pub incarnation: u16,
     /// Where in its tick its clock stands at time 0.
     pub clock_phase: Duration,

@@ -1,13 +1,13 @@
-//! The TCP profiles: one file and one line each. A file says what differs from another profile, with sources.
+//! The TCP profiles: one file and one line each. A file lists differences from another profile, with sources.
 
 use super::TcpOptions;
 
-/// One profile, as it is listed.
+/// One profile for lists.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileEntry {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// One sentence on whose behavior it is.
+    /// Its summary.
     pub summary: &'static str,
     /// Its options.
     pub options: fn() -> TcpOptions,
@@ -15,7 +15,7 @@ pub struct ProfileEntry {
     pub sources: &'static [(&'static str, &'static str)],
 }
 
-/// The content of a profile's file: the profile that it starts from, and an option a line with its value and source.
+/// The content of a profile's file: its base profile, and a line per option with value and source.
 macro_rules! profile {
     (from $base:ident; $($option:ident = $value:expr, $source:literal;)*) => {
         /// Its options.
@@ -73,9 +73,9 @@ macro_rules! registry {
     };
 }
 
-// The first line is the profile whose values stand in the table of options; it has no file.
+// The first profile has the values of the table of options and no file.
 registry! {
-    "rfc" => rfc::Rfc: "what the RFCs say: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
+    "rfc" => rfc::Rfc: "the RFCs: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
     "ns2" => ns2::Ns2: "ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`)",
     "ns2-linux" => ns2_linux::Ns2Linux: "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery",
     "linux" => linux::Linux: "Linux: SACK, timestamps, initial window 10, timeouts of 200 ms or more",
