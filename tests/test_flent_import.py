@@ -129,7 +129,7 @@ def test_a_controller_that_is_none_of_ours_is_noted(tmp_path: Path) -> None:
     about = {"TCP upload": {"CONG_CONTROL": "cubic-sce"}}
     made, notes = imported(tmp_path, result(series, SERIES_META=about), cc="reno")
     assert (set(controllers(made).values()), made["tcp"]["control"]["cc"]) == ({None}, "reno")
-    assert notes == ["no congestion control here is cubic-sce, yeah: flows that had it have reno"]
+    assert notes == ["unknown congestion control cubic-sce, yeah: its flows use reno"]
 
 
 def test_the_default_controller_of_the_testing_host_is_that_of_uploads(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_flows_that_take_turns_do_not_add_up(tmp_path: Path) -> None:
     assert times["tcp-cubic"] == ("0 s", None)
     assert {flow["from"] for flow in made["flows"]} == {"home"}
     assert notes == [
-        "the uploads did not all run at once: they had 12 Mbit/s together, and their means add up to 26.4 Mbit/s"
+        "the uploads did not all overlap: together they reached 12 Mbit/s, but their means add up to 26.4 Mbit/s"
     ]
 
 
@@ -183,7 +183,7 @@ def test_each_host_has_its_own_round_trip(tmp_path: Path) -> None:
     # A router on the way that is probed too has nothing to do with the hosts behind it.
     series["Ping (ms) ICMP router (extra)"] = flat(4)
     made, notes = imported(tmp_path, result(series, HOSTS=list(trips)))
-    assert notes == ["no probe of unknown: flows there have the median round trip of other hosts, 10 ms"]
+    assert notes == ["no probe of unknown: flows there get the median RTT of the other hosts, 10 ms"]
     assert made["links"][0]["delay"] == "2 ms"
     assert made["links"][0]["queue"]["limit"] == "50 packets", "12 Mbit/s for the longest round trip, 50 ms"
     idle = made.copy().set("duration", "3 s").set("flows", [flow for flow in made["flows"] if "traffic" in flow])

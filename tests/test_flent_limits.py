@@ -149,7 +149,7 @@ def test_flows_add_up_if_they_run_together_for_a_quarter_of_the_time(
     series = {PING: flat(20), "TCP download": flat(4), "TCP download 2": during(4, 0, last)}
     made, notes = imported(tmp_path, result(series))
     assert rates(made)[1] == pytest.approx(rate)
-    said = "the downloads did not all run at once: they had 4.96 Mbit/s together, and their means add up to 8 Mbit/s"
+    said = "the downloads did not all overlap: together they reached 4.96 Mbit/s, but their means add up to 8 Mbit/s"
     assert notes == [said] * noted
 
 
@@ -214,8 +214,8 @@ def test_hosts_are_those_that_the_metadata_name(tmp_path: Path) -> None:
 def test_a_controller_that_is_none_of_ours_leaves_the_flows_others(tmp_path: Path) -> None:
     made, notes = imported(tmp_path, result(BOTH | {"TCP download": flat(1)}, TEST_PARAMETERS={"cc": "bic"}))
     assert (set(controllers(made).values()), made["tcp"]["control"]["cc"]) == ({None}, "cubic")
-    assert notes == ["no congestion control here is bic: flows that had it have cubic"]
-    with pytest.warns(Note, match=r"no congestion control here is bic, hybla, veno: flows"):
+    assert notes == ["unknown congestion control bic: its flows use cubic"]
+    with pytest.warns(Note, match=r"unknown congestion control bic, hybla, veno: its flows"):
         sj.import_file(_with(tmp_path, BIC=1, HYBLA=1, VENO=1, YEAH=1))
 
 

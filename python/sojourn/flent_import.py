@@ -186,9 +186,7 @@ def _rate(found: Result, down: bool) -> float:
     if abs(rate - means) > 0.1 * means:
         way = "downloads" if down else "uploads"
         had, sums = (_mbit(float(f"{each:.3g}")) for each in (rate, means))
-        note(
-            f"the {way} did not all run at the same time: together they reached {had}, but their means add up to {sums}"
-        )
+        note(f"the {way} did not all overlap: together they reached {had}, but their means add up to {sums}")
     return rate
 
 
