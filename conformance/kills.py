@@ -57,7 +57,7 @@ replications = {seeds}
 RATES = ("0, 20\n1, 20\n", "0, 5\n1, 5\n")  # the trace of the link, and another
 CHANGED = 1 / 3  # of the starts: the trace changes meanwhile
 
-ROUND = 50  # After so many the store is empty again: a sweep takes longer with each that has completed.
+ROUND = 50  # The store is cleared after this many: a sweep takes longer with each that has completed.
 
 
 class FaultError(Exception):

@@ -4,7 +4,7 @@
 
 The engine is built twice: first so that it counts what it does, then with the counts of `training`, always the same
 runs. `llvm-profdata` of the version of LLVM that rustc has makes a profile of them: rustup's component llvm-tools, or
-a package of the system such as llvm-22. Where there is none, or the engine can't be run here because it is for another
+a package of the system such as llvm-22. Without it, or if the engine can't be run here because it is for another
 machine, the wheel is built without a profile. It simulates the same in either case.
 """
 
@@ -51,7 +51,7 @@ def fitting(version: str, found: Sequence[str], version_of: Callable[[str], str 
 
 
 def profdata() -> tuple[str | None, str]:
-    """The `llvm-profdata` for this rustc, or why there is none."""
+    """The `llvm-profdata` for this rustc, or the reason for its absence."""
     version = llvm(said("rustc", "-vV"))
     tool = version and fitting(version, candidates(version), lambda tool: llvm(said(tool, "--version")))
     return tool or None, f"there is no llvm-profdata of LLVM {version}: rustup component add llvm-tools"

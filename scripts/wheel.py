@@ -48,7 +48,7 @@ def add(wheel: Path) -> int:
 
 
 def main(wheels: list[str]) -> int:
-    """Adds the papers to each wheel; 1 where there is none."""
+    """Adds the papers to each wheel; returns 1 without any wheel."""
     if not wheels:
         print("wheel: expected one or more, got none", file=sys.stderr)
         return 1

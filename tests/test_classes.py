@@ -206,7 +206,7 @@ def test_the_example_runs_and_telephony_waits_least():
 
 
 def test_classes_within_a_class_share_what_that_has():
-    """Two turns of three are those of the outer class, of which the inner ones have a half each."""
+    """The outer class has two turns of three, and the inner classes half of these each."""
     inner = [of_group("first"), {}]
     outer = {"name": "both", "match": {"group": ["first", "second"]}, "share": 2, "scheduler": "drr", "classes": inner}
     trace = {"queue": {"links": ["up"], "every": "1 s"}}

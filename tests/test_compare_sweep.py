@@ -417,7 +417,7 @@ def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
     from sojourn.rows import Rows
 
     def most(runs: int) -> int:
-        """The most memory for so many runs, with 200 measures each: added, read in parts, and their means."""
+        """The maximum memory for this number of runs with 200 measures each: added, read in parts, and their means."""
         numbers = {f"m{i}": float(i) for i in range(200)}
         tracemalloc.start()
         rows = Rows(runs)

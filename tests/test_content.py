@@ -46,7 +46,7 @@ def traced(here: Path) -> None:
 
 
 def changes_at(done: int) -> sj.running.Progress:
-    """Gives the trace another content when so many runs have finished."""
+    """Changes the content of the trace after this number of runs."""
 
     def progress(now: int, _: int) -> None:
         if now == done:

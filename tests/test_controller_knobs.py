@@ -23,7 +23,7 @@ HOSTS = {"external", "linux"}
 
 
 def droptail(limit: int) -> dict[str, Any]:
-    """A queue of so many packets."""
+    """A queue of this number of packets."""
     return {"aqm": "droptail", "limit": f"{limit} packets"}
 
 

@@ -1,4 +1,4 @@
-"""Congestion controllers written in Python: what they do, and what is said of one that fails."""
+"""Congestion controllers written in Python: behavior and error messages."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""The documents are short and plain: see STYLE.md, "Text". What can be counted is counted; a reader judges the rest."""
+"""Documents and comments are plain: see STYLE.md, "Text". What can be counted is counted; a reader judges the rest."""
 
+import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from source_tree import files, text
+from source_tree import ROOT, files, text
 
 SENTENCE, PARAGRAPH, ENTRY = 35, 90, 120
 TOTAL = 28_000
@@ -91,4 +94,73 @@ def test_a_page_keeps_its_budget_and_all_of_them_theirs() -> None:
 def test_an_entry_of_the_changelog_is_one_line() -> None:
     entries = text(Path("CHANGELOG.md")).partition("## [Unreleased]")[2].splitlines()
     wrong = [line for line in entries if line and not re.match(r"- .{,118}$|##", line)]
+    assert not wrong, "\n".join(wrong)
+
+
+# Folders whose comments are plain. Others are added as they are rewritten.
+CRATES = [
+    "capture",
+    "fluid",
+    "fuzzy",
+    "hunt",
+    "lab",
+    "link",
+    "linux",
+    "python",
+    "scenario",
+    "spec",
+    "traffic",
+    "units",
+    "web",
+]
+CODE_FOLDERS = tuple(f"crates/{crate}/" for crate in CRATES)
+PLAIN = (*CODE_FOLDERS, "conformance", "hosts", "python/sojourn", "scripts", "tests")
+NOT_PLAIN_YET = ("python/sojourn/experiments", "python/sojourn/study_bbr")
+COMMENTED = [
+    *(
+        path
+        for path in files()
+        if path.suffix in (".rs", ".py")
+        and path.as_posix().startswith(PLAIN)
+        and not path.as_posix().startswith(NOT_PLAIN_YET)
+    ),
+    *(
+        path.relative_to(ROOT)
+        for path in sorted([*ROOT.glob("hosts/linux/kernel/*.[ch]"), *ROOT.glob("playground/src/*.ts")])
+    ),
+]
+
+
+def comments(path: Path) -> Iterator[str]:
+    """The comments of a file and its docstrings, each on one line and without what is quoted."""
+    whole = text(path)
+    if path.suffix == ".py":
+        found = [
+            node.value.value
+            for node in ast.walk(ast.parse(whole))
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        ]
+        tokens = tokenize.generate_tokens(io.StringIO(whole).readline)
+        found += [token.string for token in tokens if token.type == tokenize.COMMENT]
+    else:
+        blocks = re.findall(r"(?:^[ \t]*//.*\n)+|[ \t]//.*|/\*(?s:.*?)\*/", whole, re.MULTILINE)
+        found = [re.sub(r"^[ \t]*(?://[/!]?|/?\*+/?)|\*/$", "", block, flags=re.MULTILINE) for block in blocks]
+    for each in found:
+        yield " ".join(QUOTED.sub("", " ".join(CODE.sub("", each).split())).split())
+
+
+def test_comments_are_found_in_each_language(tmp_path: Path) -> None:
+    sources = {
+        "a.rs": "/// One\n/// two.\nfn a() {} // three\n",
+        "a.py": '"""One\ntwo."""\na = 1  # three\n',
+        "a.c": "/* One\n * two. */\nint a; // three\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_text(source)
+        assert [each.lstrip("# ").strip() for each in comments(tmp_path / name)] == ["One two.", "three"], name
+
+
+def test_comments_have_no_banned_phrases() -> None:
+    found = ((path, PHRASES.search(each), each) for path in COMMENTED for each in comments(path))
+    wrong = [f"{path}: {match.group()!r}: {each[:60]}" for path, match, each in found if match]
     assert not wrong, "\n".join(wrong)

@@ -94,7 +94,7 @@ def test_gaps_between_samples_are_no_silence(tmp_path: Path) -> None:
 
 
 def test_the_mean_that_netperf_states_is_that_of_the_flow(tmp_path: Path) -> None:
-    # Samples of 4 and 1 Mbit/s of which the second lasts nine times as long: 1.3 Mbit/s (1/10 of 4, 9/10 of 1).
+    # Samples of 4 and 1 Mbit/s, the second nine times as long: 1.3 Mbit/s (1/10 of 4, 9/10 of 1).
     data = result({PING: flat(40), "TCP upload": [4.0 if step % 2 else 1.0 for step in range(STEPS)]})
     samples = [{"t": 2.0 * n, "val": 4.0 if n % 2 else 1.0, "dur": 0.1 if n % 2 else 0.9} for n in range(20)]
     weighted, _ = imported(tmp_path, data | {"raw_values": {"TCP upload": samples}})

@@ -205,7 +205,7 @@ FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {
         "self": LOOP, "duration": 1.0, "step": 1e-3, "every": 10, "window": 1.0, "queue": 0.0, "probability": 0.0,
     },
 }  # fmt: skip
-LEFT = ("loop", "law", "source")  # what is no number, of those that are no tables
+LEFT = ("loop", "law", "source")  # values that are neither numbers nor tables
 
 
 def replaced(name: str, given: Any) -> dict[str, Callable[[Any], Any]]:

@@ -1,4 +1,4 @@
-"""A Linux kernel as host. Most tests need none: a program of a few lines stands for it."""
+"""A Linux kernel as host. Most tests replace the kernel by a program of a few lines."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ END = struct.pack("<QBBHIQQ", 10**10, 8, 0, 0, 0, 0, 0)
 
 
 def put_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Kernel:
-    """A program that stands for a kernel, where the real one would be."""
+    """A program in the place of the kernel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     program = kernel.cache_folder() / "kernel"
     program.parent.mkdir(parents=True)

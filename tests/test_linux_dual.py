@@ -33,7 +33,7 @@ def test_as_many_packets_wait_under_a_memory_limit_as_in_the_kernels_queue(memor
     for host, queue in (("simulator", ours), ("linux", theirs)):
         table = {"host": host, "duration": "40 s", "warmup": "5 s", "links": [link | {"queue": queue}], "flows": [flow]}
         records = run_many(sj.Scenario(table), 4)[0]
-        # The law has a target that no packet reaches, so all drops are for want of memory.
+        # The law has a target that no packet reaches, so all drops are due to the memory limit.
         assert all(each.value("links.l.dropped.early") == 0 < each.value("links.l.dropped.tail") for each in records)
         # The kernel's segments of 1500 B take 2280 B each.
         assert {each.value("links.l.queue.max") for each in records} == {most}

@@ -23,7 +23,7 @@ WAITING = scenario(traffic={"kind": "schedule", "rates": [{"at": "0 s", "rate": 
 
 
 def pausing(tcp: dict[str, Any], silence: float) -> sj.Scenario:
-    """A flow that sends at 80 Mbit/s for 2 s and is silent for so many seconds, then sends again."""
+    """A flow that sends at 80 Mbit/s for 2 s and is silent for some seconds, then sends again."""
     sends = {"rate": "80 Mbit/s"}
     rates = [{"at": "0 s"} | sends, {"at": "2 s", "silent": True}, {"at": f"{2 + silence} s"} | sends]
     return scenario(tcp, traffic={"kind": "schedule", "rates": rates})

@@ -75,7 +75,7 @@ def test_an_environment_is_made_by_its_name():
 
 
 class Untrained:
-    """Stands for PPO of stable-baselines3: steps its environments at random, and keeps the window."""
+    """Replaces PPO of stable-baselines3: steps its environments at random, and keeps the window."""
 
     def __init__(self, policy, envs, **options):
         self.envs = envs
@@ -93,7 +93,7 @@ class Untrained:
 
 
 class Together:
-    """Stands for its environments side by side."""
+    """Replaces its vectorized environments."""
 
     def __init__(self, factories):
         self.envs = [factory() for factory in factories]

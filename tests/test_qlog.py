@@ -94,7 +94,7 @@ def test_a_lost_tail_is_repaired_by_a_probe_or_found_lost_by_a_timeout(
 ) -> None:
     transfer = sj.load(DUMBBELL).copy().set_all({"duration": "20 s", "flows.ftp.count": 1})
     transfer.set("trace", {}).set("flows.ftp.tcp", {"profile": "linux", "tail_loss_probe": probes})
-    # A SYN, an ACK, and ten segments, of which the last is lost.
+    # A SYN, an ACK, and ten segments, the last of which is lost.
     transfer.set("flows.ftp.traffic", {"kind": "bulk", "size": "14480 B"})
     transfer.set("links.bottleneck.impairments", [{"kind": "loss-list", "packets": [12]}])
     [trace] = senders(json.loads(write_qlog(transfer, tmp_path / "x.qlog").read_text()))

@@ -142,7 +142,7 @@ def test_a_summary_keeps_groups_in_the_order_of_their_first_run():
     assert list(table["measure"]) == ["share", "wait", "share", "wait"]
     assert list(table["n"]) == [2, 2, 1, 1]
     assert list(table["mean"]) == pytest.approx([0.6, 2, 0.2, 5])
-    # The standard deviation of two values is their distance / √2, and of one value there is none.
+    # The standard deviation of two values is their distance / √2, and undefined for one value.
     assert list(table["sd"]) == pytest.approx([0.2 / math.sqrt(2), math.sqrt(2), math.nan, math.nan], nan_ok=True)
     # Student's quantile for one degree of freedom is 12.706: ± 1.27 and ± 12.7, beyond the ranges.
     assert list(table["low"]) == pytest.approx([0, 0, 0.2, 5])

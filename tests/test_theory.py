@@ -1,4 +1,4 @@
-"""The engine against theory, where so many packets are needed that tests in Rust, which compile quickly, take long."""
+"""The engine against theory, with more packets than the unoptimized tests in Rust can simulate."""
 
 import math
 

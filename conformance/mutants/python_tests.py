@@ -150,7 +150,7 @@ def watched(files: list[str], modules: list[str], folder: Path) -> dict[str, Any
 
 
 def main() -> None:
-    """Answers requests until there are none."""
+    """Answers requests until none is left."""
     folder, files = Path.cwd(), sys.argv[1:]
     print(json.dumps(watched(files, json.loads(sys.stdin.readline())["modules"], folder)), flush=True)
     for line in sys.stdin:

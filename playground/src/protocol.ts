@@ -16,7 +16,7 @@ export interface Margins {
   crossover: number | null;
 }
 
-/** A law's margins with the flows of a scenario; `refused` says why there are none. */
+/** A law's margins with the flows of a scenario; `refused` is the reason if they are unavailable. */
 export interface Stability {
   refused?: string;
   point?: { queue: number; probability: number; window: number; load: number };
@@ -31,7 +31,7 @@ export interface Surface {
   of: "probability" | "rules" | "controller";
   rows: Float64Array;
   columns: Float64Array;
-  /** Row by row; NaN where there is none. */
+  /** Row by row; NaN if undefined. */
   values: Float64Array;
   /** Of a queue law, the time between its updates in s. */
   interval?: number;

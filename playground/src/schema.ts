@@ -9,7 +9,7 @@ export interface Parameter {
   kind: "number" | "whole" | "quantity" | "switch" | "choice" | "text";
   default: Json;
   choices: string[];
-  /** Where a slider begins and ends; `undefined`: there is none. */
+  /** The range of a slider; `undefined` without a slider. */
   range?: { low: number; high: number; unit: string; logarithmic: boolean } | undefined;
 }
 

@@ -51,7 +51,7 @@ function before(t: Float64Array, time: number): number {
 }
 
 const LEFT = 52, BOTTOM = 30, TOP = 8, RIGHT = 62, BAR = 10;
-/** So many earlier points are drawn. */
+/** Number of earlier points that are drawn. */
 const TRAIL = 150;
 
 export class Picture {

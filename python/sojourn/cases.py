@@ -281,7 +281,7 @@ def _has_parameters(aqm: str) -> bool:
 
 
 def table_at(base: Scenario, path: str) -> dict[str, Any] | None:
-    """The table at a path, or None where there is none."""
+    """The table at a path; None if missing."""
     try:
         found = base.get_path(path)
     except UserError:

@@ -44,7 +44,7 @@ class Field:
         return any("type" not in form and "const" not in form and "enum" not in form for form in self._forms)
 
     def below(self, step: str) -> Field | None:
-        """The field at a step of a path; None if there is none."""
+        """The field at a step of a path; None if unknown."""
         if step in self.keys:
             return self.keys[step]
         if self.is_open:

@@ -123,7 +123,7 @@ def _read(file: Path) -> Result:
 
 
 def _is_only_sum(name: str, results: dict[str, Any]) -> bool:
-    """Whether a series is the sum of transfers of which the result has none by itself."""
+    """Whether a series is the sum of transfers that the result lacks individually."""
     start = name.removesuffix(" sum")
     if name not in SUMS:
         return False
@@ -323,7 +323,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _brief(value: Any) -> str:
-    """The beginning of a value as JSON; "none" where there is none."""
+    """The beginning of a value as JSON; "none" if missing."""
     return "none" if value is None else json.dumps(value)[:40]
 
 

@@ -25,7 +25,7 @@ _CODEPOINTS = (
     | {f"af{n}{drop}": 8 * n + 2 * drop for n in range(1, 5) for drop in range(1, 4)}
     | {"ef": 46, "va": 44, "le": 1}
 )
-# What Flent's labels stand for, beside the names of DSCPs: https://flent.org/tests.html, 802.11e in `bursts_11e`.
+# Meanings of Flent's labels, besides the names of DSCPs: https://flent.org/tests.html, 802.11e in `bursts_11e`.
 _LABELS = _CODEPOINTS | {"be": 0, "bk": 8, "vi": 40, "vo": 56}
 _LABEL = re.compile(rf"6?({'|'.join(sorted(_LABELS, reverse=True))})\d*")
 

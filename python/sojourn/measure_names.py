@@ -44,7 +44,7 @@ def _field(path: str) -> str:
 
 
 def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
-    """The path of a label or of the end of a path; the name itself if there is none."""
+    """The path of a label or of the end of a path; the name itself if unknown."""
     plain = [path for path in known if ANY not in paths.split(path)]
     found = [path for path in plain if name in _labels(path)]
     if not found:

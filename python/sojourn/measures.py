@@ -326,7 +326,7 @@ def _apart(found: Measure, of: str, places: Sequence[str]) -> Measure:
     return replace(found, label=f"{of} {found.label}" if apart else f"{found.label} in {found.unit}")
 
 
-ANY = "NAME"  # stands for that of a class, tin or queue
+ANY = "NAME"  # placeholder for a class, tin or queue
 
 
 def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
@@ -359,7 +359,7 @@ def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
 
 
 def _with_any(column: str) -> list[str] | None:
-    """The steps of a path as it is written, with `NAME` for those of classes and queues; None for what is no path."""
+    """The steps of a path as it is written, with `NAME` for those of classes and queues; None for an invalid path."""
     try:
         steps = paths.split(column)
     except UserError:
@@ -437,7 +437,7 @@ def _at(column: str) -> Measure:
 
 
 def place(column: str) -> str:
-    """The link or group of a measure's path; `total` for a measure of all flows, "" for what is no path."""
+    """The link or group of a measure's path; `total` for a measure of all flows, "" for an invalid path."""
     part, *steps = paths.split(column)
     return part if part == "total" or not steps else steps[0]
 

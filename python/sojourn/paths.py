@@ -89,7 +89,7 @@ def selected_fields(tree: Any, path: str) -> list[tuple[str, ...]]:
 
 
 def _inner(node: Any, step: str) -> list[tuple[str, Any]]:
-    """The keys or positions that a step selects, with their values; the step itself if there is none."""
+    """The keys or positions that a step selects, with their values; the step itself if it selects nothing."""
     if isinstance(node, list):
         keys = range(len(node))
         named = [i for i in keys if name_of(node[i]) == step][:1]

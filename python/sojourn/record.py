@@ -270,7 +270,7 @@ class Record(Mapping[str, Any]):
 
 
 def _check_shape(data: Any) -> None:
-    """Raises ValueError for what is no record."""
+    """Raises ValueError for an invalid record."""
     if not isinstance(data, dict):
         raise ValueError(f"{type(data).__name__} instead of a table")
     for key in TABLES:

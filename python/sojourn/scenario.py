@@ -132,7 +132,7 @@ class Scenario(MutableMapping[str, Any]):
         return other
 
     def get_path(self, path: str) -> Any:
-        """A copy of the value at a dotted `path`, as in `set`. Raises `UserError` where there is none."""
+        """A copy of the value at a dotted `path`, as in `set`. Raises `UserError` if it is missing."""
         return copy.deepcopy(paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
@@ -243,7 +243,7 @@ class Scenario(MutableMapping[str, Any]):
 def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
     """Copies of the tables of a list, such as `links`; none where a scenario has none.
 
-    Raises `ScenarioError` for what is no list of tables.
+    Raises `ScenarioError` for something other than a list of tables.
     """
     found = scenario.to_dict().get(part, [])
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):

@@ -90,7 +90,7 @@ class Estimate:
     def fixed(self, places: int) -> str:
         """`32.4 ± 0.5` with `places` decimal places, or `0.5 (0.0 to 1.1)` where the interval ends with its range.
 
-        Without the interval where there is none, a dash for NaN.
+        Without a missing interval; a dash for NaN.
         """
         return self._shown(f"z,.{places}f") if math.isfinite(self.mean) else "–"
 

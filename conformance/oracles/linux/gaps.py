@@ -32,7 +32,7 @@ SEEDS, MANY_SEEDS = 5, 20
 MANY = {"choker"}
 """Cases with many seeds: CHOKeR draws, and its flows time out, so five differ by more than a bound."""
 STUDENT = {SEEDS: 2.776, MANY_SEEDS: 2.093}
-"""Of the 95 % interval of so many seeds."""
+"""Of the 95 % interval of this number of seeds."""
 DRAWN, DRAW_SEED = 24, 20261122
 PACED, PACED_SEED = 12, 20261126
 PAUSING, PAUSING_SEED = 12, 20261127

@@ -32,7 +32,7 @@ Case = tuple[str, list[Scenario]]
 
 
 def base(flows: int) -> Scenario:
-    """So many flows over 10 Mbit/s and 50 ms for 40 s, of which 30 are measured."""
+    """These flows over 10 Mbit/s and 50 ms for 40 s, of which 30 are measured."""
     scenario = Scenario(gaps.SCENARIO, "ours").set("duration", "40 s").set("warmup", "10 s").set("host", gaps.LINUX)
     return scenario.set("flows.f.count", flows)
 

@@ -83,7 +83,7 @@ class Queue:
     linux: str
     ecn: bool = False
     many: tuple[int, ...] = ()
-    """With so many flows it gets `MANY_SEEDS`."""
+    """With this number of flows it gets `MANY_SEEDS`."""
 
 
 _RED = {"aqm": "red", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1, "avpkt": "1500 B"}

@@ -34,7 +34,7 @@ Reader = Callable[[Any, str, int], str]
 class Queue:
     """An ns-2 queue: class, variables in order, and the Tcl call and helper of its periodic law, if it has one.
 
-    In the law `%d` stands for the number of the link, `%r` for its rate in bit/s.
+    In the law `%d` is the number of the link, `%r` its rate in bit/s.
     """
 
     kind: str

@@ -186,7 +186,7 @@ def ranges(numbers: list[int]) -> str:
 
 
 def main() -> int:
-    """Writes all recordings anew; returns the exit code."""
+    """Rewrites all recordings; returns the exit code."""
     what = "Records what ns-2.35 sends where listed packets are lost, and drops where flows share a buffer."
     parser = argparse.ArgumentParser(prog=COMMAND, description=what)
     parser.parse_args()

@@ -1,7 +1,7 @@
 //! Packet captures: pcapng files with IPv4, TCP and UDP headers.
 //!
-//! [`pcapng::Writer`] writes what [`wire`] encodes: the headers of each packet, with right lengths and checksums and without its
-//! payload, which is zeros. [`read`] reads captures of other programs too: the TCP and UDP flows in them.
+//! [`pcapng::Writer`] writes the packets encoded by [`wire`]: headers with valid lengths and checksums, without the payload of zeros.
+//! [`read`] reads the TCP and UDP flows of any capture.
 
 pub mod pcapng;
 pub mod read;

@@ -8,10 +8,10 @@ use std::io::{Result, Write};
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
 pub(crate) const INTERFACE: u32 = 1;
 pub(crate) const PACKET: u32 = 6;
-/// What a section begins with, in its byte order.
+/// The byte-order magic of a section.
 pub(crate) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Packets begin with the IPv4 header: `DLT_RAW` of Linux. `LINKTYPE_RAW`, 101, says the same, but of a file with several such
-/// interfaces libpcap reads none, and so neither do tcpdump and tcptrace.
+/// Packets start with the IPv4 header: `DLT_RAW` of Linux. `LINKTYPE_RAW`, 101, has the same meaning, but libpcap, tcpdump and tcptrace
+/// can't read files with several such interfaces.
 const RAW_IP: u16 = 12;
 
 const OPT_COMMENT: u16 = 1;
@@ -20,7 +20,7 @@ const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
 
-/// What the time 0 of a run is called in a file, in seconds since 1970: a simulated run has no date, so all have this one, 2000-01-01.
+/// The date of time 0 of all runs in seconds since 1970 (2000-01-01), because a simulated run has no date.
 pub const EPOCH_S: u64 = 946_684_800;
 
 /// A point at which packets are captured.
@@ -37,13 +37,13 @@ pub struct Interface<'a> {
 pub struct Captured<'a> {
     /// The position of its interface.
     pub interface: u32,
-    /// When it was there, in the time of the run.
+    /// Its time in the run.
     pub at: Time,
     /// Its first bytes.
     pub bytes: &'a [u8],
-    /// How long it was.
+    /// Its original length.
     pub length: u32,
-    /// What is said of it; nothing if empty.
+    /// Its comment; none if empty.
     pub comment: &'a str,
 }
 
@@ -51,20 +51,20 @@ pub struct Captured<'a> {
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
-    /// The block that is being made.
+    /// The current block.
     block: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file; `comment` says what it is.
+    /// Starts a file with a `comment`.
     ///
     /// # Errors
-    /// What writing gives.
+    /// Errors of writing.
     pub fn new(out: W, comment: &str, interfaces: &[Interface<'_>]) -> Result<Self> {
         let mut writer = Writer { out, block: Vec::with_capacity(256) };
         writer.begin(SECTION);
         writer.put(&BYTE_ORDER.to_le_bytes());
-        // Version 1.0, of a length that is not said.
+        // Version 1.0, with unknown length.
         writer.put(&[1, 0, 0, 0]);
         writer.put(&u64::MAX.to_le_bytes());
         writer.option(OPT_COMMENT, comment.as_bytes());
@@ -89,7 +89,7 @@ impl<W: Write> Writer<W> {
     /// Adds a packet, not earlier than the one before.
     ///
     /// # Errors
-    /// What writing gives.
+    /// Errors of writing.
     pub fn packet(&mut self, packet: &Captured<'_>) -> Result<()> {
         let at = EPOCH_S * 1_000_000_000 + packet.at.as_nanos();
         self.begin(PACKET);
@@ -105,10 +105,10 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// What it writes to, after all that was given to it.
+    /// Flushes and returns the underlying writer.
     ///
     /// # Errors
-    /// What writing gives.
+    /// Errors of writing.
     pub fn finish(mut self) -> Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -130,7 +130,7 @@ impl<W: Write> Writer<W> {
         self.put(&[0; 3][..bytes.len().wrapping_neg() % 4]);
     }
 
-    /// An option is at most 65,535 bytes long: of a longer text the rest is left out.
+    /// Adds a text option, truncated to 65,535 bytes.
     fn option(&mut self, code: u16, value: &[u8]) {
         let value = &value[..value.len().min(usize::from(u16::MAX))];
         self.put(&code.to_le_bytes());
@@ -138,7 +138,7 @@ impl<W: Write> Writer<W> {
         self.padded(value);
     }
 
-    /// Ends the options of the block, if it has some, and writes it.
+    /// Ends the options of the block, if any, and writes it.
     fn end(&mut self) -> Result<()> {
         self.put(&[0; 4]);
         let length = (self.block.len() as u32 + 4).to_le_bytes();

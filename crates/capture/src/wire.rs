@@ -42,12 +42,12 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// What is the same for TCP and UDP.
+/// The common header fields of TCP and UDP.
 #[derive(Clone, Copy, Debug)]
 pub struct Ip {
-    /// Who sends it.
+    /// Its source.
     pub source: Endpoint,
-    /// Who gets it.
+    /// Its destination.
     pub destination: Endpoint,
     /// The DSCP, 0 to 63.
     pub dscp: u8,
@@ -68,13 +68,13 @@ pub struct Tcp<'a> {
     pub flags: u16,
     /// The window field.
     pub window: u16,
-    /// The largest segment that the host takes.
+    /// The MSS option.
     pub mss: Option<u16>,
-    /// By how much the window field is shifted, 0 to 14.
+    /// The window scale, 0 to 14.
     pub window_scale: Option<u8>,
-    /// Whether the host takes SACK blocks.
+    /// Whether SACK is permitted.
     pub sack_permitted: bool,
-    /// The timestamp and the one that is echoed.
+    /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
     /// `AccECN`'s option.
     pub accecn: Option<AccEcn<'a>>,
@@ -111,9 +111,8 @@ impl Headers {
         self.used += bytes.len();
     }
 
-    /// Those of a packet of `length` bytes, of which `bytes` are the first, as a host gave it to its device: with checksums that are still
-    /// to be filled in. `marked` is whether it has got a congestion mark since (CE, rfc3168#5). `None` if it is none of TCP or UDP over
-    /// IPv4 without options of IP, or if its headers are not whole.
+    /// The headers of a packet of `length` bytes that starts with `bytes`, as passed to a device without checksums. `marked` is whether it
+    /// was marked since (CE, rfc3168#5). `None` unless it is TCP or UDP over IPv4 without IP options, and with complete headers.
     pub fn of_host(bytes: &[u8], length: u32, marked: bool) -> Option<Headers> {
         let (protocol, used) = match (*bytes.first()?, *bytes.get(9)?) {
             (PLAIN, PROTOCOL_TCP) => (PROTOCOL_TCP, IP + usize::from(*bytes.get(IP + 12)? >> 4) * 4),
@@ -150,7 +149,7 @@ impl Headers {
         self.bytes[10..12].copy_from_slice(&ip.to_be_bytes());
         let pseudo = sum(&self.bytes[12..20]) + u32::from(protocol) + self.length.saturating_sub(IP as u32);
         let sum = match checksum(pseudo, &self.bytes[IP..self.used]) {
-            // 0 says that there is no checksum.
+            // 0 means no checksum.
             0 if protocol == PROTOCOL_UDP => u16::MAX,
             sum => sum,
         };
@@ -158,8 +157,7 @@ impl Headers {
     }
 }
 
-/// The headers of a TCP segment with so many bytes of payload. Options take 40 bytes at most: SACK blocks that find no room are left
-/// out.
+/// The headers of a TCP segment with this payload size. Options take at most 40 bytes; SACK blocks that do not fit are omitted.
 pub fn tcp(ip: &Ip, tcp: &Tcp<'_>, payload: u32) -> Headers {
     let mut options = Options { bytes: [0; Options::ROOM], used: 0 };
     options.all(tcp);
@@ -312,7 +310,7 @@ mod tests {
     fn headers_of_a_host_are_its_own_with_checksums_and_its_mark() {
         let made = tcp(&PACKET, &Tcp { timestamps: Some((9, 3)), sack: &[(1, 2)], ..Tcp::default() }, 1448);
         let mut given = [made.bytes(), &[0; 100]].concat();
-        // A device is to fill in what the host has not.
+        // A device must fill in checksums that the host left out.
         given[36..38].copy_from_slice(&[0xab, 0xcd]);
         let plain = Headers::of_host(&given, made.length, false).unwrap();
         assert_eq!((plain.bytes(), plain.length), (made.bytes(), made.length));

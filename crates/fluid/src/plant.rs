@@ -7,7 +7,7 @@ pub struct Class {
     pub flows: f64,
     /// Their round-trip time without the queue, in seconds.
     pub delay: f64,
-    /// Growth of a window in a round-trip time, in packets: 1 for Reno, less if an ACK stands for more than one packet.
+    /// Growth of a window in a round-trip time, in packets: 1 for Reno, less if an ACK acknowledges more than one packet.
     pub increase: f64,
     /// The share of a window that a signal (drop or mark) removes: 1/2 for Reno.
     pub decrease: f64,

@@ -1,5 +1,5 @@
-//! Each algorithm with a fluid form gives the numbers that are stored in `records.txt`, bit by bit: on each machine, in each build. A change of one is
-//! meant, and then its line is stored anew with the change, or it is a fault.
+//! Each algorithm with a fluid form gives the numbers that are stored in `records.txt`, bit by bit: on each machine, in each build. A
+//! change of one is meant, and its line is updated with the change; any other change is a fault.
 //!
 //! `cargo test --package sojourn-fluid --test records -- --ignored` stores what this build gives.
 
@@ -38,7 +38,7 @@ fn hash(value: &impl Debug) -> String {
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
 }
 
-/// The point at rest, the trajectory, the open loop with its margins, the response to small and to large oscillations; or why there are none.
+/// The point at rest, the trajectory, the open loop with its margins, the response to small and to large oscillations; or the error.
 fn outcome(config: &AqmConfig, plant: &Plant) -> String {
     let rate = Rate::from_bps((plant.capacity * 8.0 * plant.packet).round() as u64).unwrap();
     let link = Link { rate, delay: Duration::from_millis(20), mean_packet: plant.packet as u32, limit_packets: 500 };

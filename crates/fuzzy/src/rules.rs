@@ -43,10 +43,9 @@ fn index(line: usize, name: &str, terms: &[String], word: &str) -> Result<usize,
 impl RuleTable {
     /// Reads rules for these variables from `text`.
     ///
-    /// A grid starts with a header of the column input's terms, with or without a word in the corner; every
-    /// further line is a term of the row input and one consequent for each column. Columns and rows come in
-    /// any order. `.` stands for no rule; `*` in place of a row or column term stands for rules that
-    /// ignore that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
+    /// A grid starts with a header of the column input's terms, with an optional word in the corner; every further line is a term of the
+    /// row input and one consequent for each column. Columns and rows come in any order. `.` means no rule; `*` in place of a row or
+    /// column term means rules that ignore that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
     /// Markdown) are skipped, and so is the text after a `#`.
     ///
     /// Lines `IF row IS x AND column IS y THEN z` (or `THEN output IS z`, either order of inputs, or one
@@ -84,7 +83,7 @@ impl RuleTable {
         self.cells.iter().filter(|&&cell| cell != NONE).count()
     }
 
-    /// The consequent for these terms, where `None` stands for an ignored input. `None` if there is no such rule.
+    /// The consequent for these terms, where `None` means an ignored input. `None` if there is no such rule.
     pub fn consequent(&self, row: Option<usize>, column: Option<usize>) -> Option<usize> {
         let (row, column) = (row.unwrap_or(self.rows), column.unwrap_or(self.columns));
         if row > self.rows || column > self.columns {
@@ -102,7 +101,7 @@ impl RuleTable {
             .find(|&(row, column)| bare(Some(row), Some(column)) && bare(Some(row), None) && bare(None, Some(column)) && bare(None, None))
     }
 
-    /// The cell at this row and column; the index after the last stands for "ignored".
+    /// The cell at this row and column; the index after the last means "ignored".
     #[inline]
     pub(crate) fn cell(&self, row: usize, column: usize) -> u8 {
         self.cells[row * (self.columns + 1) + column]

@@ -1,4 +1,4 @@
-//! What is true of every record, whatever was simulated.
+//! Invariants of every record.
 
 use sojourn_lab::Outcome;
 use sojourn_link::trace::Service;
@@ -6,10 +6,10 @@ use sojourn_scenario::plan::{Flow as Planned, Plan};
 use sojourn_scenario::record::{Class, Dropped, Flow, Group, Link, Record, Wait};
 use sojourn_scenario::series::LINK_THROUGHPUT;
 
-/// What rounding may change, as a part of the value: sums of floats.
+/// Relative rounding error of sums of floats.
 const ROUNDING: f64 = 1e-9;
 
-/// What a record and its series break, one line each.
+/// The invariants that a record and its series violate, one line each.
 pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
     let (record, mut found) = (&outcome.record, Found(Vec::new()));
     let span = plan.duration.since(plan.warmup).as_secs_f64();
@@ -72,7 +72,7 @@ impl Found {
     }
 }
 
-/// The highest rate of a link in bit/s; `None` for one that only delays, and for one with opportunities to send.
+/// The highest rate of a link in bit/s; `None` for a pure delay, and for a trace of opportunities to send.
 fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
     let link = plan.link(link);
     if let Some(trace) = &link.trace {
@@ -107,16 +107,16 @@ fn one_link(found: &mut Found, link: &Link) {
     parts(found, &whole, &link.queues);
 }
 
-/// A link or a class that is made up of several queues.
+/// A link or a class with several queues.
 struct Whole<'a> {
     name: &'a str,
-    /// What it sent, marked, and dropped by cause.
+    /// Packets sent, marked, and dropped by cause.
     counts: [u64; 6],
-    /// The most packets that waited.
+    /// Maximum backlog in packets.
     most: f64,
 }
 
-/// The classes of a link, or the two queues of a link or class, are the whole: what they counted together is what it counted.
+/// The counts of a link's classes, or of the two queues of a link or class, add up to its counts.
 fn parts(found: &mut Found, whole: &Whole, parts: &[Class]) {
     let counts = |part: &Class| {
         let dropped = part.dropped;
@@ -144,8 +144,8 @@ fn waits(found: &mut Found, wait: Option<&Wait>, of: &str) {
     }
 }
 
-/// The most bits a second that can arrive at the hosts of a flow in a window of `span` seconds. Packets arrive whole, and the first
-/// may have been sent before the window: so that much and one packet. A session gets data at one end and requests at the other.
+/// Upper bound of the bit/s that arrive at the hosts of a flow in a window of `span` seconds: the path's rate plus one packet, because the
+/// first packet may have been sent before the window. A session receives data at one end and requests at the other.
 fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
     let largest = match plan.tcp(flow) {
         Some(tcp) => f64::from(tcp.mss + tcp.header),
@@ -162,8 +162,8 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
     if flow.traffic.opens_connections() { Some(data + requests()?) } else { Some(data) }
 }
 
-/// The rate in bit/s of the last link with a rate on a path. `None` if there is none, or if packets that left it at different times
-/// may arrive at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
+/// The rate in bit/s of the last link with a rate on a path. `None` without one, or if packets that left it at different times may arrive
+/// at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
 fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
     let varies = |link: u32| {
         let link = plan.link(link);

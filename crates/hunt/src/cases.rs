@@ -1,6 +1,6 @@
-//! A scenario for each algorithm, impairment, kind of traffic and TCP profile: with its defaults, and with drawn parameters.
+//! Scenarios for each algorithm, impairment, kind of traffic and TCP profile, with defaults and with random parameters.
 //!
-//! What is drawn depends on the case's name alone. So a new algorithm, or a new parameter of one, changes no other case.
+//! Random parameters depend only on the case's name, so a new algorithm or parameter changes no other case.
 
 use crate::draw::Draw;
 use crate::repair::repair;
@@ -9,12 +9,12 @@ use crate::valid::World;
 use crate::world::{classes, some_groups, with_lists};
 use toml::{Table, Value};
 
-/// What cases are about.
+/// The group of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
     /// Queue disciplines.
     Queues,
-    /// Queues with classes, media that links share, traces of links.
+    /// Queues with classes, shared media, traces of links.
     Links,
     /// Congestion controllers in each TCP profile.
     Controllers,
@@ -47,21 +47,21 @@ impl Group {
 /// A scenario with a name.
 #[derive(Debug)]
 pub struct Case {
-    /// What is in it, and the number of the draw; 0 has the defaults.
+    /// Its content, and the number of the draw; 0 uses the defaults.
     pub name: String,
     /// The scenario.
     pub world: World,
 }
 
 impl Case {
-    /// The case of this table; what a check refuses is taken out.
+    /// The case of this table, without invalid values.
     fn new(name: String, mut table: Table) -> Case {
         table.insert("name".into(), Value::from(name.replace(' ', "-")));
         Case { name, world: repair(table) }
     }
 }
 
-/// Queues meet elastic, scalable and paced flows in both directions, and two changes of the rate.
+/// Queues under elastic, scalable and paced flows in both directions, and two changes of the rate.
 const SHARED_LINK: &str = r#"
 duration = "4 s"
 warmup = "1 s"
@@ -106,7 +106,7 @@ from = "b"
 to = "a"
 "#;
 
-/// Controllers meet a full queue, an outage, a rival, lost packets, pauses and the start of connections.
+/// Controllers under a full queue, an outage, a competing flow, losses, pauses and starts of connections.
 const PATH: &str = r#"
 duration = "12 s"
 [[links]]
@@ -141,7 +141,7 @@ stop = "5 s"
 tcp = { control = { cc = "cubic" } }
 "#;
 
-/// How many draws of parameters a kind has besides its defaults.
+/// Number of random parameter sets of a kind in addition to its defaults.
 const DRAWS: u64 = 4;
 
 fn base(text: &str) -> Table {
@@ -153,7 +153,7 @@ fn first<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
     table.get_mut(key).and_then(|list| list.get_mut(0)).and_then(Value::as_table_mut).expect("the text has it")
 }
 
-/// A form of a definition: its name alone, or with drawn parameters. What the caller supplies has no defaults.
+/// A variant of a definition: its name alone, or with random parameters. External ones have no defaults.
 fn form(schema: &Schema, definition: &str, key: &str, name: &str, number: u64) -> Value {
     if number == 0 && name != "external" {
         return Value::Table(Table::from_iter([(key.to_string(), Value::from(name))]));
@@ -232,7 +232,7 @@ fn controllers(schema: &'static Schema) -> Vec<Case> {
     every.map(case).collect()
 }
 
-/// Every option of TCP, drawn, beside jitter that changes the order of packets.
+/// Random values of every TCP option, with reordering.
 fn transports(schema: &'static Schema) -> Vec<Case> {
     let case = |number: u64| {
         let mut table = base(PATH);

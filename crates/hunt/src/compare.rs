@@ -5,7 +5,7 @@ use sojourn_lab::{Error, Outcome};
 use sojourn_scenario::record::Record;
 use std::borrow::Borrow;
 
-/// Whether another way gives the same record.
+/// Whether another execution mode yields the same record.
 pub fn same(way: &str, whole: &Outcome, other: Result<impl Borrow<Outcome>, Error>) -> Result<(), Fault> {
     let promise = format!("the same record {way}");
     let other = other.map_err(|error| fault(&promise, error.to_string()))?;
@@ -18,7 +18,7 @@ pub fn first_difference(expected: &Record, got: &Record) -> Option<String> {
         return None;
     }
     let (expected, got) = (text(expected), text(got));
-    // Lines are the same where something is not a number.
+    // The lines are equal if a value is NaN.
     if expected == got {
         return None;
     }
@@ -26,7 +26,7 @@ pub fn first_difference(expected: &Record, got: &Record) -> Option<String> {
     Some(first.map_or_else(|| "another length".to_string(), |(expected, got)| format!("expected {expected}, got {got}")))
 }
 
-/// Every number of a record, a line each.
+/// Every number of a record, one per line.
 pub fn text(record: &Record) -> Vec<String> {
     leaves(record).into_iter().map(|(path, value)| format!("{path} = {value}")).collect()
 }

@@ -2,7 +2,7 @@
 
 use sojourn_units::Stream;
 
-/// The random choices of one world: from a fuzzer's bytes as long as there are any, then from a stream.
+/// The random choices of one world, from a fuzzer's bytes until they are used up, then from a stream.
 #[derive(Debug)]
 pub struct Draw {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The choices that follow from this seed and a name that says what they are for.
+    /// The choices for this seed and purpose.
     pub fn new(seed: u64, name: &str) -> Draw {
         Draw { bytes: Vec::new(), random: Stream::named(seed, name) }
     }

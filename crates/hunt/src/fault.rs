@@ -1,18 +1,18 @@
-//! What a hunt finds, and the ways in which it looks.
+//! Faults that a hunt finds, and its execution modes.
 
-/// What is wrong: which promise is broken, and how.
+/// A violated promise, with details.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// The promise; two worlds with the same fault break the same one.
+    /// The promise; two worlds with the same fault violate the same one.
     pub promise: String,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
 }
 
-/// What became of a world that holds every promise.
+/// The outcome of a world.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fate {
-    /// It ran; the fingerprint and a hash of the record.
+    /// Finished, with the fingerprint and a hash of the record.
     Ran {
         /// Of the packets.
         fingerprint: String,
@@ -21,9 +21,9 @@ pub enum Fate {
         /// Packets sent.
         packets: u64,
     },
-    /// It was not run: too many events in too short a time.
+    /// Skipped: too many events in too short a time.
     Dense,
-    /// The engine ended it with this line.
+    /// The engine aborted it with this line.
     Ended(String),
 }
 
@@ -32,10 +32,10 @@ pub fn fault(promise: &str, seen: impl Into<String>) -> Fault {
     Fault { promise: promise.to_string(), seen: seen.into() }
 }
 
-/// A way to run a world that gives what running it as it is gives, or a metamorphic law.
+/// An execution mode that must yield the same record, or a metamorphic law.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// Written and read again: the same scenario.
+    /// Serialized and parsed again: the same scenario.
     Read,
     /// Stopped on the way at random times.
     Sliced,
@@ -45,11 +45,11 @@ pub enum Way {
     AllEvents,
     /// With other traces.
     Traced,
-    /// On several threads, beside a run that begins alike.
+    /// On several threads, together with a run with a shared beginning.
     Threads,
     /// With a group of flows that starts after the end.
     SilentFlow,
-    /// With a link that no route takes.
+    /// With a link that no route uses.
     UnusedLink,
     /// With other names of nodes.
     RenamedNodes,
@@ -57,7 +57,7 @@ pub enum Way {
     SwappedGroups,
     /// Twice as slow.
     Scaled,
-    /// With one flow for several at a constant rate.
+    /// With several constant-rate flows merged into one.
     Merged,
     /// For longer.
     Longer,

@@ -1,7 +1,7 @@
-//! A hunt for faults of the simulator: random valid scenarios over everything in the registries, each run in many ways.
-//! All of them must give the same record, and the record must keep its bounds. `docs/reliability.md` says what is promised.
+//! A hunt for faults of the simulator: random valid scenarios over all registries, each executed in several modes. All modes must yield the
+//! same record, and the record must satisfy its invariants. `docs/reliability.md` lists the promises.
 //!
-//! [`world`] makes a scenario of a seed, [`hunt`] runs it, [`shrink`] makes one that breaks a promise small.
+//! [`world`] generates a scenario from a seed, [`hunt`] executes it, [`shrink`] minimizes one that violates a promise.
 
 mod bounds;
 mod cases;

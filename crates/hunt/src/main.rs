@@ -1,4 +1,4 @@
-//! `make hunt`: as many worlds as one likes. It goes on where it stopped, and prints the smallest scenario that breaks a promise.
+//! `make hunt`: executes random worlds. It continues where it stopped, and prints the smallest scenario that violates a promise.
 
 use rayon::prelude::*;
 use sojourn_hunt::{Fate, Fault, Way, World, hunt, shrink, world};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-/// Worlds between two writes of the state.
+/// Number of worlds between two writes of the state.
 const BATCH: usize = 100;
 
 const USAGE: &str =
@@ -22,7 +22,7 @@ const USAGE: &str =
   --fresh   forgets what was done before
   --file    runs the scenario of this file in every way, and no other";
 
-/// What is asked for.
+/// The options of the command line.
 struct Options {
     first: u64,
     count: u64,
@@ -64,10 +64,10 @@ impl Options {
     }
 }
 
-/// What this build is called.
+/// The name of this build.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-/// What was done, by seed: a line of the state file. Its first line says which program did it: another is another engine.
+/// Finished worlds by seed, as lines of the state file. Its first line identifies the program, because another program is another engine.
 type Done = BTreeMap<u64, String>;
 
 fn main() -> ExitCode {
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every world held every promise.
+/// Whether every world satisfied every promise.
 fn hunt_all(options: &Options) -> std::io::Result<bool> {
     if let Some(file) = &options.file {
         return hunt_file(file, options.events);
@@ -128,7 +128,7 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
     Ok(broken + differ == 0)
 }
 
-/// Whether the scenario of a file holds every promise.
+/// Whether the scenario of a file satisfies every promise.
 fn hunt_file(file: &Path, events: u64) -> std::io::Result<bool> {
     let table = fs::read_to_string(file)?.parse().map_err(|error: toml::de::Error| std::io::Error::other(error.message().to_string()))?;
     let world = World::from_table(table).map_err(std::io::Error::other)?;
@@ -142,7 +142,7 @@ fn hunt_file(file: &Path, events: u64) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Prints the smallest scenario that breaks the promise, and keeps it.
+/// Prints and stores the smallest scenario that violates the promise.
 fn show_smallest(options: &Options, seed: u64, fault: &Fault) -> std::io::Result<()> {
     let (smallest, seen) = shrink(&world(seed), fault, options.events);
     let file = options.folder.join(format!("seed-{seed}.toml"));
@@ -151,7 +151,7 @@ fn show_smallest(options: &Options, seed: u64, fault: &Fault) -> std::io::Result
     Ok(())
 }
 
-/// How many worlds have another record in another build.
+/// Number of worlds whose record differs in another build.
 fn compare(options: &Options, done: &Done, build: &str) -> std::io::Result<u64> {
     let (file, mut both, mut differ) = (options.state(build), 0, 0);
     let others = read(&fs::read_to_string(&file)?);

@@ -1,7 +1,7 @@
-//! Metamorphic laws: a change of a scenario, and what it does to the results.
+//! Metamorphic laws: a change of a scenario with its known effect on the results.
 //!
-//! Each law is one entry of [`LAWS`]. A law applies to a world, or to one that it makes of it ([`Law::base`]); it changes that world
-//! ([`Law::change`]) and compares the results of both ([`Law::agrees`]).
+//! Each law is one entry of [`LAWS`]. A law applies to a world or one derived from it ([`Law::base`]), changes it ([`Law::change`]) and
+//! compares both results ([`Law::agrees`]).
 
 mod changes;
 mod longer;
@@ -18,21 +18,21 @@ use sojourn_lab::{Error, Outcome, Simulation};
 use sojourn_units::Time;
 use toml::Table;
 
-/// Compares the results of two worlds: what is wrong, if anything.
+/// Compares the results of two worlds; returns the difference, if any.
 type Agreement = fn(&Pair<'_>) -> Option<String>;
 
 /// A metamorphic law.
 #[derive(Clone, Copy)]
 pub struct Law {
-    /// The way that tries it.
+    /// The execution mode that tests it.
     pub way: Way,
-    /// What it promises.
+    /// Its promise.
     pub promise: &'static str,
     /// The world that it starts from; `None` if it does not apply.
     base: fn(&World, &mut Draw) -> Option<Base>,
     /// The changed world; `None` if there is nothing to change.
     change: fn(&World, &mut Draw) -> Option<Table>,
-    /// What is wrong with the results of the changed world, if anything. `None`: all that was there before must give the same.
+    /// Compares the results of the changed world. `None`: everything that existed before must be unchanged.
     agrees: Option<Agreement>,
 }
 
@@ -114,7 +114,7 @@ pub const LAWS: [Law; 8] = [
     },
 ];
 
-/// What the world of a hunt and its traced variant give.
+/// The results of a hunt's world and its traced variant.
 pub struct Runs<'a> {
     /// The world and its results.
     pub whole: (&'a World, &'a Outcome),
@@ -123,7 +123,7 @@ pub struct Runs<'a> {
 }
 
 impl Law {
-    /// The law that this way tries.
+    /// The law that this mode tests.
     pub fn of(way: Way) -> Option<&'static Law> {
         LAWS.iter().find(|law| law.way == way)
     }
@@ -191,10 +191,10 @@ fn compare(promise: &str, (world, before): (&World, &Outcome), changed: &World, 
     })
 }
 
-/// Whether the laws that these ways try hold.
+/// Whether the laws that these modes test hold.
 ///
 /// # Errors
-/// The first law that does not.
+/// The first violated law.
 pub fn hold(ways: &[Way], runs: &Runs<'_>) -> Result<(), Fault> {
     let asked: Vec<&Law> = ways.iter().filter_map(|&way| Law::of(way)).collect();
     let (together, alone): (Vec<&Law>, Vec<&Law>) = asked.into_iter().partition(|law| law.agrees.is_none());
@@ -202,7 +202,7 @@ pub fn hold(ways: &[Way], runs: &Runs<'_>) -> Result<(), Fault> {
     alone.into_iter().try_for_each(|law| law.holds(runs))
 }
 
-/// Tries laws whose changes affect nothing in one run with all changes. If it differs, each is tried alone to find the one that is broken.
+/// Tests all laws whose changes affect nothing in one run. If it differs, each law is tested alone to find the violated one.
 fn hold_together(laws: &[&Law], runs: &Runs<'_>) -> Result<(), Fault> {
     let mut changed = runs.whole.0.clone();
     for law in laws {

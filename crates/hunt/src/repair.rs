@@ -1,15 +1,15 @@
-//! Makes a table a valid scenario: what is refused is taken out.
+//! Repairs a table into a valid scenario by removing invalid values.
 
 use crate::valid::World;
 use sojourn_scenario::{Document, split_path};
 use std::collections::HashMap;
 use toml::{Table, Value};
 
-/// The most values that are taken out.
+/// The maximum number of removed values.
 const MOST: usize = 200;
 
-/// Takes out of the table what a check refuses until it refuses nothing. If the same field is refused again, what it is part of
-/// goes. Where nothing valid is left, it is one link without a flow.
+/// Removes values that a check rejects until the table is valid. If the same field is rejected again, its parent is removed. If nothing
+/// valid remains, the result is one link without a flow.
 ///
 /// # Panics
 /// If there is no end to it.

@@ -1,4 +1,4 @@
-//! Random values of what the JSON Schema of scenarios describes: a parameter joins by being in a registry.
+//! Random values according to the JSON Schema of scenarios; parameters join by being in a registry.
 
 use crate::draw::Draw;
 use serde_json::Value as Json;
@@ -11,7 +11,7 @@ pub const LAW: &str = "hunt";
 /// The folder of the traces that links of the hunt have.
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces");
 
-/// The probability that a key that may be absent is given.
+/// The probability that an optional key is present.
 const GIVEN: f64 = 0.12;
 
 /// The JSON Schema of scenario files.
@@ -20,7 +20,7 @@ pub struct Schema {
     root: Json,
 }
 
-/// Names that a scenario has, where the schema asks for any text.
+/// Names of a scenario, for texts without a format in the schema.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// The links.
@@ -37,7 +37,7 @@ impl Schema {
         &SCHEMA
     }
 
-    /// Every trace there is, of all links and flows, with this time between samples.
+    /// All kinds of traces of all links and flows, with this time between samples.
     pub fn every_trace(&self, every: &str) -> Table {
         let kinds = self.root["$defs"]["Trace"]["properties"].as_object();
         let table = |kind: &Json| {
@@ -55,15 +55,14 @@ impl Schema {
     /// A random value of the definition called `name`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If it does not exist.
     pub fn value(&self, name: &str, names: &Names, draw: &mut Draw) -> Value {
         let node = &self.root["$defs"][name];
         assert!(node.is_object(), "the schema defines no {name}");
         self.any(node, "", names, draw).expect("a definition has a value")
     }
 
-    /// The names of the forms of a definition, as `aqm`, `cc` or `kind` gives them, in the order of the schema. The simulator has no part of a
-    /// Linux kernel.
+    /// The names of a definition's variants (`aqm`, `cc` or `kind`) in the order of the schema, without those of a Linux kernel.
     pub fn forms(&self, definition: &str) -> Vec<String> {
         let forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
         forms.filter_map(|form| self.name_of(form)).filter(|name| name != "linux").collect()
@@ -92,7 +91,7 @@ impl Schema {
         }
     }
 
-    /// A value for the key `key`; `None` if only the user could know one.
+    /// A value for the key `key`; `None` if only a user can supply one.
     fn any(&self, node: &Json, key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
         if let Some(quantity) = node["$ref"].as_str().and_then(|name| name.rsplit('/').next()).and_then(Quantity::named) {
             return Some(Value::String(quantity.draw(&node["default"], draw)));
@@ -103,8 +102,7 @@ impl Schema {
         }
         for forms in [&node["oneOf"], &node["anyOf"]] {
             if let Some(forms) = forms.as_array() {
-                // The simulator has no part of a Linux kernel.
-                // Classes within classes are not drawn at any depth.
+                // Parts of a Linux kernel are excluded. Classes within classes are not drawn at any depth.
                 let has = |form: &Json, key: &str| self.resolve(form)["properties"][key].is_object();
                 let is_of_others = |form: &&Json| has(form, "linux") || node["oneOf"].is_array() && has(form, "classes");
                 let own: Vec<&Json> = forms.iter().filter(|form| !is_of_others(form)).collect();
@@ -135,11 +133,11 @@ impl Schema {
         }
     }
 
-    /// A table: the keys that must be there, and some of the others.
+    /// A table with all required and some optional keys.
     fn table(&self, node: &Json, names: &Names, draw: &mut Draw) -> Option<Table> {
         let mut table = Table::new();
         for (key, property) in node["properties"].as_object()? {
-            // An external law is one by its name, whatever the schema says.
+            // The name of an external law must be a supplied one.
             let required = ["law", "controller"].contains(&key.as_str())
                 || node["required"].as_array().is_some_and(|keys| keys.iter().any(|known| known == key));
             if !required && !property["const"].is_string() && !draw.chance(GIVEN) {
@@ -219,7 +217,7 @@ impl Quantity {
             "Duration" => Some(Quantity::Duration),
             "Rate" => Some(Quantity::Rate),
             "Bytes" => Some(Quantity::Bytes),
-            // A limit in time or BDP becomes packets before the run: the laws of the hunt say nothing of it.
+            // Limits in time or BDP are excluded, because metamorphic laws do not cover their conversion.
             "Amount" | "Limit" => Some(Quantity::Amount),
             "Spell" => Some(Quantity::Spell),
             _ => None,

@@ -1,4 +1,4 @@
-//! Makes a world that breaks a promise as small as it can be.
+//! Minimizes a world that violates a promise.
 
 use crate::fault::{Fault, Way};
 use crate::repair::{Step, at, remove};
@@ -6,10 +6,10 @@ use crate::valid::World;
 use crate::ways::hunt;
 use toml::{Table, Value};
 
-/// The most worlds that are tried.
+/// The maximum number of worlds to try.
 const MOST: usize = 500;
 
-/// The smallest world found that breaks the same promise.
+/// The smallest world found that violates the same promise.
 pub fn shrink(world: &World, fault: &Fault, budget: u64) -> (World, Fault) {
     let (mut smallest, mut seen) = (world.clone(), fault.clone());
     let mut left = MOST;
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-/// Every change to try: what removes most comes first, and of a list the last element.
+/// All changes to try: the largest removals first, and the last element of a list first.
 fn changes(table: &Table) -> Vec<Change> {
     let mut found: Vec<(usize, Change)> = Vec::new();
     visit(&Value::Table(table.clone()), &mut Vec::new(), &mut found);

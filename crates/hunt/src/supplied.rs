@@ -1,4 +1,4 @@
-//! The laws and controllers that a run of the hunt supplies.
+//! The external laws and controllers of the hunt.
 
 use crate::schema::LAW;
 use sojourn_aqm::{Law, Sample};
@@ -8,7 +8,7 @@ use sojourn_lab::{ExternalLaw, Laws};
 use sojourn_units::{Duration, Probability};
 use std::sync::Arc;
 
-/// The laws that a run of the hunt supplies.
+/// The external laws of the hunt.
 pub fn laws() -> Laws {
     let law = Arc::new(|interval| Box::new(Linear(interval)) as Box<dyn ExternalLaw>) as _;
     let controller = Supplier(Arc::new(|_| Box::new(Steady) as Box<dyn Decider>));
@@ -28,7 +28,7 @@ impl Law for Linear {
     }
 }
 
-/// A controller of the caller: halves its window for a loss, and for a mark; else it grows by a segment a round trip.
+/// An external controller: halves its window on a loss or mark, else grows by a segment per round trip.
 #[derive(Clone, Debug)]
 struct Steady;
 

@@ -1,4 +1,4 @@
-//! A valid scenario, as written and checked.
+//! A valid scenario, written and checked.
 
 use sojourn_scenario::{Checked, Document};
 use toml::Table;
@@ -6,7 +6,7 @@ use toml::Table;
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// As a file would give it.
+    /// As in a file.
     pub document: Document,
     /// Checked.
     pub checked: Checked,

@@ -1,4 +1,4 @@
-//! Runs a world in many ways, which all give the same record.
+//! Executes a world in several modes, which must all yield the same record.
 
 use crate::bounds;
 use crate::compare::{hash, same, text};
@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use toml::Value;
 
-/// Runs a world as it is and in these ways, with about `budget` events each time. A world that takes more is shortened.
+/// Executes a world as it is and in these modes, with about `budget` events each. A longer world is shortened.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// The first violated promise.
 pub fn hunt(world: &World, budget: u64, ways: &[Way]) -> Result<Fate, Fault> {
     let tried = catch_unwind(AssertUnwindSafe(|| in_ways(world, budget, ways)));
     tried.unwrap_or_else(|panic| {
@@ -56,7 +56,7 @@ fn in_ways(world: &World, budget: u64, ways: &[Way]) -> Result<Fate, Fault> {
     Ok(Fate::Ran { fingerprint, record: hash(&text(&whole.record)), packets })
 }
 
-/// Whether a world gives the same record in this way.
+/// Whether a world yields the same record in this mode.
 fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
     let scenario = &world.checked;
     match way {
@@ -75,7 +75,7 @@ fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
     }
 }
 
-/// Whether the world gives the same with other traces, and whether the metamorphic laws that these ways try hold.
+/// Whether the world yields the same with other traces, and whether the metamorphic laws of these modes hold.
 fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
     let has_traces = world.document.table().contains_key("trace");
     let mut runs = Runs { whole: (world, whole), traced: (world, whole) };
@@ -92,7 +92,7 @@ fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
     metamorphic::hold(ways, &runs)
 }
 
-/// What is written means the same when it is read again.
+/// Whether a serialized scenario is unchanged when parsed again.
 fn as_written(world: &World) -> Result<(), Fault> {
     let again = Document::from_toml("world.toml", &world.text()).and_then(|again| again.check());
     match again {
@@ -131,7 +131,7 @@ fn most_time(scenario: &Checked, budget: u64) -> u64 {
     timers.min().map_or(u64::MAX, |interval| interval.as_nanos().saturating_mul(budget))
 }
 
-/// The world, at most so many nanoseconds long.
+/// The world, limited to this duration in ns.
 fn within(world: &World, most: u64) -> Result<World, Fault> {
     let scenario = &world.checked;
     let duration = scenario.duration.as_nanos();
@@ -150,7 +150,7 @@ fn simulated(simulation: Result<Simulation, Error>) -> Result<Outcome, Error> {
     simulation?.finish()
 }
 
-/// The same, stopped on the way at random times and at those that matter.
+/// The same, interrupted at random and at critical times.
 fn sliced(scenario: &Checked, draw: &mut Draw) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, scenario.seed, &laws())?;
     let mut stops: Vec<u64> = (0..12).map(|_| draw.whole(0, scenario.duration.as_nanos())).collect();
@@ -158,7 +158,7 @@ fn sliced(scenario: &Checked, draw: &mut Draw) -> Result<Outcome, Error> {
     stops.extend([0, scenario.warmup.as_nanos(), scenario.duration.as_nanos()].into_iter().chain(changes));
     stops.sort_unstable();
     stops.into_iter().for_each(|stop| simulation.run(Time::from_nanos(stop)));
-    // And event by event for a while.
+    // And event by event for some time.
     for _ in 0..20 {
         simulation.run_events(Time::NEVER, 1);
     }
@@ -167,7 +167,7 @@ fn sliced(scenario: &Checked, draw: &mut Draw) -> Result<Outcome, Error> {
 
 type Pair = (Result<Outcome, Error>, Result<Outcome, Error>);
 
-/// The ends of a run and of a copy of it that was made on the way.
+/// The results of a run and of a clone made during it.
 fn copied(scenario: &Checked, draw: &mut Draw) -> Result<Pair, Fault> {
     let mut original =
         Simulation::new(scenario, scenario.seed, &laws()).map_err(|error| fault("what is checked can be run", error.to_string()))?;
@@ -177,7 +177,7 @@ fn copied(scenario: &Checked, draw: &mut Draw) -> Result<Pair, Fault> {
     Ok((original.finish(), copy))
 }
 
-/// The world without its traces, or with all that it can have if it has none.
+/// The world without its traces, or with all possible traces if it has none.
 fn traced(world: &World) -> World {
     let mut table = world.document.table().clone();
     if table.remove("trace").is_none() {
@@ -187,7 +187,7 @@ fn traced(world: &World) -> World {
     repair(table)
 }
 
-/// Several of the same run on several threads, beside one that begins alike: the beginning is run once.
+/// Several identical runs on several threads, with another one that shares their beginning.
 fn on_threads(scenario: &Checked, whole: &Outcome) -> Result<(), Fault> {
     let threads = 1 + (scenario.seed % 4) as usize;
     let (shared, alike) = (Arc::new(scenario.clone()), Arc::new(begins_alike(scenario)));

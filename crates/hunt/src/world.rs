@@ -23,7 +23,7 @@ pub fn world_of(bytes: &[u8]) -> World {
     repair(table)
 }
 
-/// Gives a link a trace instead of its rate, in some worlds.
+/// Replaces the rate of a link by a trace, in some worlds.
 fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     let Some(Value::Array(links)) = table.get_mut("links") else { return };
     let at = draw.index(links.len());
@@ -35,7 +35,7 @@ fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     }
 }
 
-/// What the reverse link of a duplex link has of its own; the link itself where it is not duplex.
+/// The table of the reverse link of a duplex link, or of the link itself if it is not duplex.
 fn reverse(link: &mut Table) -> &mut Table {
     if link.get("duplex").is_none() {
         return link;
@@ -57,7 +57,7 @@ fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     }
 }
 
-/// A random table. Its structure makes sense; its values may not be in range.
+/// A random table with a valid structure; values may be out of range.
 fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
     let mut table = Table::new();
     let duration_ns = draw.magnitude(1e6, 1e11) as u64;
@@ -182,7 +182,7 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     table
 }
 
-/// The groups that classes and filters go by.
+/// The groups that classes and filters match.
 pub fn some_groups() -> Names {
     Names { groups: vec!["f0".into(), "f1".into()], ..Names::default() }
 }
@@ -256,7 +256,7 @@ pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
 /// The options of a class apart from its queue.
 const OF_CLASS: [&str; 7] = ["name", "match", "priority", "share", "rate", "ceil", "quantum"];
 
-/// Gives a class classes of its own: one with the queue that it had, and one for what can't carry a mark.
+/// Gives a class inner classes: one with its former queue, and one for packets that are not ECN-capable.
 fn within(class: &mut Value, draw: &mut Draw) {
     let Value::Table(table) = class else { return };
     let (outer, mut inner): (Table, Table) = core::mem::take(table).into_iter().partition(|(key, _)| OF_CLASS.contains(&&key[..]));
@@ -267,7 +267,7 @@ fn within(class: &mut Value, draw: &mut Draw) {
     table.insert("classes".into(), Value::Array(vec![Value::Table(inner), Value::Table(Table::new())]));
 }
 
-/// The nodes, and from which of them a link leads to which.
+/// The nodes, and the links between them.
 struct Map {
     nodes: u64,
     steps: Vec<(String, String)>,
@@ -361,7 +361,7 @@ fn reroute(map: &Map, (from, to): (u64, u64), duration_ns: u64, draw: &mut Draw)
     Value::Table(change)
 }
 
-/// Traces whose samples are not too many.
+/// Traces with a bounded number of samples.
 fn trace(schema: &Schema, names: &Names, duration_ns: u64, draw: &mut Draw) -> Value {
     let mut trace = schema.value("Trace", names, draw);
     let Value::Table(kinds) = &mut trace else { return trace };

@@ -1,5 +1,5 @@
-//! Every algorithm, impairment, kind of traffic and option gives the record that is stored in `records.txt`: on each machine, in each build. A change
-//! of one is meant, and then its line is stored anew with the change, or it is a fault.
+//! Every algorithm, impairment, kind of traffic and option gives the record that is stored in `records.txt`: on each machine, in each
+//! build. A change of one is meant, and its line is updated with the change; any other change is a fault.
 //!
 //! `cargo test --package sojourn-hunt --test records -- --ignored` stores what this build gives.
 
@@ -10,7 +10,7 @@ use std::fs;
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records.txt");
 
-/// The fingerprint of the packets and the hash of the record, or why there is none.
+/// The fingerprint of the packets and the hash of the record, or the reason for its absence.
 fn outcome(case: &Case) -> String {
     match run(&case.world.checked, Some(1), &laws(), &|| false) {
         Ok(outcome) => format!("{} {:016x}", outcome.record.fingerprint, hash(&text(&outcome.record))),

@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Executes all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. Shared beginnings are
 /// simulated once. Results do not depend on the number of threads or on other jobs.
 ///
-/// # Panics If the operating system cannot create threads.
+/// # Panics
+/// If the operating system cannot create threads.
 pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| run_in_pool(jobs, stop, done)),

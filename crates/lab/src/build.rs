@@ -66,7 +66,8 @@ pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
 
 /// Builds the world of a plan, with an event at every hop if `all_events`.
 ///
-/// # Errors A queue names a law that `laws` lacks, or a parameter is out of range for its link.
+/// # Errors
+/// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
 pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorder>, Error> {
     let mut stacks = plan.stacks.clone();
     supply(plan, &mut stacks, laws)?;

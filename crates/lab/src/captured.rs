@@ -24,7 +24,8 @@ pub struct CapturePoints {
 impl CapturePoints {
     /// Rejects an unknown link or host.
     ///
-    /// # Errors The unknown name, and the known ones.
+    /// # Errors
+    /// The unknown name, and the known ones.
     pub fn check(&self, plan: &Plan) -> Result<(), Error> {
         self.places(plan).map(|_| ())
     }
@@ -60,7 +61,8 @@ impl CapturePoints {
 
 /// Runs a scenario as [`run`](crate::run()) does, and writes a pcapng file of the packets at these points.
 ///
-/// # Errors As `run`; an unknown link or host; more flows than addresses; errors of writing.
+/// # Errors
+/// As `run`; an unknown link or host; more flows than addresses; errors of writing.
 pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let Job { scenario, seed, laws } = job;
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
@@ -89,7 +91,8 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
 
 /// As [`replay`](crate::replay), and writes a pcapng file of the packets at these points.
 ///
-/// # Errors As `replay`; an unknown link or host; errors of writing.
+/// # Errors
+/// As `replay`; an unknown link or host; errors of writing.
 pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out: impl Write) -> Result<Outcome, Error> {
     let places = points.places(plan)?;
     let mut writer = begin(plan, &places, "of a Linux kernel", out)?;

@@ -186,7 +186,8 @@ impl Episode {
     /// Runs to `until` or the end, and returns each agent's observation and whether the run ended. `decisions` has an entry per agent;
     /// `None` keeps its last decision.
     ///
-    /// # Errors A run that does not advance or needs too much memory.
+    /// # Errors
+    /// A run that does not advance or needs too much memory.
     pub fn step(&mut self, decisions: &[Option<Decision>], until: Time) -> Result<(Vec<Observation>, bool), Error> {
         debug_assert_eq!(decisions.len(), self.agents.len());
         let until = until.min(self.simulation.plan().duration);
@@ -202,7 +203,8 @@ impl Episode {
 
     /// Runs to the end and makes the record.
     ///
-    /// # Errors A run that does not advance, or an audit that fails.
+    /// # Errors
+    /// A run that does not advance, or an audit that fails.
     pub fn finish(self) -> Result<Outcome, Error> {
         self.simulation.finish()
     }

@@ -26,7 +26,8 @@ const MOST_FLOWS: usize = 61_000 - 1_024;
 
 /// Converts a plan for the kernel.
 ///
-/// # Errors A setting that the kernel does not support, with the path of its field.
+/// # Errors
+/// A setting that the kernel does not support, with the path of its field.
 pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     let refused = |text: String| Err(Error::Build(text));
     if plan.flows.len() > MOST_FLOWS {
@@ -129,7 +130,8 @@ pub struct Logs<'a> {
 
 /// The record of a kernel's run, whose log is replayed through the same network.
 ///
-/// # Errors A log that is damaged or belongs to another plan, or an audit that fails.
+/// # Errors
+/// A log that is damaged or belongs to another plan, or an audit that fails.
 pub fn replay(plan: &Plan, logs: &Logs<'_>) -> Result<Outcome, Error> {
     Replay::new(plan, logs)?.run(&mut |_, _, _| Ok(()))
 }
@@ -159,7 +161,8 @@ fn damaged(what: &str, at: usize) -> Error {
 impl<'a> Replay<'a> {
     /// A run at its start.
     ///
-    /// # Errors A setting that the kernel does not support, with the path of its field.
+    /// # Errors
+    /// A setting that the kernel does not support, with the path of its field.
     pub fn new(plan: &'a Plan, logs: &Logs<'a>) -> Result<Self, Error> {
         let (entries, rest) = logs.log.as_chunks::<ENTRY_BYTES>();
         let mut scripts = scripts(entries);
@@ -175,7 +178,8 @@ impl<'a> Replay<'a> {
 
     /// Replays it to its end.
     ///
-    /// # Errors A log that is damaged or belongs to another plan, an audit that fails, or an error of `write`.
+    /// # Errors
+    /// A log that is damaged or belongs to another plan, an audit that fails, or an error of `write`.
     pub fn run(mut self, write: &mut WriteCaptured<'_>) -> Result<Outcome, Error> {
         let mut ended = None;
         for (number, bytes) in self.entries.iter().enumerate() {

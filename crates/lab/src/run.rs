@@ -20,7 +20,8 @@ pub struct Job {
 
 /// Runs a scenario with a seed. `stop` is called after every few thousand events; if it returns true, the run ends.
 ///
-/// # Errors A queue that does not fit its link, a missing law, a run that does not advance or needs too much memory, an audit that fails,
+/// # Errors
+/// A queue that does not fit its link, a missing law, a run that does not advance or needs too much memory, an audit that fails,
 /// or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;

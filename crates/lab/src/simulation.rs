@@ -43,7 +43,8 @@ pub struct Simulation {
 impl Simulation {
     /// The run of a scenario with a seed, at time 0.
     ///
-    /// # Errors A queue that does not fit its link, or a missing law.
+    /// # Errors
+    /// A queue that does not fit its link, or a missing law.
     pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
         if !scenario.host.is_simulator() {
             return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
@@ -93,14 +94,16 @@ impl Simulation {
 
     /// Runs to `until`, or to the end if that comes first. `stop` is called after every few thousand events.
     ///
-    /// # Errors A run that does not advance or needs too much memory, or a stop.
+    /// # Errors
+    /// A run that does not advance or needs too much memory, or a stop.
     pub(crate) fn advance(&mut self, until: Time, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         self.advance_with(until, stop, &mut |_| Ok(()))
     }
 
     /// The same, with a `visit` to the world at each pause.
     ///
-    /// # Errors The same, and errors of `visit`.
+    /// # Errors
+    /// The same, and errors of `visit`.
     pub(crate) fn advance_with(
         &mut self,
         until: Time,
@@ -133,7 +136,8 @@ impl Simulation {
 
     /// Runs to the end, within bounds.
     ///
-    /// # Errors A run that exceeds them: its progress, or the owner of the memory.
+    /// # Errors
+    /// A run that exceeds them: its progress, or the owner of the memory.
     pub fn run_within(&mut self, bounds: &Bounds) -> Result<(), Error> {
         let mut left = bounds.events;
         while left > 0 {
@@ -158,7 +162,8 @@ impl Simulation {
 
     /// Runs to the end and makes the record.
     ///
-    /// # Errors A run that does not advance, or an audit that fails.
+    /// # Errors
+    /// A run that does not advance, or an audit that fails.
     pub fn finish(mut self) -> Result<Outcome, Error> {
         self.world.run(Time::NEVER);
         watch::progress(&self.plan, &self.world)?;

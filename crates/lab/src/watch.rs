@@ -50,7 +50,8 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<
 
 /// Checks that a run has not stopped because its time does not advance.
 ///
-/// # Errors The flow and the link where this was detected.
+/// # Errors
+/// The flow and the link where this was detected.
 pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
     let Some(&Place { now, events, flow, link }) = world.stalled() else { return Ok(()) };
     let flow = flow.and_then(|flow| flow_name(plan, world, flow));

@@ -78,7 +78,7 @@ const RECOVERIES: [&str; 6] = [
     "recovery = \"sack\"\nsack_algorithm = \"rack-tlp\"",
 ];
 
-/// So many seconds after a pause of 30 s, and after one of `pause` seconds, the windows.
+/// Seconds after a pause of 30 s, and after one of `pause` seconds, the windows.
 fn pairs(long: &Windows, short: &Windows, pause: u32) -> [(f64, f64, f64); 6] {
     [0.3, 0.5, 1.0, 2.0, 3.0, 5.0].map(|x| (x, long.at(36.0 + x), short.at(6.0 + f64::from(pause) + x)))
 }

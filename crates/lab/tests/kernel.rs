@@ -1,4 +1,4 @@
-//! What a kernel is told of a scenario, and the record of its log. The kernel here is a few lines that send what they like.
+//! The plan for a kernel, and the record of its log. The kernel here is a few lines that send what they like.
 
 use sojourn_aqm::{DualClass, DualFilter, Ecn, Rule};
 use sojourn_capture::wire::{self, Endpoint, Ip, Tcp};

@@ -12,7 +12,7 @@ fn record(text: &str) -> Record {
     outcome(text).record
 }
 
-/// Datagrams of 1000 B at a link that sends one in 1 ms. So many flows send one each, every 2 ms from time 0, until `duration` in ns.
+/// Datagrams of 1000 B at a link that sends one in 1 ms. Each flow sends one every 2 ms from time 0, until `duration` in ns.
 fn datagrams(warmup: u64, duration: u64, flows: u32, link: &str) -> Record {
     record(&format!(
         r#"

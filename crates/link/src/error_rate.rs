@@ -25,10 +25,10 @@ pub(crate) fn check(field: &'static str, probability: f64) -> Result<(), ParamEr
     ParamError::unless((0.0..=1.0).contains(&probability), field, &probability, "a number, 0 to 1")
 }
 
-/// Where so many packets are lost, a retransmission often is too, and its connection waits for its timer.
+/// At such a loss rate, a retransmission is often lost too, and its connection waits for its timer.
 const OFTEN: f64 = 0.01;
 
-/// Whether so many packets have an error that connections wait for their timers now and then, also where packets are small.
+/// Whether packets have errors so often that connections wait for their timers now and then, also where packets are small.
 pub(crate) fn is_often(probability: f64, per: Per) -> bool {
     of_packet(probability, per, 40) >= OFTEN
 }
@@ -43,7 +43,7 @@ pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
     -libm::expm1(units * libm::log1p(-probability))
 }
 
-/// What an impairment lets pass unasked: so many units, of which each packet takes its part.
+/// The number of units until the next error, from which each packet subtracts its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     left: u64,
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Of the numbers of packets between two errors, so many in a hundred are at least as large.
+    /// The percentage of gaps between two errors that are at least this long.
     #[test]
     fn gaps_between_errors_are_geometric() {
         let mut errors = ErrorRate::new(0.02, Per::Packet, Stream::named(2, "errors"));

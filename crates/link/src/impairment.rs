@@ -56,7 +56,7 @@ pub enum Effect {
     Corrupt,
     /// It goes on, and so does a copy of it.
     Duplicate,
-    /// It goes on so much later.
+    /// It continues after this delay.
     Delay(Duration),
     /// It goes on without this option.
     Strip(TcpOption),
@@ -77,7 +77,7 @@ pub trait Impairment {
     /// What becomes of this packet.
     fn on_packet(&mut self, packet: &Transit) -> Effect;
 
-    /// The same of a packet that acknowledges, where [`Params::READS_ACKS`].
+    /// The same for an ACK, where [`Params::READS_ACKS`].
     fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
         let _ = ack;
         self.on_packet(packet)
@@ -108,8 +108,8 @@ pub trait Params {
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;
 
-    /// Whether data without end takes time on a link that has neither a rate nor a delay, but this impairment: since it delays all
-    /// packets, or loses so many that a connection waits for its timer now and then.
+    /// Whether data without end takes time on a link that has neither a rate nor a delay, but this impairment: since it delays all packets,
+    /// or loses packets so often that connections sometimes wait for their timers.
     fn takes_time(&self) -> bool {
         false
     }

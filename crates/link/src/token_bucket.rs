@@ -24,7 +24,7 @@ pub(crate) struct TokenBucket {
     rate: u128,
     full: u128,
     tokens: u128,
-    /// When it had so many tokens.
+    /// The time of this number of tokens.
     since: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Our congestion controllers under the kernel's TCP: it finds and repairs losses, they set the window.
+//! The simulator's congestion controllers under the kernel's TCP, which performs loss recovery.
 
 mod sampler;
 
@@ -7,7 +7,7 @@ use sampler::Sampler;
 use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Event, Feedback, Needs, Signal, Start, Window};
 use sojourn_units::{Duration, Stream, Time};
 
-/// What the kernel's TCP says about an acknowledgment. C declares the same.
+/// The kernel's report of an ACK; declared in C too.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct KernelAck {
@@ -19,9 +19,9 @@ pub struct KernelAck {
     pub rtt_us: i64,
     /// The receiver's timestamp less the one that it echoes, in ns.
     pub one_way_delay_ns: i64,
-    /// For how long the pace holds the next segment back, in ns (`tcp_sock.tcp_wstamp_ns`).
+    /// The pacing delay of the next segment in ns (`tcp_sock.tcp_wstamp_ns`).
     pub pacing_delay_ns: u64,
-    /// Segments acknowledged for the first time.
+    /// Newly acknowledged segments.
     pub acked: u32,
     /// Segments acknowledged cumulatively, SACKed before or not (`ack_sample.pkts_acked`).
     pub advanced: u32,
@@ -31,17 +31,17 @@ pub struct KernelAck {
     pub srtt_us: u32,
     /// The smallest round-trip time in us.
     pub rtt_min_us: u32,
-    /// Segments that it reports as marked for the first time, where the feedback counts them.
+    /// Newly reported marked segments, if the feedback counts them.
     pub marked: u32,
-    /// One past the newest byte that it acknowledges, as it stands in the segment that had it (`rate_sample.last_end_seq`).
+    /// One past the newest acknowledged byte, as a sequence number (`rate_sample.last_end_seq`).
     pub newest: u32,
     /// The first unacknowledged byte, as it stands in segments (`tcp_sock.snd_una`).
     pub unacknowledged: u32,
     /// Segments delivered since the connection opened (`tcp_sock.delivered`).
     pub delivered: u32,
-    /// Segments taken for lost since then (`tcp_sock.lost`).
+    /// Segments declared lost since then (`tcp_sock.lost`).
     pub lost: u32,
-    /// Segments that this ACK shows to be lost (`rate_sample.losses`).
+    /// Segments declared lost on this ACK (`rate_sample.losses`).
     pub newly_lost: u32,
     /// `delivered` when the newest segment was sent (`rate_sample.prior_delivered`).
     pub prior_delivered: u32,
@@ -53,7 +53,7 @@ pub struct KernelAck {
     pub in_flight_after: u32,
     /// 1 if the application limited the sender when the newest segment was sent.
     pub app_limited: u8,
-    /// 1 if losses are being repaired, whether a fast retransmit or a timeout told of them.
+    /// 1 during loss recovery, after a fast retransmit or a timeout.
     pub repairs: u8,
     /// 1 if SACK is in use.
     pub sack: u8,
@@ -61,9 +61,9 @@ pub struct KernelAck {
     pub has_one_way_delay: u8,
     /// 1 if the congestion window limited the sender.
     pub cwnd_limited: u8,
-    /// 1 while losses are repaired after a fast retransmit, or a window is reduced for marks.
+    /// 1 during fast recovery, or a window reduction for marks.
     pub in_recovery: u8,
-    /// 1 until what was sent before the last timeout is acknowledged.
+    /// 1 until data sent before the last timeout is acknowledged.
     pub after_timeout: u8,
     /// Whether the receiver may have delayed the ACK.
     pub may_be_delayed: u8,
@@ -71,7 +71,7 @@ pub struct KernelAck {
     pub open: u8,
 }
 
-/// What a controller wants, in segments. C declares the same.
+/// A controller's decision in segments; declared in C too.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Windows {
@@ -85,20 +85,20 @@ pub struct Windows {
     pub limits_samples: u8,
 }
 
-/// What a controller needs of the kernel. C declares the same.
+/// A controller's requirements on the kernel; declared in C too.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct KernelNeeds {
-    /// 1 if it sets the window also while losses are repaired.
+    /// 1 if it sets the window also during loss recovery.
     pub owns_window: u8,
-    /// 1 if marks are no reason to stop its growth.
+    /// 1 if marks do not stop its growth.
     pub grows_on_marks: u8,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// What the kernel does for a connection.
+/// The kernel's services for a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// Whether it paces the sender.
@@ -107,14 +107,14 @@ pub struct Connection {
     pub counts_marks: bool,
 }
 
-/// A controller of ours for one connection. The kernel asks for a reduction before it says whether that is for a timeout, and may
-/// take it back. So the state from before is kept.
+/// A controller for one connection. The kernel requests a reduction before it reports a timeout as its cause, and may undo it, so the
+/// previous state is kept.
 #[derive(Clone, Debug)]
 pub struct KernelController {
     running: AnyController,
     before: Option<AnyController>,
     sampler: Option<Sampler>,
-    /// It was told of the timeout that the kernel is about to tell of: it is the first of its window.
+    /// Whether it already handled the timeout that the kernel is about to report, the first of its window.
     told_of_timeout: bool,
 }
 
@@ -122,7 +122,7 @@ impl KernelController {
     /// A controller at the start of a connection.
     ///
     /// # Errors
-    /// A parameter that is out of range, in words.
+    /// A parameter out of range, as text.
     pub fn new(config: &CcConfig, initial_window: u32, connection: Connection) -> Result<Self, String> {
         let Connection { pacing, counts_marks } = connection;
         // The driver asks for counts if the controller does.
@@ -134,7 +134,7 @@ impl KernelController {
         Ok(KernelController { running, before: None, sampler, told_of_timeout: false })
     }
 
-    /// What it needs of the kernel.
+    /// Its requirements on the kernel.
     pub fn needs(&self) -> KernelNeeds {
         let Needs { rate_samples, grows_on_marks, .. } = self.running.needs();
         KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(grows_on_marks) }
@@ -146,7 +146,7 @@ impl KernelController {
         self.running.on_event(&Event::Random(random));
     }
 
-    /// A segment that ends at this byte is about to leave; so many are in flight before it.
+    /// A segment that ends at this byte is about to be sent, with this many segments in flight.
     pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck) {
         if let Some(sampler) = &mut self.sampler {
             sampler.on_sent(now, end, ack, &mut self.running);
@@ -160,7 +160,7 @@ impl KernelController {
         }
     }
 
-    /// What it wants now.
+    /// Its current decision.
     pub fn windows(&self) -> Windows {
         let whole = |segments: f64, least: u32| (segments.min(f64::from(INFINITE)) as u32).max(least);
         let pace = self.running.pacing().map_or(0, |pacing| (pacing.rate * 1000.0).max(1.0) as u64);
@@ -204,9 +204,9 @@ impl KernelController {
         self.windows()
     }
 
-    /// The reduction just asked for was for a timeout.
+    /// The reduction just requested was for a timeout.
     pub fn on_rto(&mut self, now: Time, window: u32) -> Windows {
-        // The reduction was taken for one by a loss.
+        // The reduction was treated as one for a loss.
         let before = self.before.take().unwrap_or_else(|| self.running.clone());
         self.running = before.clone();
         self.before = Some(before);
@@ -231,8 +231,7 @@ impl KernelController {
         self.running.on_event(&Event::ReductionEnd);
     }
 
-    /// A loss is found while `window` is in use and is being reduced for marks; gives the window that the reduction goes on to, if that
-    /// changes it.
+    /// A loss is detected while `window` is being reduced for marks; returns the new target of the reduction, if it changes.
     pub fn lose_in_reduction(&mut self, window: u32) -> Option<u32> {
         let before = self.running.ssthresh();
         self.running.on_event(&Event::LossInReduction { in_use: f64::from(window) });
@@ -251,7 +250,7 @@ impl KernelController {
         }
     }
 
-    /// A segment is about to be sent while nothing is in flight, so many milliseconds after the last one.
+    /// A segment is about to be sent after an idle time in milliseconds.
     pub fn end_idle(&mut self, now: Time, idle_ms: u32) {
         self.running.on_event(&Event::IdleEnd { now, idle: Duration::from_millis(u64::from(idle_ms)) });
     }
@@ -261,7 +260,7 @@ impl KernelController {
         self.running.set_cwnd(f64::from(window));
     }
 
-    /// The last reduction is taken back: its reason was none.
+    /// The last reduction was spurious and is undone.
     pub fn undo(&mut self) -> Windows {
         match self.before.take() {
             Some(_) if self.sampler.is_some() => self.running.on_event(&Event::SpuriousRecovery),

@@ -1,5 +1,4 @@
-//! A queue of ours as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`): the kernel gives it packets and asks for the
-//! next one, as of any of its own. It knows nothing of the network.
+//! A queue of the simulator as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`), independent of the network.
 
 use crate::groups::check_groups;
 use crate::packet::Packet;
@@ -17,7 +16,7 @@ use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Rate, Time};
 
-/// What the discipline is told: its netlink attribute, as TOML.
+/// The discipline's options: its netlink attribute, as TOML.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
@@ -31,7 +30,7 @@ pub struct Task {
     pub packet: u32,
     /// The seed of the random stream.
     pub seed: u64,
-    /// The group of each flow, by which CAKE knows hosts and DSCPs.
+    /// The group of each flow, by which CAKE identifies hosts and DSCPs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<u32>,
     /// The DSCP of each group.
@@ -63,18 +62,18 @@ impl Task {
     /// As text for the kernel.
     ///
     /// # Errors
-    /// A queue that has no text, in words.
+    /// A queue that can't be serialized, as text.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 }
 
-/// A queue of ours with packets of the kernel.
+/// A queue of the simulator with packets of the kernel.
 #[derive(Clone, Debug)]
 pub struct Discipline {
     empty: Qdisc<Packet>,
     queue: Qdisc<Packet>,
-    /// Since when the device has found nothing to send.
+    /// The time since which the queue has been empty for the device.
     idle_since: Option<Time>,
     dropped: VecDeque<(Packet, DropReason)>,
 }
@@ -83,7 +82,7 @@ impl Discipline {
     /// An empty queue.
     ///
     /// # Errors
-    /// What is wrong with the task, in words.
+    /// The error in the task, as text.
     pub fn new(task: &[u8]) -> Result<Discipline, String> {
         let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
         let Task { link, rate, delay, packet, seed, groups, hashes, dscps, queue } =
@@ -99,7 +98,7 @@ impl Discipline {
         Ok(Discipline { queue: empty.clone(), empty, idle_since: Some(Time::ZERO), dropped: VecDeque::new() })
     }
 
-    /// A packet arrives. What is dropped meanwhile, this packet or another, [`Discipline::next_dropped`] gives.
+    /// Enqueues a packet. [`Discipline::next_dropped`] returns the packets dropped by this, possibly including it.
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.queue.update(now, self.idle_since);
         if self.queue.filters_acks()
@@ -111,7 +110,7 @@ impl Discipline {
         self.queue.enqueue(now, packet, self.idle_since, |packet, reason| self.dropped.push_back((packet, reason)));
     }
 
-    /// The device is free: the next packet, marked if the queue marked it.
+    /// Dequeues the next packet, marked if the queue marked it.
     pub fn dequeue(&mut self, now: Time) -> Option<Packet> {
         self.queue.update(now, self.idle_since);
         let next = self.queue.dequeue(now, |packet, reason| self.dropped.push_back((packet, reason)));
@@ -119,7 +118,7 @@ impl Discipline {
         next.map(|(packet, _)| packet)
     }
 
-    /// When it sends again what it holds back now; `None` if it holds nothing back.
+    /// When it releases packets that it holds back; `None` if it holds none.
     pub fn ready(&self) -> Option<Time> {
         self.queue.ready()
     }
@@ -134,7 +133,7 @@ impl Discipline {
         self.queue.set_flows(now, active);
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counters(&self) -> &Counters {
         self.queue.counters()
     }

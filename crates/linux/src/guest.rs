@@ -1,4 +1,4 @@
-//! Everything that the kernel's driver asks: the network, the applications and the log. A C interface wraps it.
+//! The interface for the kernel's driver: network, applications and log, wrapped by a C interface.
 
 use crate::controllers::{Connection, KernelController};
 use crate::header::store;
@@ -17,7 +17,7 @@ use sojourn_units::{Duration, Stream, Time};
 /// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
 const NAME: usize = 16;
 
-/// A flow as the driver sets it up. C declares the same.
+/// A flow for the driver; declared in C too.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct GuestFlow {
@@ -31,17 +31,17 @@ pub struct GuestFlow {
     pub dscp: u8,
     /// 1 over TCP, 0 over UDP.
     pub tcp: u8,
-    /// The ECN that it asks for: 0 none, 1 classic, 2 that of DCTCP, 3 counted, 4 that of scalable senders.
+    /// Its ECN mode: 0 none, 1 classic, 2 DCTCP, 3 AccECN, 4 L4S.
     pub ecn: u8,
     /// 1 if SACK is offered.
     pub sack: u8,
-    /// 1 if the sender is paced where its congestion control asks for no pace.
+    /// 1 if the sender is paced even if its congestion control sets no pacing rate.
     pub pacing: u8,
     /// 1 if the receiver returns every datagram.
     pub echoes: u8,
-    /// 1 if it opens one connection after another.
+    /// 1 if it is a session of connections.
     pub session: u8,
-    /// 1 if the receiver asks for what its connections carry, on connections of its own.
+    /// 1 if the receiver requests the data of connections on separate connections.
     pub requests: u8,
     /// The congestion control, with a zero at its end.
     pub controller: [u8; NAME],
@@ -61,7 +61,7 @@ fn ecn_number(ecn: EcnChoice) -> u8 {
     }
 }
 
-/// The controller of ours that a flow asks for, at the start of a connection.
+/// The simulator's controller of a flow, at the start of a connection.
 fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
     let Some(tcp) = &flow.tcp else { return Ok(None) };
     let connection = Connection { pacing: tcp.pacing, counts_marks: ecn_number(tcp.ecn) >= ecn_number(EcnChoice::Dctcp) };
@@ -85,9 +85,9 @@ pub struct Guest {
     wiring: Wiring,
     network: KernelNetwork,
     applications: Vec<Source>,
-    /// The controllers by number; a number is free again when its connection is over.
+    /// The controllers by number; numbers of closed connections are reused.
     controllers: Vec<Option<KernelController>>,
-    /// How many controllers each flow has had.
+    /// Number of controllers created per flow.
     started: Vec<u32>,
     log: Vec<u8>,
     headers: Vec<u8>,
@@ -97,7 +97,7 @@ impl Guest {
     /// The run of a plan, at time 0. `make` makes queues of the kernel.
     ///
     /// # Errors
-    /// What is wrong with the plan, in words.
+    /// The error in the plan, as text.
     pub fn new(plan: &[u8], make: &mut MakeQueue<'_>) -> Result<Guest, String> {
         let text = core::str::from_utf8(plan).map_err(|_| String::from("expected text in UTF-8"))?;
         let wiring = Wiring::from_toml(text)?;
@@ -115,12 +115,12 @@ impl Guest {
         self
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         self.wiring.hosts
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn flows(&self) -> u32 {
         self.wiring.flows.len() as u32
     }
@@ -130,7 +130,7 @@ impl Guest {
         self.wiring.duration
     }
 
-    /// A flow of the plan; a default if there is none of that number.
+    /// A flow of the plan; a default for an unknown number.
     pub fn flow(&self, number: u32) -> GuestFlow {
         let Some(flow) = self.wiring.flows.get(number as usize) else { return GuestFlow::default() };
         let mut guest = GuestFlow { source: flow.source, destination: flow.destination, ..GuestFlow::default() };
@@ -148,12 +148,12 @@ impl Guest {
         guest
     }
 
-    /// When the application of a flow acts next; [`Time::NEVER`] if it does not.
+    /// The time of the next action of a flow's application; [`Time::NEVER`] if none.
     pub fn application_due(&self, flow: u32) -> Time {
         self.applications.get(flow as usize).map_or(Time::NEVER, Source::due)
     }
 
-    /// The application of a flow acts at its time.
+    /// Performs the action of a flow's application at its time.
     pub fn application_acts(&mut self, flow: u32) -> Written {
         self.applications.get_mut(flow as usize).map_or(Written { last: 1, ..Written::default() }, Source::act)
     }
@@ -165,7 +165,7 @@ impl Guest {
         }
     }
 
-    /// A connection of a flow opens, with this window; gives the number of its controller.
+    /// Opens a connection of a flow with this window; returns the number of its controller.
     pub fn controller_starts(&mut self, flow: u32, window: u32) -> u32 {
         let mut fresh = self.wiring.flows.get(flow as usize).and_then(|flow| controller(flow).ok().flatten());
         if let Some(controller) = &mut fresh {
@@ -181,14 +181,14 @@ impl Guest {
         number as u32
     }
 
-    /// The connection of a controller is over.
+    /// Closes the connection of a controller.
     pub fn controller_ends(&mut self, number: u32) {
         if let Some(controller) = self.controllers.get_mut(number as usize) {
             *controller = None;
         }
     }
 
-    /// The controller of this number, if its flow has one of ours.
+    /// The controller with this number, if any.
     pub fn controller(&mut self, number: u32) -> Option<&mut KernelController> {
         self.controllers.get_mut(number as usize)?.as_mut()
     }
@@ -213,30 +213,30 @@ impl Guest {
         }
     }
 
-    /// A queue of the kernel has something to send at `now`, in ns, after it held it back.
+    /// Wakes a link at `now` in ns: its host-owned queue is ready to send.
     pub fn wake(&mut self, now: u64, link: u32) {
         self.note(now, Entry::Woken { link });
         self.network.wake(Time::from_nanos(now), link);
         self.note_decisions(now);
     }
 
-    /// Runs what is due by `now`, in ns.
+    /// Executes events due by `now`, in ns.
     pub fn advance(&mut self, now: u64) {
         self.network.advance(Time::from_nanos(now));
         self.note_decisions(now);
     }
 
-    /// When it must be advanced next, in ns; the largest number if never.
+    /// The time of the next event in ns; the largest number if none.
     pub fn next_event(&mut self) -> u64 {
         self.network.next_event().unwrap_or(Time::NEVER).as_nanos()
     }
 
-    /// The next packet that has left the network, and what became of it; `None` if there is none.
+    /// The next packet that has left the network, with its fate; `None` if none.
     pub fn settled(&mut self) -> Option<(Packet, Fate)> {
         self.network.settled().map(|settled| (settled.packet, settled.fate))
     }
 
-    /// The application at the receiver has read so many bytes.
+    /// The application at the receiver has read bytes.
     pub fn on_read(&mut self, now: u64, flow: u32, bytes: u64) {
         self.note(now, Entry::Read { flow, bytes });
     }
@@ -267,22 +267,22 @@ impl Guest {
         self.note(now, Entry::End { fingerprint: self.network.fingerprint() });
     }
 
-    /// What has been logged and not cleared.
+    /// The uncleared log.
     pub fn log(&self) -> &[u8] {
         &self.log
     }
 
-    /// Forgets what has been logged.
+    /// Clears the log.
     pub fn clear_log(&mut self) {
         self.log.clear();
     }
 
-    /// The headers of the packets sent, as far as they are not cleared; none if the plan does not ask for them.
+    /// The uncleared headers of sent packets; empty if the plan does not request them.
     pub fn headers(&self) -> &[u8] {
         &self.headers
     }
 
-    /// Forgets these headers.
+    /// Clears these headers.
     pub fn clear_headers(&mut self) {
         self.headers.clear();
     }

@@ -1,4 +1,4 @@
-//! The headers of a packet as they are on the wire, and what is read of them: an ACK.
+//! The headers of a packet on the wire, and the parsed ACK.
 
 use alloc::vec::Vec;
 use core::mem::offset_of;
@@ -70,8 +70,8 @@ impl Header {
         tcp.get(..usize::from(*tcp.get(12)? >> 4) * 4)?.split_at_checked(20)
     }
 
-    /// What an ACK filter reads of it; `None` where it is no TCP segment over IPv4 that acknowledges, or one that opens a connection. As in
-    /// Linux's CAKE (`cake_tcph_may_drop`), an ACK with other flags or options than those of plain ones is not pure.
+    /// The ACK for an ACK filter; `None` unless it is a TCP segment over IPv4 with ACK and without SYN. As in Linux's CAKE
+    /// (`cake_tcph_may_drop`), an ACK with unusual flags or options is not pure.
     pub(crate) fn ack(&self) -> Option<AckHeader> {
         let bytes = self.bytes();
         let (plain, options) = self.tcp()?;
@@ -163,7 +163,7 @@ pub(crate) fn store(header: &Header, file: &mut Vec<u8>) {
 #[derive(Clone, Debug)]
 pub struct HeaderReader<'a> {
     file: &'a [u8],
-    /// The place of the next.
+    /// The position of the next.
     pub at: usize,
 }
 
@@ -173,7 +173,7 @@ impl<'a> HeaderReader<'a> {
         HeaderReader { file, at: 0 }
     }
 
-    /// The headers of the next packet: none of their bytes where the file has none of any. `None` if the file is damaged or over.
+    /// The headers of the next packet, empty if the file contains none at all. `None` if the file is damaged or at its end.
     pub fn read(&mut self) -> Option<Header> {
         if self.file.is_empty() {
             return Some(Header::default());

@@ -1,9 +1,8 @@
 //! The network of a scenario between the TCP stacks of a running Linux.
 //!
-//! The same code runs twice. Inside the kernel (`hosts/linux`), [`KernelNetwork`] carries the packets of real sockets, and a log
-//! keeps what hosts did: what they sent and when, what they read, their round-trip times. Afterwards the log is replayed
-//! through the same network, which gives the record: every average, wait and trace of a link comes from the code that the simulator
-//! uses too.
+//! The same code runs twice. Inside the kernel (`hosts/linux`), [`KernelNetwork`] carries the packets of real sockets, and a log records
+//! the actions of hosts: sends, reads, RTT samples. Afterwards the log is replayed through the same network to create the record, so every
+//! average, wait and trace of a link is computed by the simulator's code.
 //!
 //! ```text
 //!   scenario -> plan -> Wiring -- TOML --> kernel: KernelNetwork <-> sockets

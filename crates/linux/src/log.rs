@@ -1,4 +1,4 @@
-//! The log of a run inside the kernel: what the hosts did, in the order in which they did it.
+//! The log of a kernel's run: the hosts' actions in order.
 
 use crate::header::Header;
 use crate::packet::Packet;
@@ -8,12 +8,12 @@ use sojourn_units::{Duration, Time};
 /// The length of an entry in the log, in bytes.
 pub const ENTRY_BYTES: usize = 32;
 
-/// What a host did.
+/// An action of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// It gave a packet to the network.
+    /// It sent a packet.
     Sent(Packet),
-    /// The application at the receiver read so many bytes of a flow.
+    /// The receiving application read bytes of a flow.
     Read {
         /// The flow.
         flow: u32,
@@ -55,21 +55,21 @@ pub enum Entry {
         /// Its payload in bytes.
         bytes: u64,
     },
-    /// A queue of the kernel decided about a packet. These come in the order of the decisions, but not in order with the other entries.
+    /// A queue of the kernel decided about a packet. These entries are ordered among themselves, but not relative to others.
     Decided {
         /// The number of the queue's link.
         link: u32,
-        /// What it decided.
+        /// Its decision.
         decision: HostDecision,
     },
-    /// A queue of the kernel that had held back what it has now sends.
+    /// A queue of the kernel releases packets that it held back.
     Woken {
         /// The number of its link.
         link: u32,
     },
     /// The run has ended; nothing comes after it.
     End {
-        /// What [`KernelNetwork::fingerprint`](crate::KernelNetwork::fingerprint) was then: a replay must come to the same.
+        /// The value of [`KernelNetwork::fingerprint`](crate::KernelNetwork::fingerprint), which a replay must reproduce.
         fingerprint: u64,
     },
 }
@@ -194,7 +194,7 @@ impl Entry {
 }
 
 impl Logged {
-    /// The entry as it is stored. The kernel's handle of a packet is not, nor are its headers.
+    /// The serialized entry, without the kernel's handle and the headers of a packet.
     pub fn to_bytes(&self) -> [u8; ENTRY_BYTES] {
         let stored = self.entry.store();
         let mut bytes = [0; ENTRY_BYTES];

@@ -16,7 +16,7 @@ use sojourn_net::{
 };
 use sojourn_units::Time;
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It reached its host.
@@ -28,7 +28,7 @@ pub enum Fate {
 /// A packet that has left the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// When.
+    /// Its time.
     pub at: Time,
     /// The packet, marked if a queue marked it.
     pub packet: Packet,
@@ -36,26 +36,26 @@ pub struct Settled {
     pub fate: Fate,
 }
 
-/// What a link that is watched did.
+/// An action of a watched link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Did {
-    /// It got this packet.
+    /// It received this packet.
     Arrive(Packet),
     /// It has sent this one, if it buffers packets.
     Depart(Packet),
     /// It dropped this one.
     Drop(DropCause, Packet),
-    /// It marked one: that which has just arrived, or one that departs.
+    /// It marked an arriving or departing packet.
     Mark {
         /// Its flow.
         flow: u32,
     },
 }
 
-/// Something that a link did.
+/// An event at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// When.
+    /// Its time.
     pub at: Time,
     /// The number of the link.
     pub link: u32,
@@ -63,17 +63,17 @@ pub struct Seen {
     pub did: Did,
 }
 
-/// Collects packets that leave the network. A host that gets one may send at once, so none is handed over while the network runs.
+/// Collects packets that leave the network. They are handed over after it has run, because a host may send in response.
 #[derive(Clone, Default, Debug)]
 struct Exit {
     settled: VecDeque<Settled>,
     fingerprint: u64,
     copy: Option<CopyPacket>,
-    /// What links did, if any is watched.
+    /// The events of watched links.
     seen: Option<VecDeque<Seen>>,
 }
 
-/// Makes the kernel's copy of a packet, and gives its handle.
+/// Creates the kernel's copy of a packet and returns its handle.
 pub type CopyPacket = fn(u64) -> u64;
 
 impl Exit {
@@ -138,18 +138,17 @@ pub struct QueueOrder {
     pub qdisc: Qdisc,
 }
 
-/// Makes a queue of the kernel, or says why it can't.
+/// Creates a queue of the kernel, or returns the error.
 pub type MakeQueue<'a> = dyn FnMut(&QueueOrder) -> Result<Box<dyn HostQueue>, String> + 'a;
 
-/// The two ways of a flow.
+/// The forward and reverse path of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Routes {
     forward: RouteId,
     back: RouteId,
 }
 
-/// The network of a plan between hosts that send whenever they like. The same packets at the same times give the same packets at
-/// the same times.
+/// The network of a plan between hosts that send at any time. It is deterministic: equal input yields equal output.
 #[derive(Clone, Debug)]
 pub struct KernelNetwork {
     network: Network<Packet>,
@@ -164,7 +163,7 @@ impl KernelNetwork {
     /// The network at time 0. `make` makes queues of the kernel.
     ///
     /// # Errors
-    /// A parameter that is out of range for its link, in words.
+    /// A parameter out of range for its link, as text.
     pub fn new(wiring: &Wiring, make: &mut MakeQueue<'_>) -> Result<Self, String> {
         let mut builder = NetworkBuilder::new(Window { from: wiring.warmup, until: wiring.duration });
         let mut kernel_queues = Vec::new();
@@ -240,8 +239,8 @@ impl KernelNetwork {
         self.now
     }
 
-    /// A host sends a packet. What is due by then happens first. A packet of an unknown flow is dropped, and an earlier time than
-    /// that of the last call counts as that time.
+    /// Accepts a packet from a host after executing all earlier events. Packets of unknown flows are dropped. A time before the last call
+    /// counts as that call's time.
     pub fn send(&mut self, now: Time, packet: Packet) {
         self.advance(now);
         let Some(routes) = self.routes.get(packet.flow as usize) else {
@@ -254,13 +253,13 @@ impl KernelNetwork {
         }
     }
 
-    /// Runs everything that is due by `now`.
+    /// Executes all events due by `now`.
     pub fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.network.advance(self.now, &mut self.exit);
     }
 
-    /// A queue of the kernel has something to send after it held it back.
+    /// Wakes a link: its host-owned queue is ready to send.
     pub fn wake(&mut self, now: Time, link: u32) {
         self.advance(now);
         self.network.wake(self.now, link, &mut self.exit);
@@ -281,12 +280,12 @@ impl KernelNetwork {
         self.exit.settled.pop_front()
     }
 
-    /// When it must be advanced next: at once if a packet has left it; `None` if nothing is to come.
+    /// The time of the next event: now if a packet has left it; `None` if none is scheduled.
     pub fn next_event(&mut self) -> Option<Time> {
         if self.exit.settled.is_empty() { self.network.next_event() } else { Some(self.now) }
     }
 
-    /// The sum of a hash of every packet delivered so far: equal for equal runs.
+    /// The sum of a hash per delivered packet; equal for equal runs.
     pub fn fingerprint(&self) -> u64 {
         self.exit.fingerprint
     }
@@ -306,10 +305,10 @@ impl KernelNetwork {
         self.network.links_mut()
     }
 
-    /// Ends the run: brings all statistics to the end and checks the accounts.
+    /// Ends the run: completes all statistics and runs the audit.
     ///
     /// # Errors
-    /// What does not balance, in words.
+    /// The imbalance, as text.
     pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
         self.advance(end);
         self.network.finish(end)

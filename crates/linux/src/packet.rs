@@ -10,7 +10,7 @@ pub mod flag {
     pub const SYN: u8 = 1;
     /// The last segment of a connection.
     pub const FIN: u8 = 2;
-    /// Can carry a congestion mark (ECT, rfc3168#5).
+    /// ECN-capable (ECT, rfc3168#5).
     pub const ECT: u8 = 4;
     /// Carries a congestion mark (CE, rfc3168#5).
     pub const CE: u8 = 8;
@@ -18,7 +18,7 @@ pub mod flag {
     pub const TIMESTAMPS: u8 = 16;
     /// Travels from the receiver to the sender.
     pub const BACK: u8 = 32;
-    /// Carries data that was sent before.
+    /// Is a retransmission.
     pub const AGAIN: u8 = 64;
     /// Of a scalable sender: ECT(1), besides [`ECT`] (rfc9331#4.1).
     pub const ECT1: u8 = 128;
@@ -28,7 +28,7 @@ pub mod flag {
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// What the kernel knows it by; 0 in a replay.
+    /// The kernel's handle; 0 in a replay.
     pub handle: u64,
     /// The flow it belongs to.
     pub flow: u32,

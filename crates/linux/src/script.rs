@@ -1,4 +1,4 @@
-//! A queue of the kernel in a replay: it does what the log says that the kernel's own did.
+//! A queue of the kernel in a replay, which repeats the logged decisions.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -18,13 +18,13 @@ impl Script {
         self.decisions.push_back(decision);
     }
 
-    /// The next decision of the present call.
+    /// The next decision of the current call.
     fn next(&mut self) -> Option<HostDecision> {
         let next = self.decisions.front()?;
         if next.call == self.calls { self.decisions.pop_front() } else { None }
     }
 
-    /// Does what is to be done in the present call: tells of drops; gives the packet that was sent.
+    /// Executes the decisions of the current call: reports drops and returns the sent packet.
     fn call(&mut self, lost: &mut Lost) -> Option<Dequeued> {
         let mut sent = None;
         while let Some(HostDecision { number, fate, .. }) = self.next() {

@@ -1,4 +1,4 @@
-//! What gives a flow its data: an application, or a session that opens connections.
+//! Sources of flows: an application, or a session that opens connections.
 
 use crate::wiring::{Flow, Wiring};
 use alloc::format;
@@ -6,7 +6,7 @@ use alloc::string::String;
 use sojourn_traffic::{Action, Application, Model, Session, Write};
 use sojourn_units::{Stream, Time};
 
-/// What an application does when it is due. C declares the same.
+/// An action of an application; declared in C too.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Written {
@@ -18,7 +18,7 @@ pub struct Written {
     pub last: u8,
 }
 
-/// What gives a flow its data.
+/// The source of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// One connection, or datagrams.
@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// When it acts next; [`Time::NEVER`] if it does not, as far as is known.
+    /// The time of its next action; [`Time::NEVER`] if none is known.
     pub fn due(&self) -> Time {
         match self {
             Source::Application(application) => application.due(),
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// It acts at its time.
+    /// Performs its action at its time.
     pub fn act(&mut self) -> Written {
         match self {
             Source::Application(application) => match application.act() {

@@ -1,5 +1,4 @@
-//! What the kernel must know of a plan: links, routes and what each flow sends. It travels as TOML, which has
-//! infinite numbers and leaves out what is absent.
+//! The plan for the kernel: links, routes and traffic. It is passed as TOML, which supports infinite numbers and absent values.
 
 use crate::groups::check_groups;
 use alloc::format;
@@ -30,7 +29,7 @@ pub struct Wiring {
     pub duration: Time,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// How many hosts there are. Each is a network namespace.
+    /// Number of hosts, each of which is a network namespace.
     pub hosts: u32,
     /// Whether the headers of packets are kept, because a link reads those of ACKs or for a capture.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -121,13 +120,13 @@ pub struct Flow {
     pub tcp: Option<Tcp>,
 }
 
-/// What is set on the sockets of a flow.
+/// The socket options of a flow.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
     /// The kernel's name of the congestion control, at most 15 characters; `sojourn` asks `control`.
     pub controller: String,
-    /// A controller of ours, where the kernel's congestion control is `sojourn`.
+    /// The simulator's controller, if the kernel's congestion control is `sojourn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Size of a full packet with its headers, in bytes.
@@ -136,13 +135,13 @@ pub struct Tcp {
     pub ecn: EcnChoice,
     /// Whether SACK is offered.
     pub sack: bool,
-    /// Whether the sender is paced where its congestion control asks for no pace.
+    /// Whether the sender is paced even if its congestion control sets no pacing rate.
     #[serde(default)]
     pub pacing: bool,
 }
 
 impl Flow {
-    /// What queues and routers find its packets by, as the simulator has it for one connection. The connections of a session share it
+    /// The hash by which queues and routers identify its packets, as in the simulator for one connection. Connections of a session share it
     /// here.
     pub(crate) fn hash(&self) -> u64 {
         FlowHashes::of_name(&self.name)
@@ -153,15 +152,15 @@ impl Wiring {
     /// As text for the kernel.
     ///
     /// # Errors
-    /// A link or a flow that has no text, in words.
+    /// A link or a flow that can't be serialized, as text.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
-    /// Reads what [`Wiring::to_toml`] wrote, and checks what the kernel relies on.
+    /// Parses the output of [`Wiring::to_toml`], and checks the kernel's assumptions.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The error, as text.
     pub fn from_toml(text: &str) -> Result<Wiring, String> {
         let mut wiring: Wiring = toml::from_str(text).map_err(|error| error.message().to_string())?;
         wiring.read_traces()?;
@@ -194,7 +193,7 @@ impl Wiring {
             let Some(rows) = written.read() else {
                 return Err(format!("links.{}.trace: expected rows of four numbers each", link.name));
             };
-            // What a record says of the trace, the plan has.
+            // The record's description of the trace is in the plan.
             link.trace = Some(Trace { sha256: "".into(), rows: Arc::new(rows) });
         }
         Ok(())

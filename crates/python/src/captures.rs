@@ -1,4 +1,4 @@
-//! Captures: runs that write one, and the flows in one.
+//! Packet captures: writing and reading.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -9,15 +9,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read or written together.
+/// Buffer size in bytes.
 const BUFFER: usize = 1 << 18;
 
-/// Runs a scenario and writes the packets at these points to a file that is there.
+/// Runs a scenario and writes the packets at these points to an existing file.
 pub fn run(job: &Job, path: &Path, points: &CapturePoints, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     run_captured(job, points, opened(path)?, stop)
 }
 
-/// Makes the record of a kernel's run and writes the packets at these points to a file that is there.
+/// Creates the record of a kernel's run and writes the packets at these points to an existing file.
 pub fn replay(plan: &Plan, logs: &Logs<'_>, path: &Path, points: &CapturePoints) -> Result<Outcome, Error> {
     replay_captured(plan, logs, points, opened(path)?)
 }
@@ -27,7 +27,7 @@ fn opened(path: &Path) -> Result<BufWriter<File>, Error> {
     Ok(BufWriter::with_capacity(BUFFER, file))
 }
 
-/// The flows of a capture and what its link carried, as JSON. Times are in seconds since its first packet.
+/// The flows of a capture and the load of its link, as JSON. Times are in seconds since its first packet.
 #[pyfunction]
 pub fn capture_flows(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let named = |said: &dyn std::fmt::Display| crate::refused(format!("{}: {said}", path.display()));

@@ -1,4 +1,4 @@
-//! Congestion controllers written in Python: asked at every ACK, and at losses and marks.
+//! Congestion controllers in Python, called on every ACK, loss and mark.
 
 use crate::trouble::{Trouble, copied, is_truth_value, make, noted, one_line};
 use pyo3::prelude::*;
@@ -9,51 +9,51 @@ use sojourn_units::Time;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a controller is told of an ACK. Data is counted in segments, times are in seconds.
+/// The input of a controller on an ACK. Data is in segments, times are in seconds.
 #[pyclass(name = "AckSample", frozen, get_all, module = "sojourn")]
 pub struct PyAck {
-    /// When it arrived.
+    /// Its arrival time.
     now: f64,
     /// The congestion window that the controller chose last.
     window: f64,
-    /// Round-trip time of the newest segment that it delivered; None if that was sent more than once.
+    /// RTT of the newest segment that it acknowledges; None if that was retransmitted.
     rtt: Option<f64>,
     /// Smoothed round-trip time before it, 0 before the first sample.
     srtt: f64,
-    /// Segments acknowledged for the first time.
+    /// Newly acknowledged segments.
     acked: f64,
-    /// Segments taken for lost since the last ACK.
+    /// Segments declared lost since the last ACK.
     lost: f64,
-    /// Segments that it reports as marked, with `ecn` "accurate" or "l4s"; else 0, and marks are told by `on_mark` alone, also with "dctcp".
+    /// Newly reported marked segments, with `ecn` "accurate" or "l4s"; else 0, and only `on_mark` reports marks, also with "dctcp".
     marked: f64,
     /// Segments in flight after it.
     in_flight: f64,
     /// Segments delivered since the connection opened.
     delivered: f64,
-    /// Segments a second that the path delivered; 0 without a sample.
+    /// Delivery rate in segments per second; 0 without a sample.
     delivery_rate: f64,
-    /// Whether the application limited the sender when that segment was sent.
+    /// Whether the sender was application-limited when that segment was sent.
     app_limited: bool,
-    /// Whether the congestion window limited the sender in the last round trip.
+    /// Whether the sender was cwnd-limited in the last round trip.
     cwnd_limited: bool,
-    /// Whether losses are being repaired.
+    /// Whether loss recovery is active.
     in_recovery: bool,
 }
 
-/// What a controller is told of a loss or a mark.
+/// The input of a controller on a loss or a mark.
 #[pyclass(name = "CongestionEvent", frozen, get_all, module = "sojourn")]
 pub struct PyCongestionEvent {
     /// When, in seconds.
     now: f64,
-    /// The window in use in segments: that of the controller, or less where the receiver allows less.
+    /// The effective window in segments: the controller's, or the receive window if smaller.
     window: f64,
-    /// Whether a timeout told of the loss.
+    /// Whether a timeout detected the loss.
     timeout: bool,
 }
 
 /// A controller in Python.
 pub struct PyController {
-    /// How messages name it: `FILE: controllers.NAME`.
+    /// Its name in messages: `FILE: controllers.NAME`.
     pub place: Arc<str>,
     pub object: Py<PyAny>,
     pub trouble: Trouble,
@@ -68,12 +68,12 @@ impl fmt::Debug for PyController {
 const EXPECTED: &str =
     "a window of 1 to 1e9 segments, (window, pace) with a pace above 0 in segments a second or None for no pace, or None to keep both";
 
-/// What is called where a controller or a law does not return from a call in time: its run ends with this message.
+/// The callback for a call of a controller or a law that hangs: the run ends with this message.
 #[pyclass(frozen, module = "sojourn")]
 pub struct Alarm {
-    /// How messages name it.
+    /// Its name in messages.
     pub place: Arc<str>,
-    /// Where the message goes.
+    /// The destination of the message.
     pub trouble: Trouble,
 }
 
@@ -89,12 +89,12 @@ impl Alarm {
     }
 }
 
-/// A finite number that is no truth value.
+/// A finite number other than a bool.
 fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
     if is_truth_value(answer) { None } else { answer.extract::<f64>().ok().filter(|number| number.is_finite()) }
 }
 
-/// The decision that an answer stands for; `None` if it stands for none.
+/// The decision of an answer; `None` if invalid.
 fn decision(answer: &Bound<'_, PyAny>, last: Decision) -> Option<Decision> {
     if answer.is_none() {
         return Some(last);
@@ -167,7 +167,7 @@ impl Decider for PyController {
     }
 }
 
-/// What makes a controller for each connection, by a callable that takes what is to be called where the controller hangs.
+/// The factory of controllers, a callable that takes the callback for hanging calls.
 pub fn supplier(place: Arc<str>, factory: Py<PyAny>, trouble: Trouble) -> Supplier {
     Supplier(Arc::new(move |_| {
         let object = make(&place, &factory, &trouble, (Alarm { place: Arc::clone(&place), trouble: trouble.clone() },));

@@ -1,4 +1,4 @@
-//! Runs some of whose senders a program in Python steers, step by step.
+//! Runs with senders that a Python program controls step by step.
 
 use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -9,7 +9,7 @@ use sojourn_lab::{Observation, step_all};
 use sojourn_units::Time;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A run some of whose senders are steered, each by the agent that is its controller in the scenario.
+/// A run with agents as controllers of some senders.
 #[pyclass(frozen, module = "sojourn")]
 pub struct Episode {
     run: Mutex<Option<sojourn_lab::Episode>>,
@@ -36,7 +36,7 @@ impl Episode {
         Ok(Episode { run: Mutex::new(Some(run)), filename, agents: agents.len() })
     }
 
-    /// Segments per second that the path of each agent carries; infinite without a rate.
+    /// Capacity of each agent's path in segments per second; infinite without a rate.
     #[getter]
     fn path_rates(&self) -> PyResult<Vec<f64>> {
         self.run().as_ref().map(sojourn_lab::Episode::path_rates).ok_or_else(Episode::over)
@@ -50,9 +50,9 @@ impl Episode {
     }
 }
 
-/// Steps episodes on all cores, each until its time in seconds. `windows` in segments and `paces` in segments per second have a
-/// number for each agent of each episode, in order: a window of NaN keeps the last decision, an infinite pace leaves it to the
-/// acknowledgments. Returns a row of `OBSERVATION` for each agent, and whether each episode has ended.
+/// Steps episodes on all cores, each until its time in seconds. `windows` in segments and `paces` in segments per second have a number for
+/// each agent of each episode, in order: a window of NaN keeps the last decision, an infinite pace disables pacing. Returns a row of
+/// `OBSERVATION` for each agent, and whether each episode has ended.
 #[pyfunction]
 pub fn step_episodes<'py>(
     py: Python<'py>,

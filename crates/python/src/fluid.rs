@@ -163,7 +163,7 @@ impl Resting {
         let trouble = Trouble::default();
         let (plant, control) = closed(queue, plant, laws, &trouble)?;
         let point = unless(&trouble, sojourn_fluid::operating_point(&plant, &control))?;
-        // A law that jumps across its point has no steady state there: later calls report that.
+        // A discontinuous law may have no steady state; later calls report that.
         let control = sojourn_fluid::at_rest(&plant, &control, &point).unwrap_or(control);
         unless(&trouble, Ok::<_, NoPoint>(()))?;
         Ok(Resting { plant, control, point, response: OnceLock::new(), trouble })

@@ -1,4 +1,4 @@
-//! Fuzzy controllers for Python: a design as JSON and points in, the results out.
+//! Fuzzy controllers for Python: evaluates a JSON design at points.
 
 use crate::listing::aqm_of;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Implication, Membership, Method, Output, SNorm, TNorm, Variable};
 
-/// Reads a field as tuples, lists, numbers and texts; `$expected` names what it must be.
+/// Parses a field from tuples, lists, numbers and texts; `$expected` names the expectation.
 macro_rules! field {
     ($design:expr, $path:literal, $expected:literal) => {{
         let given = $design.pointer($path).unwrap_or(&Value::Null);
@@ -16,7 +16,7 @@ macro_rules! field {
     }};
 }
 
-/// The choice of this name.
+/// The choice with this name.
 fn choice<T: Copy>(design: &Value, key: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let given = &design[key];
     let found = choices.iter().find(|choice| given.as_str() == Some(choice.0));
@@ -99,7 +99,7 @@ pub struct FuzzyLaw {
 
 #[pymethods]
 impl FuzzyLaw {
-    /// That of a queue table (JSON). Raises `ScenarioError` for a wrong table, or a discipline without fuzzy rules.
+    /// The fuzzy controller of a queue table (JSON). Raises `ScenarioError` for an invalid table, or a discipline without fuzzy rules.
     #[staticmethod]
     fn of_queue(queue: &str) -> PyResult<FuzzyLaw> {
         let config = aqm_of(queue).map_err(crate::refused)?;
@@ -110,7 +110,7 @@ impl FuzzyLaw {
         }
     }
 
-    /// That of a congestion controller by its name, of a new connection. Raises `ScenarioError` for one without fuzzy rules.
+    /// The fuzzy controller of a congestion controller at the start of a connection. Raises `ScenarioError` for one without fuzzy rules.
     #[staticmethod]
     fn of_controller(name: &str) -> PyResult<FuzzyLaw> {
         let config = sojourn_cc::REGISTRY.iter().find(|entry| entry.name == name).map(|entry| (entry.default)());

@@ -1,4 +1,4 @@
-//! Runs on a Linux kernel: what the kernel is told, and the record of its log.
+//! Runs on a Linux kernel: the plan for the kernel, and the record from its log.
 
 use crate::{captures, checked, failed, outcome, refused};
 use pyo3::prelude::*;
@@ -23,7 +23,7 @@ impl KernelRun {
         Ok(KernelRun { scenario: checked(text, &filename)?, filename, seed })
     }
 
-    /// What the kernel must know of the run, as TOML; `capture` has the names of the links and of the hosts whose packets are captured.
+    /// The kernel's plan as TOML; `capture` contains the names of the links and hosts to capture.
     #[pyo3(signature = (capture=None))]
     fn plan(&self, capture: Option<(Vec<String>, Vec<String>)>) -> PyResult<String> {
         let plan = self.scenario.plan(self.seed);
@@ -35,8 +35,8 @@ impl KernelRun {
         wiring.to_toml().map_err(refused)
     }
 
-    /// The record of the run, of which the kernel has written its log and the headers of its packets, as JSON, and its series; `host` is
-    /// what the record says of the kernel, as JSON. For `capture` see `run`. The interpreter's lock is released meanwhile.
+    /// The record (JSON) and the series of a run from the kernel's log and packet headers; `host` is the record's description of the kernel
+    /// as JSON. For `capture` see `run`. The interpreter's lock is released meanwhile.
     #[pyo3(signature = (logs, host, capture=None))]
     fn record(
         &self,

@@ -9,7 +9,7 @@ use sojourn_lab::{ExternalLaw, LawFactory, Laws};
 use sojourn_units::{Duration, Probability};
 use std::sync::Arc;
 
-/// What a law receives of one interval.
+/// The input of a law for one interval.
 #[pyclass(name = "Sample", frozen, get_all, module = "sojourn")]
 pub struct PySample {
     /// End of the interval in seconds.
@@ -32,17 +32,17 @@ pub struct PySample {
     sojourn: f64,
 }
 
-/// What becomes of a finite answer outside 0..=1.
+/// The treatment of a finite answer outside 0..=1.
 #[derive(Clone, Copy, PartialEq)]
 pub enum OutOfRange {
-    /// It is refused: in a run, where the law has met only queues that exist.
+    /// Rejected: in a run, where the law has seen only real queues.
     Refused,
-    /// It is limited: in an analysis, which asks for the law's answer to queues far from any that it will meet.
+    /// Clipped: in an analysis, which also evaluates unrealistic queues.
     Limited,
 }
 
 struct PyLaw {
-    /// How messages name it: `FILE: laws.NAME`.
+    /// Its name in messages: `FILE: laws.NAME`.
     place: Arc<str>,
     out_of_range: OutOfRange,
     object: Py<PyAny>,
@@ -52,7 +52,7 @@ struct PyLaw {
 }
 
 impl PyLaw {
-    /// The law's answer to one sample. An error says when it was, and of which law.
+    /// The law's answer to one sample. An error names the law and the time.
     fn answer(&self, py: Python<'_>, sample: PySample) -> PyResult<Probability> {
         let when = format!("at {} s", sample.now);
         let called = self.object.call_method1(py, "step", (sample,));
@@ -105,9 +105,9 @@ impl ExternalLaw for PyLaw {
     }
 }
 
-/// Factories by name: each is a callable that takes what is to be called where the law hangs, and returns a fresh law with a method
-/// `step(sample) -> float`.
-/// One with an attribute `is_controller` makes congestion controllers instead. Messages about a law begin with `place` and its name.
+/// Factories by name: each is a callable that takes the callback for hanging calls, and returns a new law with a method `step(sample) ->
+/// float`. A factory with an attribute `is_controller` creates congestion controllers instead. Messages about a law start with `place` and
+/// its name.
 pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::default();
     for (name, factory) in laws.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
+//! The extension module `_sojourn`: converts scenarios, records and arrays; it has no logic of its own.
 
 mod captures;
 mod controllers;
@@ -38,7 +38,7 @@ fn checked(text: &str, filename: &str) -> PyResult<Checked> {
     checked_with(text, filename, None)
 }
 
-/// The checked scenario; with `laws`, for a caller that supplies these and no others.
+/// The checked scenario; with `laws`, for a caller that supplies exactly these.
 fn checked_with(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Checked> {
     let document = Document::from_toml(filename, text).map_err(refused)?;
     match laws {
@@ -60,13 +60,13 @@ fn failed(filename: &str, error: Error) -> PyErr {
     }
 }
 
-/// A text in one line, in which nothing is hidden.
+/// A text in one line with escaped special characters.
 #[pyfunction]
 fn one_line(text: &str) -> String {
     sojourn_scenario::one_line(text)
 }
 
-/// The checked scenario as JSON; with `laws`, for a caller that supplies these and no others.
+/// The checked scenario as JSON; with `laws`, for a caller that supplies exactly these.
 #[pyfunction]
 #[pyo3(signature = (text, filename, laws=None))]
 fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<String> {
@@ -76,8 +76,8 @@ fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Stri
 /// The keys of runs, and the SHA-256 of the trace of each link that has one, by the link's name.
 type Keys = (Vec<String>, HashMap<String, String>);
 
-/// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and
-/// engine are the same. `laws` are those that the caller supplies. A run belongs to its key if its record names the same traces.
+/// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and engine are the
+/// same. `laws` are the caller's. A run belongs to its key if its record names the same traces.
 #[pyfunction]
 fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Keys> {
     let scenario = checked_with(text, filename, Some(laws))?;
@@ -85,14 +85,13 @@ fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<Str
     Ok((scenario.keys(seeds, engine).collect(), traces.collect()))
 }
 
-/// The keys of what a scenario's runs with these seeds have in common with other runs until their later flows start; none where there
-/// is nothing. They say which runs to try together.
+/// The keys of the shared beginnings of a scenario's runs with these seeds; empty without one. They are hints for grouping runs.
 #[pyfunction]
 fn beginnings(text: &str, filename: &str, seeds: Vec<u64>) -> PyResult<Vec<String>> {
     Ok(checked(text, filename)?.beginnings(seeds).into_iter().flatten().collect())
 }
 
-/// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts or too many tables, before it is parsed.
+/// Rejects a text that is not TOML; without `whole`, checks only the numbers of key parts and tables, before parsing.
 #[pyfunction]
 fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
     if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_shape(filename, text) }.map_err(refused)
@@ -104,7 +103,7 @@ fn is_sweep(text: &str) -> bool {
     Sweep::is_meant_by(text)
 }
 
-/// The grid of a sweep. Its points are made when they are asked for, since there may be 100,000.
+/// The grid of a sweep. Its points are created on demand, because there may be 100,000.
 #[pyclass(frozen)]
 struct Grid {
     sweep: Sweep,
@@ -113,8 +112,8 @@ struct Grid {
 
 #[pymethods]
 impl Grid {
-    /// Reads a sweep and checks every point of it. `read(name)` gives the file name and the text of the scenario that it names.
-    /// Errors name a place in the text if a user has `written` it.
+    /// Parses a sweep and checks every point. `read(name)` returns the file name and the text of the scenario. Errors have a position in
+    /// the text if it was `written` by a user.
     #[new]
     fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>, written: bool) -> PyResult<Grid> {
         let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
@@ -187,8 +186,8 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
     Ok(all.unbind())
 }
 
-/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile. `capture` is a file, which is
-/// there and becomes a pcapng file, and the names of the links and of the hosts whose packets it gets, or none for all links that have a rate.
+/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile. `capture` is an existing file, which
+/// becomes a pcapng file, and the names of the links and hosts to capture, or none for all links with a rate.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
 fn run(
@@ -227,9 +226,9 @@ fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &troub
     laws::from_python(laws, &format!("{filename}: "), laws::OutOfRange::Refused, trouble)
 }
 
-/// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
-/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised. So does a run that fails. The `job` of the
-/// error of a run or of a law is the run's index.
+/// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes. Ctrl-C, a
+/// failed run, or an error in `on_done` or in a law stops the runs and is raised. The attribute `job` of an error of a run or of a law is
+/// the run's index.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
 fn run_many(
@@ -304,7 +303,7 @@ fn record_schema() -> String {
     sojourn_scenario::record_schema().to_string()
 }
 
-/// What there is to choose from, as JSON: `aqm`, `cc`, `impairment`, `traffic` and `profile`, lists of entries.
+/// The registries as JSON: `aqm`, `cc`, `impairment`, `traffic` and `profile`, lists of entries.
 #[pyfunction]
 fn registry() -> PyResult<String> {
     listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -323,13 +322,13 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The ECN that a sender with `ecn` agrees on with a receiver with `peer_ecn`; all three are JSON, as in a resolved scenario.
+/// The ECN mode negotiated by a sender with `ecn` and a receiver with `peer_ecn`; all three are JSON, as in a resolved scenario.
 #[pyfunction]
 fn agreed_ecn(ours: &str, peer: &str) -> PyResult<String> {
     listing::agreed_ecn(ours, peer).map_err(refused)
 }
 
-/// Reads a quantity as scenarios write it. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
+/// Parses a quantity. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
     listing::quantity(kind, text).map_err(refused)

@@ -28,7 +28,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     .to_string())
 }
 
-/// Every congestion controller, with whether it reacts to the count of marks, and the variables that a trace can show of it.
+/// Every congestion controller, with whether it counts marks, and its traceable variables.
 fn controllers() -> Result<Vec<Value>, serde_json::Error> {
     let start = Start::new(1.0, f64::INFINITY);
     let entry = |entry: &sojourn_cc::Entry| {
@@ -54,7 +54,7 @@ fn profiles() -> Vec<Value> {
     PROFILES.iter().map(entry).collect()
 }
 
-/// Every TCP option: its sentence, its kind of value and its source, and its default in each profile.
+/// Every TCP option: summary, kind of value, source, and default in each profile.
 fn tcp_options() -> Vec<Value> {
     let entry = |option: &OptionEntry| {
         let defaults: Map<String, Value> =

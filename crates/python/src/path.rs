@@ -1,4 +1,4 @@
-//! Paths of fields (`links.bottleneck.queue.min`), read as the scenario reads them.
+//! Paths of fields (`links.bottleneck.queue.min`), parsed as in scenarios.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Files of traces of links, for `sojourn trace show`.
+//! Link trace files, for `sojourn trace show`.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use sojourn_scenario::written::TraceFormat;
 use sojourn_units::Time;
 use std::path::PathBuf;
 
-/// What a trace file has, as JSON, and its mean rate in bit/s in each of `steps` equal parts of it.
+/// The summary of a trace file as JSON, and its mean rate in bit/s in `steps` equal parts.
 #[pyfunction]
 #[pyo3(signature = (path, form, steps))]
 pub fn trace_summary<'py>(py: Python<'py>, path: PathBuf, form: Option<&str>, steps: u32) -> PyResult<(String, Bound<'py, PyArray1<f64>>)> {
@@ -44,7 +44,7 @@ pub fn trace_summary<'py>(py: Python<'py>, path: PathBuf, form: Option<&str>, st
     Ok((summary.to_string(), means(rows, steps.max(1)).into_pyarray(py)))
 }
 
-/// The mean rate in each of so many equal parts of a trace.
+/// The mean rate in equal parts of a trace.
 fn means(rows: &LinkTrace, steps: u32) -> Vec<f64> {
     let period = rows.period().as_nanos();
     let at = |step: u32| Time::from_nanos((u128::from(period) * u128::from(step) / u128::from(steps)) as u64);

@@ -1,4 +1,4 @@
-//! What goes wrong in laws and controllers written in Python: the first error of a run, with a note on whose it is and when.
+//! Errors of laws and controllers in Python: the first error of a run, with a note of its law and time.
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Clone, Default)]
 pub struct Trouble {
     first: Arc<Mutex<Option<PyErr>>>,
-    /// Whether a law or a controller has not returned from a call in time.
+    /// Whether a call of a law or a controller hangs.
     hangs: Arc<AtomicBool>,
-    /// The run of many whose laws report here.
+    /// The index of the run whose laws report here.
     job: Option<usize>,
 }
 
@@ -35,13 +35,13 @@ impl Trouble {
         self.lock().get_or_insert(error);
     }
 
-    /// Stores the error of a law or a controller that has not returned from a call in time.
+    /// Stores the error of a law or a controller whose call hangs.
     pub fn hang(&self, error: PyErr) {
         self.set(error);
         self.hangs.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a law or a controller has not returned from a call in time.
+    /// Whether a call of a law or a controller hangs.
     pub fn hangs(&self) -> bool {
         self.hangs.load(Ordering::Relaxed)
     }
@@ -71,7 +71,7 @@ pub fn one_line(text: &str) -> String {
     }
 }
 
-/// The error of a law with a note that names the law and says when. What is no mistake of the law, such as Ctrl-C, gets none.
+/// The error of a law with a note of the law and the time. Errors that are not the law's, such as Ctrl-C, get no note.
 pub fn noted(py: Python<'_>, error: PyErr, place: &str, when: &str) -> PyErr {
     if error.is_instance_of::<PyException>(py) {
         // An error that takes no notes is raised without one.

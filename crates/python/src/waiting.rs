@@ -1,4 +1,4 @@
-//! Work that calls Python: a thread does it, and the caller's thread waits and looks for signals, which only the main thread can handle.
+//! Executes work that calls Python on another thread, while the caller's thread polls for signals, which only the main thread can handle.
 
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -6,13 +6,13 @@ use rayon::{ThreadBuilder, ThreadPoolBuilder};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often the caller's thread looks for signals.
+/// Polling interval for signals.
 const EVERY: Duration = Duration::from_millis(20);
-/// So often it looks after a controller was told to end, before it waits no longer.
+/// Number of polls after a controller was told to stop, before it is abandoned.
 const PATIENCE: u32 = 50;
 
-/// Does this work on a thread of its own. Ctrl-C becomes its trouble; the work is to end then. `None` where a controller does not return from a
-/// call, as from a sleep: its thread is left alone.
+/// Executes this work on its own thread. Ctrl-C is stored as its trouble, and the work must end. `None` if a call of a controller hangs,
+/// for example in a sleep; its thread is abandoned.
 pub fn waited<T: Send + 'static>(py: Python<'_>, trouble: &Trouble, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     py.detach(|| {
         let (give, take) = channel();
@@ -34,14 +34,14 @@ pub fn waited<T: Send + 'static>(py: Python<'_>, trouble: &Trouble, work: impl F
     })
 }
 
-/// Does this work on a thread that the interpreter knows meanwhile. Else it would make a state of the thread for each call of Python and give it
-/// back after it, with its memory: half of the time of a short call.
+/// Executes this work on a thread that stays attached to the interpreter. Otherwise each call of Python would create and free a thread
+/// state, half of the time of a short call.
 fn known_to_python<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(work))
 }
 
-/// Does this work in a pool of `threads` threads (0: one per core) that the interpreter knows. They have ended when it returns: a thread that gives its
-/// state back while the interpreter ends would be killed.
+/// Executes this work in a pool of `threads` threads (0: one per core) attached to the interpreter. All have ended when it returns, because
+/// a thread that frees its state during interpreter shutdown would be killed.
 pub fn in_pool(threads: usize, work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let spawn = |thread: ThreadBuilder| std::thread::Builder::new().spawn_scoped(scope, || known_to_python(|| thread.run())).map(drop);

@@ -19,7 +19,8 @@ pub struct Bounded {
 impl Bounded {
     /// Opens a file of at most `most` bytes; messages call it `what`.
     ///
-    /// # Errors The file cannot be opened, is no regular file, or is too large. The error names it.
+    /// # Errors
+    /// The file cannot be opened, is no regular file, or is too large. The error names it.
     pub fn open(path: &Path, most: u64, what: &str) -> Result<Bounded, Error> {
         let named = |error: Error| error.in_file(&path.display().to_string());
         let refused = |got: &dyn Display| named(Error::got("", got, what));
@@ -39,7 +40,8 @@ impl Bounded {
 
     /// Reads the file to its end and returns the SHA-256 of its content.
     ///
-    /// # Errors The file cannot be read, or has grown beyond the limit.
+    /// # Errors
+    /// The file cannot be read, or has grown beyond the limit.
     pub fn digest(mut self) -> io::Result<[u8; 32]> {
         let mut rest = vec![0; 1 << 16];
         while self.read(&mut rest)? > 0 {}

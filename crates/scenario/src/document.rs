@@ -61,7 +61,8 @@ impl Document {
 
     /// Sets the field at `path`, as [`crate::set_path`] does.
     ///
-    /// # Errors The path does not exist.
+    /// # Errors
+    /// The path does not exist.
     pub fn set(&mut self, path: &str, value: Value) -> Result<(), Error> {
         path::set_path(&mut self.table, path, value).map_err(|error| error.in_file(&self.file))?;
         self.changed.push(path::parse(path)?);
@@ -86,7 +87,8 @@ impl Document {
 
     /// The checked scenario.
     ///
-    /// # Errors The first error.
+    /// # Errors
+    /// The first error.
     pub fn check(&self) -> Result<Checked, Error> {
         let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
@@ -96,7 +98,8 @@ impl Document {
 
     /// The checked scenario for a caller that supplies exactly these laws.
     ///
-    /// # Errors The first error, or a queue with another law.
+    /// # Errors
+    /// The first error, or a queue with another law.
     pub fn check_with_laws(&self, laws: &[&str]) -> Result<Checked, Error> {
         let checked = self.check()?;
         checked.check_laws(laws).map_err(|error| self.locate(error))?;

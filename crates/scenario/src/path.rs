@@ -20,7 +20,8 @@ pub(crate) enum Step {
 
 /// The steps of a path.
 ///
-/// # Errors The text is not a path; the error has the reason.
+/// # Errors
+/// The text is not a path; the error has the reason.
 pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     let bad = |why: &str| Error::new("", format!("expected a path such as links.bottleneck.queue.min, got \"{path}\": {why}"));
     let mut steps = Vec::new();

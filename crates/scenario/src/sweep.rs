@@ -128,7 +128,8 @@ impl Sweep {
 
     /// The first run of a grid point on this scenario. Points are counted from 0 and created on demand, so a large grid needs no memory.
     ///
-    /// # Errors A path that does not exist, a field on two axes, or an invalid scenario at this point; the message names the point.
+    /// # Errors
+    /// A path that does not exist, a field on two axes, or an invalid scenario at this point; the message names the point.
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();

@@ -47,7 +47,8 @@ pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
 
 /// Checks before parsing that no key has too many parts, and that tables and values fit into memory. It takes linear time and no memory.
 ///
-/// # Errors The first such key with line and column, or the memory limit.
+/// # Errors
+/// The first such key with line and column, or the memory limit.
 pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
     // Between two characters that end a key or a value, only a key has more than one dot.
     let (mut start, mut dots, mut memory) = (0, 0, 0);

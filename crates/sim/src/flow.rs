@@ -240,7 +240,7 @@ impl Flow {
         }
     }
 
-    /// All traces, mutable.
+    /// The same, mutable.
     #[inline]
     pub fn armed_mut(&mut self) -> &mut Time {
         match &mut self.endpoint {

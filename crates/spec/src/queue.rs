@@ -153,7 +153,8 @@ impl Queue {
 impl Queue {
     /// The simulator's queue that the kernel's discipline `sojourn` runs; `None` for other disciplines.
     ///
-    /// # Errors The text is not a queue, or the kernel cannot run it.
+    /// # Errors
+    /// The text is not a queue, or the kernel cannot run it.
     pub fn in_kernel(&self) -> Result<Option<Queue>, ParamError> {
         let AqmConfig::Linux(params) = &self.aqm else { return Ok(None) };
         params.own_queue().map(read_own).transpose()
@@ -299,7 +300,7 @@ pub(crate) mod schema {
         }
     }
 
-    /// Stands for a queue with a discipline.
+    /// A placeholder for a queue with a discipline.
     struct Discipline;
 
     impl JsonSchema for Discipline {

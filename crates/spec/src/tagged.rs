@@ -37,7 +37,8 @@ pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Written>;
 impl<E: Error> Tagged<E> {
     /// Reads a table and removes its `tag`, which selects one of `names`; `default` if it is absent.
     ///
-    /// # Errors Something other than a table, a missing tag without a default, or a tag that is not text.
+    /// # Errors
+    /// Something other than a table, a missing tag without a default, or a tag that is not text.
     pub fn read<'de, D: Deserializer<'de, Error = E>>(
         deserializer: D,
         tag: &'static str,
@@ -49,7 +50,8 @@ impl<E: Error> Tagged<E> {
 
     /// The same for a parsed table.
     ///
-    /// # Errors A missing tag without a default, or a tag that is not text.
+    /// # Errors
+    /// A missing tag without a default, or a tag that is not text.
     pub fn of(
         mut rest: Table,
         tag: &'static str,

@@ -1,29 +1,29 @@
-//! A running application: a flow model with its times and its random stream.
+//! A running application: a flow model with its times and random stream.
 
 use crate::kinds::bulk::Bulk;
 use crate::{AnyFlowModel, FlowModel, Write};
 use alloc::boxed::Box;
 use sojourn_units::{Stream, Time};
 
-/// What an application does when it is due.
+/// An action of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Gives data to its transport.
+    /// Writes data to its transport.
     Write(Write),
-    /// Stops: nothing more is sent, and a TCP connection gives up what it has not sent.
+    /// Stops: nothing more is sent, and a TCP connection discards unsent data.
     Stop,
 }
 
 /// The application of one flow.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// When it acts next: it writes, or it stops if that is the time to stop.
+    /// The time of its next write, or of its stop.
     due: Time,
     stop: Time,
     source: Source,
 }
 
-/// What an application writes. Nearly all flows of a large world have bulk data, which draws nothing.
+/// The source of an application's writes. Most flows of a large world have bulk data, which draws no random numbers.
 #[derive(Clone, Debug)]
 enum Source {
     Bulk(Bulk),
@@ -38,7 +38,7 @@ struct Drawn {
 }
 
 impl Application {
-    /// An application that starts and stops at these times and draws from its own stream, which is made if it is needed.
+    /// An application with these start and stop times and its own stream, which is created lazily.
     pub fn new(model: AnyFlowModel, start: Time, stop: Time, random: impl FnOnce() -> Stream) -> Self {
         let source = match model {
             AnyFlowModel::Bulk(bulk) => Source::Bulk(bulk),
@@ -47,7 +47,7 @@ impl Application {
         Application { due: start.min(stop), stop, source }
     }
 
-    /// One that never acts.
+    /// An application that never acts.
     pub fn idle() -> Self {
         Application { due: Time::NEVER, stop: Time::NEVER, source: Source::Bulk(Bulk::default()) }
     }
@@ -61,13 +61,13 @@ impl Application {
         }
     }
 
-    /// When it acts next; [`Time::NEVER`] after it has stopped.
+    /// The time of its next action; [`Time::NEVER`] after it has stopped.
     #[inline]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// The bytes of a transfer that has an end; `None` for other applications.
+    /// The bytes of a finite transfer; `None` for other applications.
     pub fn transfer_size(&self) -> Option<u64> {
         if let Source::Bulk(bulk) = &self.source { bulk.size } else { None }
     }

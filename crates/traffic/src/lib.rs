@@ -1,9 +1,9 @@
-//! Traffic: what applications send, and when.
+//! Traffic models of applications.
 //!
-//! A kind of traffic is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
-//! registry there. There are two families: a [`FlowModel`] feeds one flow (datagrams or a TCP connection), a
-//! [`SessionModel`] opens TCP connections as it goes. Neither has a clock: it is asked at a time, draws from the stream that
-//! it is given, and answers what is sent and when to ask again.
+//! A kind of traffic is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the registry there.
+//! There are two families: a [`FlowModel`] feeds one flow (datagrams or a TCP connection), a [`SessionModel`] opens TCP connections
+//! dynamically. Neither has a clock: it is called with the current time and a random stream, and returns the data to send and the time of
+//! the next call.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

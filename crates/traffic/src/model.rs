@@ -1,4 +1,4 @@
-//! What a kind of traffic is asked: of its parameters, and of its running state.
+//! The traits of traffic kinds: parameters and running state.
 
 use crate::pairs::ReadFile;
 use sojourn_units::{Bytes, Duration, ParamError, Stream, Time};
@@ -17,22 +17,22 @@ pub enum Transport {
 
 /// The parameters of a kind of traffic.
 pub trait Params {
-    /// The state machine that they describe.
+    /// The type of the state machine.
     type Model;
 
-    /// Parameters for a listing and for tests over all kinds.
+    /// Example parameters for lists and tests.
     fn example() -> Self;
 
-    /// Whether every parameter is in its range.
+    /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// The first parameter that is not.
+    /// The first parameter out of range.
     fn check(&self) -> Result<(), ParamError>;
 
-    /// Reads the tables that a scenario has in files. A kind with such a table refuses one that is not read as empty.
+    /// Reads tables from files. A kind with such a table rejects an unread one as empty.
     ///
     /// # Errors
-    /// The first file that `read` refuses, after the parameter that names it.
+    /// The first error of `read`, prefixed by the parameter that names the file.
     fn read_files<E>(&mut self, read: ReadFile<'_, E>) -> Result<(), (&'static str, E)> {
         let _ = read;
         Ok(())
@@ -41,12 +41,12 @@ pub trait Params {
     /// The state machine at its start. The parameters are in their ranges.
     fn model(&self) -> Self::Model;
 
-    /// What carries the data.
+    /// Its transport protocol.
     fn transport(&self) -> Transport {
         Transport::Udp
     }
 
-    /// The largest packet on the wire; `None` over TCP, where that is the connection's.
+    /// The largest packet on the wire; `None` over TCP, where the connection determines it.
     fn largest_packet(&self) -> Option<Bytes> {
         None
     }
@@ -56,47 +56,47 @@ pub trait Params {
         false
     }
 
-    /// About how many segments of `mss` bytes it hands to TCP at one time: of random amounts, so many that more are not to be expected.
-    /// Infinite for data without end.
+    /// Upper bound of the segments of `mss` bytes written to TCP at one instant; for random amounts a practically certain bound. Infinite
+    /// for endless data.
     fn segments_at_once(&self, mss: u32) -> f64 {
         let _ = mss;
         0.0
     }
 
-    /// How many connections it opens at one time.
+    /// Number of connections opened at one instant.
     fn connections_at_once(&self) -> u32 {
         1
     }
 
-    /// Whether the receiver asks for each transfer, on a connection of its own.
+    /// Whether the receiver requests each transfer on a separate connection.
     fn requests(&self) -> bool {
         false
     }
 
-    /// Whether it feeds one flow an amount of data that has an end. Every connection of a session has one.
+    /// Whether it feeds one flow a finite amount of data. Every connection of a session has one.
     fn is_finite(&self) -> bool {
         false
     }
 }
 
-/// Data that an application gives to its transport.
+/// A write of an application to its transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Write {
-    /// How many bytes: the size of a datagram on the wire, or payload for TCP. `None`: without end.
+    /// Size in bytes: of a datagram on the wire, or payload for TCP. `None`: endless.
     pub bytes: Option<u64>,
-    /// Whether these are the last; TCP closes the connection after them.
+    /// Whether it is the last write; TCP closes the connection after it.
     pub last: bool,
-    /// The time until the next write; `None`: there is none.
+    /// The time until the next write; `None` for the last.
     pub next: Option<Duration>,
 }
 
 /// The running state of traffic that feeds one flow.
 pub trait FlowModel {
-    /// Writes now.
+    /// Writes at this time.
     fn write(&mut self, random: &mut Stream) -> Write;
 }
 
-/// How much a connection carries.
+/// The size of a connection's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// Bytes of payload.
@@ -118,27 +118,27 @@ impl Size {
 /// A TCP connection that a session opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// Bytes of a request that is sent first, the other way and on a connection of its own; 0: none.
+    /// Size in bytes of a request sent first, in the reverse direction on a separate connection; 0: none.
     pub request: u64,
     /// What the connection carries.
     pub size: Size,
 }
 
-/// What a session does at one time.
+/// The actions of a session at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Opening {
     /// The connection that it opens, if any.
     pub connection: Option<Connection>,
-    /// When to ask it again; `None`: after a connection is complete, or never.
+    /// The time of the next call; `None`: after a connection is complete, or never.
     pub next: Option<Time>,
 }
 
 /// The running state of traffic that opens connections.
 pub trait SessionModel {
-    /// Opens a connection, perhaps.
+    /// May open a connection.
     fn open(&mut self, now: Time, random: &mut Stream) -> Opening;
 
-    /// One of its connections is complete: when to ask it again, if that decides it.
+    /// Handles a completed connection; returns the time of the next call, if that depends on it.
     fn on_complete(&mut self, now: Time, random: &mut Stream) -> Option<Time> {
         let _ = (now, random);
         None

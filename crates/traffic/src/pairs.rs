@@ -1,4 +1,4 @@
-//! Tables of two columns that a scenario has in place or in a file.
+//! Tables of two columns, inline or in a file.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -38,7 +38,7 @@ pub enum Pairs<T> {
 }
 
 impl<T: Row> Pairs<T> {
-    /// Puts the rows of its file in the place of the file's name.
+    /// Replaces the file's name by its rows.
     ///
     /// # Errors
     /// Those of `read`.

@@ -17,7 +17,7 @@ impl Session {
         Session { model, stop, random }
     }
 
-    /// What it does at a time for which it asked; nothing from its end on.
+    /// Its actions at a requested time; none from its end on.
     pub fn open(&mut self, now: Time) -> Opening {
         if now >= self.stop {
             return Opening { connection: None, next: None };
@@ -25,7 +25,7 @@ impl Session {
         self.model.open(now, &mut self.random)
     }
 
-    /// One of its connections is complete: when to ask it again, if that decides it.
+    /// Handles a completed connection; returns the time of the next call, if that depends on it.
     pub fn on_complete(&mut self, now: Time) -> Option<Time> {
         self.model.on_complete(now, &mut self.random)
     }

@@ -31,7 +31,8 @@ impl ParamError {
 
     /// Returns an error of `field` unless its value `got` is valid. `expected` is a noun phrase.
     ///
-    /// # Errors The value is invalid.
+    /// # Errors
+    /// The value is invalid.
     pub fn unless(
         fine: bool,
         field: impl Into<Cow<'static, str>>,

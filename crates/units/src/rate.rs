@@ -3,7 +3,7 @@
 use crate::{Duration, Time};
 use core::fmt;
 
-/// Billionths of a bit in a byte: at a rate in bit/s, a nanosecond sends so many of them.
+/// Billionths of a bit in a byte: the rate in bit/s is the number of these sent per nanosecond.
 pub const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
 /// A number of bytes.

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
 
-/// What is expected instead of what is no text, whose size is not known. What is in range depends on the field.
+/// The expectation in errors for other types than text. The range depends on the field.
 const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB)";
 
 /// Takes text only, and says of anything else what is expected instead.

@@ -1,5 +1,5 @@
-//! What a page calls: a question goes into memory that the page has asked for, and the answer is read from memory. There are no
-//! pointers of a caller here, so nothing is unsafe but the promise that no other function has one of these names.
+//! The WebAssembly interface: the page writes a question into allocated memory and reads the answer from memory. It takes no pointers;
+//! `unsafe` only asserts that the exported names are unique.
 
 use crate::{Answer, answer};
 use std::sync::{Mutex, MutexGuard};
@@ -11,7 +11,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(|held| held.into_inner())
 }
 
-/// Makes room for a question of so many bytes; gives its address.
+/// Allocates memory for a question of this length; returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn question(bytes: usize) -> *mut u8 {
     let mut question = lock(&QUESTION);
@@ -19,7 +19,7 @@ pub extern "C" fn question(bytes: usize) -> *mut u8 {
     question.as_mut_ptr()
 }
 
-/// Answers the question that is there.
+/// Answers the question in memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() {
     *lock(&ANSWER) = Answer::default();

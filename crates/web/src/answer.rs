@@ -8,13 +8,13 @@ use sojourn_scenario::{Checked, Document};
 /// An answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Answer {
-    /// A JSON object. With `error`: why there is nothing else.
+    /// A JSON object. If it has `error`, that is the only content.
     pub json: String,
-    /// The columns of numbers to which it refers, one after the other.
+    /// The concatenated columns of numbers to which it refers.
     pub numbers: Vec<f64>,
 }
 
-/// Answers a question. It is not answered if it asks for more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
+/// Answers a question. Returns an error if it needs more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
 pub fn answer(question: &str) -> Answer {
     let mut numbers = Numbers::default();
     match answered(question, &mut numbers) {

@@ -1,4 +1,4 @@
-//! The plant of a scenario's link: the endless TCP flows through it, as the fluid model takes them.
+//! The plant of a scenario's link for the fluid model: its endless TCP flows.
 
 use sojourn_cc::CcConfig;
 use sojourn_fluid::{Class, Plant};
@@ -11,7 +11,7 @@ use sojourn_traffic::Traffic;
 use sojourn_units::Rate;
 use std::collections::BTreeSet;
 
-/// The most classes of flows: flows of about the same round-trip time are one.
+/// Maximum number of flow classes; flows of similar RTT form one class.
 const CLASSES: usize = 8;
 
 /// A link with a queue.
@@ -29,7 +29,7 @@ pub(crate) fn managed<'a>(scenario: &'a Checked, name: &str) -> Result<Managed<'
     found.filter(|found| found.queue.classes.is_none()).ok_or_else(|| format!("link: expected one with a rate and a queue, got \"{name}\""))
 }
 
-/// What a plant leaves out, in sentences, and the plant.
+/// A plant with notes on its omissions.
 pub(crate) struct Modeled {
     pub plant: Plant,
     pub notes: BTreeSet<String>,

@@ -45,7 +45,7 @@ pub(crate) fn fuzzy_flow(scenario: &Checked, link: u32) -> Option<(u32, &Group)>
     })
 }
 
-/// The surface of the law of a link over the whole of its queue; or, if it has none, of the first controller with fuzzy rules.
+/// The surface of a link's law over its whole queue, or else of the first controller with fuzzy rules.
 pub(crate) fn surface(scenario: &Checked, link: &str, numbers: &mut Numbers) -> Result<Value, String> {
     let managed = managed(scenario, link)?;
     let limit = managed.queue.options.planned_limit().in_packets(scenario.packet).clamp(1, 1000);
@@ -53,7 +53,7 @@ pub(crate) fn surface(scenario: &Checked, link: &str, numbers: &mut Numbers) -> 
     let config = &managed.queue.aqm;
     let refused = |error: ParamError| format!("links.{link}.queue.{error}");
     let rules = config.queue_rules(&on).transpose().map_err(refused)?;
-    // Rules give the same beyond twice their target, and beyond a change by as much as it.
+    // Rules are constant beyond twice their target, and beyond a change of the size of the target.
     let (most, half) = match &rules {
         Some(rules) => (f64::from(limit).min(3.0 * rules.axes.target), 1.5 / rules.axes.change),
         None => (f64::from(limit), (f64::from(limit) / 4.0).clamp(4.0, 50.0).round()),

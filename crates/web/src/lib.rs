@@ -1,7 +1,7 @@
-//! The laboratory behind one function, for a host that has no files, clock or threads, such as a web page.
+//! The laboratory behind one function, for hosts without files, clock or threads, such as web pages.
 //!
-//! [`answer`] takes a question as JSON and gives JSON, with long columns of numbers apart. What a user can cause is an answer with
-//! `error`, in the form that all errors have. `ask` names the question:
+//! [`answer`] takes a question as JSON and returns JSON, with columns of numbers in a separate array. User errors are answers with `error`,
+//! in the usual form. `ask` names the question:
 //!
 //! | `ask` | with | gives |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Columns of numbers, which an answer has apart from its JSON.
+//! Columns of numbers, which an answer keeps outside its JSON.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub(crate) struct Numbers(Vec<f64>);
 
 impl Numbers {
-    /// Adds a column; gives its place.
+    /// Adds a column; returns its place.
     pub fn add(&mut self, column: impl IntoIterator<Item = f64>) -> Value {
         let first = self.0.len();
         self.0.extend(column);

@@ -1,4 +1,4 @@
-//! A run within the bounds of a page.
+//! A run within the limits of a page.
 
 use crate::law::fuzzy_flow;
 use crate::numbers::Numbers;
@@ -17,13 +17,13 @@ pub const MOST_FLOWS: u64 = 20_000;
 /// The most bytes that packets, flows and traces of a run may take.
 pub const MOST_MEMORY: u64 = 500_000_000;
 
-/// What is traced of a link that is watched: so many samples of its queue and of windows, windows of so many flows, the waits of
-/// about so many packets, and the first controller with fuzzy rules.
+/// Limits of the traces of a watched link: samples of queue and windows, flows with windows, and waits of packets; the first controller
+/// with fuzzy rules is also traced.
 const SAMPLES: u64 = 1500;
 const WINDOWS: usize = 8;
 const WAITS: f64 = 50_000.0;
 
-/// Refuses a scenario with more flows than a page can hold: each has links of its own.
+/// Rejects a scenario with too many flows for a page, because each has its own links.
 pub(crate) fn check_size(scenario: &Checked) -> Result<(), String> {
     let flows: u64 = scenario.groups.iter().map(|group| u64::from(group.count)).sum();
     if flows <= MOST_FLOWS { Ok(()) } else { Err(format!("flows: expected at most {MOST_FLOWS} in a page, got {flows}")) }
@@ -48,7 +48,7 @@ pub(crate) fn run(mut scenario: Checked, seed: Option<u64>, watch: Option<&str>,
     Ok(json!({ "record": record, "series": series }))
 }
 
-/// What is traced to watch a link.
+/// The traces for watching a link.
 fn watching(scenario: &Checked, name: &str) -> Result<Trace, String> {
     let found = (0..).zip(&scenario.links).find(|(_, link)| link.name == name);
     let Some((index, rate)) = found.and_then(|(index, link)| Some((index, link.rate?))) else {

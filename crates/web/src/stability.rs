@@ -49,7 +49,7 @@ fn shown(closed: &Loop, crossover: f64) -> Vec<f64> {
     Grid::between(all[0].max(0.1 * pole.min(crossover)), all[1], POINTS).0
 }
 
-/// A number as JSON: null for one that is infinite or none.
+/// A number as JSON: null for infinite and NaN.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -105,7 +105,7 @@ class Loop:
     def point(self) -> Point:
         """The operating point, where the law's probability is the one at which the flows just fill the link.
 
-        Raises `ScenarioError` with the numbers if there is none, and for a queue without a fluid model.
+        Raises `ScenarioError` with the numbers if none exists, and for a queue without a fluid model.
         """
         return Point.from_json(self._equilibrium.point())
 

@@ -205,7 +205,7 @@ def packet_runs(managed: Managed, seeds: int, first: int, length: float | None =
 
 
 def fluid_run(loop: Loop, duration: float) -> Trace | str:
-    """The fluid model from an empty queue, with windows that fill the link; or why there is none.
+    """The fluid model from an empty queue, with windows that fill the link; or the reason for its absence.
 
     `duration` is in seconds. The model has no slow start, which brings flows to about such windows at once.
     """

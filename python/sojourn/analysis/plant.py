@@ -43,7 +43,7 @@ class Flows:
 
 
 def _class(where: str, flows: Flows) -> dict[str, float]:
-    """A class of flows as the engine reads it. Raises `UserError` for what is no number or out of range."""
+    """A class of flows in the engine's format. Raises `UserError` for invalid numbers."""
     return {
         "flows": checks.positive(f"{where}.flows", flows.flows, "flows"),
         "delay": checks.seconds(f"{where}.delay", flows.delay, "a round trip"),
@@ -90,7 +90,7 @@ class Plant:
         return sum(each.flows for each in self.classes)
 
     def to_json(self) -> str:
-        """The plant as the engine reads it. Raises `UserError` for what is no number or out of range."""
+        """The plant in the engine's format. Raises `UserError` for invalid numbers."""
         tree: dict[str, Any] = {
             "classes": [_class(f"plant: classes[{i}]", each) for i, each in enumerate(self.classes)],
             "capacity": checks.positive("plant: capacity", self.capacity, "packets per second"),

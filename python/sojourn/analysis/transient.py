@@ -98,7 +98,7 @@ class Box:
 
 
 def box(values: Array) -> Box:
-    """The box plot of the finite values, as matplotlib computes it; NaN throughout where there are none."""
+    """The box plot of the finite values, as matplotlib computes it; NaN without values."""
     values = np.asarray(values, dtype=np.float64)
     values = values[np.isfinite(values)]
     if not len(values):

@@ -24,7 +24,7 @@ def _show_point(point: OperatingPoint) -> None:
 
 
 def _show_loops(point: OperatingPoint, rows: list[tuple[str, Response]]) -> None:
-    """Prints crossover and margins, a row for each loop, or why there are none."""
+    """Prints crossover and margins, a row per loop, or the reason why they are unavailable."""
     why = no_margins(point.window)
     if why:
         out.print(f"note: {why}")

@@ -65,7 +65,7 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
 
 
 def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
-    """A number with its unit, or a dash where there is none. Counts show no unit."""
+    """A number with its unit, or a dash if missing. Counts show no unit."""
     if not isinstance(value, (int, float)):
         return "–"
     if isinstance(value, int) and scale == 1.0:

@@ -120,7 +120,7 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
 
         `options` are gymnasium's; they are not used.
         """
-        del options  # there are none
+        del options  # required by gymnasium's interface
         if seed is not None or not self._episodes.streams:
             self._episodes.seed(self._seeds(seed))
         self._ended[:] = False

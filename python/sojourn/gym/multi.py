@@ -80,7 +80,7 @@ class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc] 
 
         `options` are PettingZoo's; they are not used.
         """
-        del options  # there are none
+        del options  # required by PettingZoo's interface
         if seed is not None or not self._episodes.streams:
             self._episodes.seed([seed])
         observations = self._episodes.begin(0)

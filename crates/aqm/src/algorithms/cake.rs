@@ -6,7 +6,7 @@
 
 use super::cobalt::{self, Cobalt};
 use crate::queuing::QUEUES;
-use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, FlowAqm, Link, Needs, PacketView, ParamError};
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
 

@@ -1,7 +1,7 @@
 //! `DropHead`: a FIFO that drops its head when a packet arrives at a full queue, and enqueues that packet (Linux `pfifo_head_drop`,
 //! lakshman-1996). Senders learn of the loss a queue earlier than with droptail. Linux limits packets; here the limit may be in bytes too.
 
-use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, FlowQueuing, Link, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueuing, Link, Overflow, PacketView, ParamError};
 use sojourn_units::Stream;
 
 /// No parameters: the limit belongs to the queue.

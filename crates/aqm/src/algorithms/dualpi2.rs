@@ -7,7 +7,9 @@
 //! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
 //! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
-use crate::{DualAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError,
+};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The parameters of DualPI2, under the names of `tc dualpi2`.
@@ -351,9 +353,7 @@ mod tests {
     #[test]
     fn arrivals_are_decided_on_only_where_an_option_asks_for_it() {
         // At this root a scalable packet is signaled or dropped for certain; FULL takes 50 * 1780 B of memory.
-        let passes = |params: Params| {
-            at(1.0, &params).on_enqueue(&packet(true), &FULL, &mut Stream::named(1, "x")) == ArrivalVerdict::Pass
-        };
+        let passes = |params: Params| at(1.0, &params).on_enqueue(&packet(true), &FULL, &mut Stream::named(1, "x")) == ArrivalVerdict::Pass;
         assert!(passes(Params::default()));
         assert!(!passes(Params { drop_early: true, ..Params::default() }));
         assert!(!passes(Params { memory_limit: Bytes(80_000), ..Params::default() }));

@@ -10,7 +10,8 @@
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
 use crate::{
-    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueuing, Ecn, Link, Needs, PacketView, ParamError,
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueuing, Ecn, Link, Needs, PacketView,
+    ParamError,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time, range};

@@ -7,7 +7,7 @@
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
-use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};

@@ -5,7 +5,7 @@
 
 use super::pie::linux::{Constants, Vars};
 use super::pie::{self, Rule, Times};
-use crate::{FlowAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};

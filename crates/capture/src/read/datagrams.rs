@@ -16,20 +16,20 @@ pub struct DatagramDirection {
     pub bytes: u64,
     /// Datagrams with ECT(1) or CE.
     pub scalable: u64,
-    /// When the first came, in ns since the first packet of the capture; and the last.
+    /// Times of the first and last packet, in ns since the first packet of the capture.
     pub first: u64,
     /// See `first`.
     pub last: u64,
-    /// What it brought to the link.
+    /// Its load on the link.
     pub load: Load,
 }
 
 /// The datagrams between two ports.
 #[derive(Clone, Debug)]
 pub struct Datagrams {
-    /// Who sent first, and who was sent to.
+    /// The first sender and its peer.
     pub ends: [SocketAddr; 2],
-    /// From the first sender, and to it.
+    /// Directions: from the first sender, and to it.
     pub ways: [DatagramDirection; 2],
     /// Whether the first sender is on the left side of the link.
     pub left: bool,
@@ -37,7 +37,7 @@ pub struct Datagrams {
     pub(super) stations: Option<[u64; 2]>,
     /// Whether they are a QUIC connection.
     pub quic: bool,
-    /// From the first datagram of a QUIC connection to that which answers the answer, in ns.
+    /// Time from the first datagram of a QUIC connection to the client's reply to the server's answer, in ns.
     pub handshake: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Datagrams {
         self.stations = packet.stations_of(back == 1).filter(|stations| self.stations == Some(*stations));
         let [there, answers] = &self.ways;
         if self.quic && back == 0 && self.handshake.is_none() && answers.packets > 0 && there.last < answers.first {
-            // An opening that was sent again leaves open which of the two was answered.
+            // After a retransmitted opening, it is unknown which of the two was answered.
             self.handshake = Some(at - there.first).filter(|_| there.last - there.first < TOGETHER);
         }
         let way = &mut self.ways[back];
@@ -69,7 +69,7 @@ impl Datagrams {
         way.scalable += u64::from(packet.ecn & 1);
     }
 
-    /// Which of its directions has more data: 0 from the first sender.
+    /// The direction with more data: 0 from the first sender.
     pub fn data(&self) -> usize {
         usize::from(self.ways[1].bytes > self.ways[0].bytes)
     }

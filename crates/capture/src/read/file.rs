@@ -5,20 +5,20 @@ use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::fmt;
 use std::io::{ErrorKind, Read};
 
-/// The longest block or packet that is taken for one.
+/// The largest plausible block or packet.
 const MOST: u32 = 16 << 20;
-/// The interfaces that a section has at most.
+/// The maximum number of interfaces of a section.
 const MOST_INTERFACES: usize = 65_536;
 
-/// What pcap files begin with: the unit of their times.
+/// Magic numbers of pcap files, with the unit of their times.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Types of blocks that only other programs write: the packet block that pcapng had at first, and one without a time.
+/// Block types that only other programs write: the obsolete packet block, and one without a time.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 
-/// What other files begin with, and how to get a capture from them.
+/// Magic numbers of other files, and how to convert them to a capture.
 const FOREIGN: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file: unpack it first"),
     (b"\xfd7zXZ", "an xz file: unpack it first"),
@@ -36,19 +36,19 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"btsnoop\0", "a capture of Bluetooth"),
 ];
 
-/// Why a file can't be read on, and at which byte.
+/// Why a file can't be read further, with the byte offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// The byte at which what is wrong begins; 0 for a file that is no capture at all.
+    /// The byte offset of the error; 0 for a file that is not a capture.
     pub at: u64,
-    /// What is expected and what it got.
+    /// Expectation and value.
     pub said: String,
-    /// Whether the file ends too early: what is before that can be used.
+    /// Whether the file is truncated, so that the data before is usable.
     pub cut: bool,
 }
 
 impl Damage {
-    /// What is wrong at a byte.
+    /// An error at a byte offset.
     pub(super) fn at(at: u64, said: String) -> Damage {
         Damage { at, said, cut: false }
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// A section of pcapng.
@@ -79,17 +79,17 @@ pub enum Format {
 /// A packet of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// When it was captured, in ns since 1970; `None` if the file does not say.
+    /// Its time in ns since 1970; `None` if unknown.
     pub at: Option<u64>,
     /// Where, as the number of the interface in its section. Sections of one file number the same interfaces alike.
     pub interface: usize,
-    /// What follows the link layer: its number in the list of libpcap.
+    /// Its link type: the number in libpcap's list.
     pub link_type: u16,
     /// Its first bytes.
     pub bytes: &'a [u8],
-    /// How long it was.
+    /// Its original length.
     pub length: u32,
-    /// At which byte of the file its block begins.
+    /// The byte offset of its block in the file.
     pub place: u64,
 }
 
@@ -121,15 +121,15 @@ pub struct Reader<R> {
     /// Bytes read.
     position: u64,
     block: Vec<u8>,
-    /// Where the file ends too early.
+    /// The position of a truncation.
     cut: Option<Damage>,
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read.
+    /// Starts to read.
     ///
     /// # Errors
-    /// A file that is no capture.
+    /// The file is not a capture.
     pub fn new(input: R) -> Result<Self, Damage> {
         let (interfaces, block) = (Vec::new(), Vec::new());
         let mut reader = Reader { input, format: Format::Pcap, big_endian: false, interfaces, section: 0, position: 0, block, cut: None };
@@ -149,7 +149,7 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// What the file is.
+    /// The kind of file.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -159,7 +159,7 @@ impl<R: Read> Reader<R> {
         &self.interfaces
     }
 
-    /// Where and how the file ends too early, once it was read to its end.
+    /// The truncation of the file, if any, after it was read to its end.
     pub fn cut(&self) -> Option<&Damage> {
         self.cut.as_ref()
     }
@@ -182,7 +182,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(Frame { at, interface, link_type, bytes: &self.block[range], length, place }))
     }
 
-    /// A packet that is cut by the end of the file is the end of what can be read.
+    /// Treats a truncated packet as the end of the file.
     fn whole(&mut self, found: Result<Option<Found>, Damage>) -> Result<Option<Found>, Damage> {
         match found {
             Err(damage) if damage.cut => {
@@ -209,7 +209,7 @@ impl<R: Read> Reader<R> {
         Damage::at(0, format!("{CAPTURE}, got {said}"))
     }
 
-    /// Reads up to as many bytes; gives how many there were.
+    /// Reads up to this many bytes; returns their number.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<usize, Damage> {
         let mut got = 0;
         while got < bytes.len() {

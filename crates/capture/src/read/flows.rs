@@ -17,11 +17,11 @@ const RST: u16 = 4;
 /// One direction of a flow.
 #[derive(Clone, Default, Debug)]
 pub struct Direction {
-    /// Packets, sent again ones too.
+    /// Packets including retransmissions.
     pub packets: u64,
-    /// Bytes of payload, each counted once.
+    /// Bytes of payload without retransmissions.
     pub bytes: u64,
-    /// Bytes of payload, those that were sent again too.
+    /// Bytes of payload including retransmissions.
     pub sent: u64,
     /// The largest payload of a packet.
     pub largest: u32,
@@ -33,30 +33,30 @@ pub struct Direction {
     pub scalable: u64,
     /// Packets with ECT(0).
     pub capable: u64,
-    /// Segments whose data was seen before.
+    /// Retransmitted segments.
     pub again: u64,
-    /// What it brought to the link.
+    /// Its load on the link.
     pub load: Load,
-    /// What the ACKs say of its data.
+    /// Its delivery according to ACKs.
     pub delivered: Delivered,
-    /// The times from its data to the ACKs.
+    /// The times from its data to ACKs.
     pub acks: Samples,
     /// The sequence number of its first byte, and one past its last so far, counted from there.
     first: Option<u32>,
     end: u64,
-    /// A timestamp whose echo is awaited, and when it was first seen.
+    /// A timestamp with a pending echo, and when it was first seen.
     awaited: Option<(u32, u64)>,
     last_stamp: Option<u32>,
     /// The least time from a packet to its echo, in ns.
     echo: Option<u64>,
 }
 
-/// Times from data to its ACKs, one at a time, and none while losses are repaired.
+/// RTT samples from data to ACKs, one at a time, and none during loss recovery.
 #[derive(Clone, Default, Debug)]
 pub struct Samples {
     /// The times in ns.
     pub times: Vec<u64>,
-    /// What the ACK must reach, as a sequence number, and when it was sent.
+    /// The sequence number to be acknowledged, and its send time.
     timed: Option<(u32, u64)>,
 }
 
@@ -72,7 +72,7 @@ impl Samples {
         self.times.iter().copied().min()
     }
 
-    /// How much longer than the least those of a full queue are: 19 of 20 take no longer. The others were late for another reason.
+    /// The queuing delay of a full queue: the 95 % quantile above the minimum. Longer ones have other causes.
     fn longest_wait(&self) -> Option<u64> {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -80,7 +80,7 @@ impl Samples {
     }
 }
 
-/// The data that ACKs report as delivered. A queue can drop what was brought to it, so this shows the rate of a full link.
+/// The data that ACKs report as delivered. Since a queue can drop offered packets, this measures the rate of a full link.
 #[derive(Clone, Default, Debug)]
 pub struct Delivered {
     /// Payload in each second.
@@ -104,16 +104,16 @@ impl Direction {
         let opens = segment.has(flag::SYN);
         let begin = segment.seq.wrapping_add(u32::from(opens));
         let first = *self.first.get_or_insert(begin);
-        // Counted on from the last, because numbers begin again after 2^32.
+        // Relative to the last one, because sequence numbers wrap at 2^32.
         let place = self.end as i64 + i64::from(begin.wrapping_sub(first).wrapping_sub(self.end as u32) as i32);
         let end = (place + i64::from(segment.payload)).max(0) as u64;
         if segment.payload > 0 && place > self.end as i64 + WIDEST {
-            // No window reaches there, so the number is false.
+            // Beyond any window, so the number is invalid.
         } else if end > self.end && segment.payload > 0 {
             self.acks.timed.get_or_insert((begin.wrapping_add(segment.payload), at));
             self.end = end;
         } else if segment.payload > 1 {
-            // Data that was seen before: no ACK tells which of the two it answers. One byte is a probe that keeps a connection.
+            // Retransmitted data: its ACK is ambiguous (Karn). A single byte is a keep-alive probe.
             self.again += 1;
             self.acks.timed = None;
         }
@@ -128,13 +128,13 @@ impl Direction {
         acks.acknowledged(ack, at);
         let duplicate = delivered.last_ack.replace(ack) == Some(ack) && pure;
         if duplicate {
-            // Something is missing: the next ACK may tell of more than what is timed.
+            // Data is missing: the next ACK may cover more than the timed segment.
             acks.timed = None;
         }
         // A FIN takes a number too.
         let (largest, more) = (u64::from(*largest), ack.wrapping_sub(first.unwrap_or(ack)).wrapping_sub(delivered.acked as u32) as i32);
         let more = u64::try_from(more).unwrap_or(0).min(*end - delivered.acked);
-        // What fills a hole is one segment. What duplicates reported before does not count again.
+        // A hole is filled by one segment. Data reported by duplicate ACKs is not counted again.
         let new = more.saturating_sub(delivered.ahead).max(more.min(largest));
         delivered.acked += more;
         delivered.ahead -= more - new;
@@ -169,9 +169,9 @@ impl Direction {
 /// A connection.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Who opened it, as far as the capture shows, and who was asked.
+    /// Its client, if known from the capture, and its server.
     pub ends: [SocketAddr; 2],
-    /// When its first packet came, in ns since the first of the capture; and its last.
+    /// Times of its first and last packet, in ns since the first packet of the capture.
     pub start: u64,
     /// See `start`.
     pub last: u64,
@@ -179,7 +179,7 @@ pub struct Flow {
     pub ways: [Direction; 2],
     /// Whether the opener is on the left side of the link.
     pub left: bool,
-    /// The stations of the link that its ends are behind, as long as replies have them the other way round.
+    /// The link stations of its ends, unless replies contradict them.
     pub(super) stations: Option<[u64; 2]>,
     /// Whether the capture has its SYN.
     pub opened: bool,
@@ -235,8 +235,8 @@ impl Flow {
         self.reset || self.ways[self.data()].ended
     }
 
-    /// The round-trip time without queues, in ns, as well as the capture shows it: the least of the handshake and of the sum of the
-    /// least times to the echoes from both sides; without them the sum of the least times from data to ACKs.
+    /// The base RTT in ns: the minimum of the handshake and of the summed minimum echo times of both sides; without these the sum of the
+    /// minimum times from data to ACKs.
     pub fn rtt(&self) -> Option<u64> {
         let [there, back] = &self.ways;
         let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
@@ -244,11 +244,10 @@ impl Flow {
         shown.or_else(|| sum(there.acks.least(), back.acks.least()))
     }
 
-    /// How long its data waited at most, in ns: `None` if the capture does not show it, or if nothing was lost, because then no queue was
-    /// full.
+    /// The maximum queuing delay of its data in ns; `None` if unknown, or without losses, because then no queue was full.
     pub fn longest_wait(&self) -> Option<u64> {
         let way = &self.ways[self.data()];
-        // Near the receiver, ACKs follow at once whatever waits before.
+        // Near the receiver, ACKs follow immediately whatever the queue.
         let known = way.again > 0 && way.acks.times.len() >= ENOUGH && way.acks.least()? >= self.rtt()? / 4;
         way.acks.longest_wait().filter(|_| known)
     }

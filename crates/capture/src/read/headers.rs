@@ -46,15 +46,15 @@ pub struct Packet {
     pub ecn: u8,
     /// Its bytes on the link.
     pub length: u32,
-    /// Those of them that belong to the link layer.
+    /// Bytes of the link layer among them.
     pub layer: u32,
-    /// Who sends and who gets it on the link.
+    /// Its source and destination stations on the link.
     pub stations: Option<[u64; 2]>,
     pub kind: Kind,
 }
 
 impl Packet {
-    /// The stations behind which the ends of its flow are: its sender first, or second if it is a reply.
+    /// The stations of the ends of its flow: its sender first, or second if it is a reply.
     pub fn stations_of(&self, reply: bool) -> Option<[u64; 2]> {
         self.stations.map(|[source, destination]| if reply { [destination, source] } else { [source, destination] })
     }
@@ -63,7 +63,7 @@ impl Packet {
 /// Reads the headers of a packet that was `length` bytes long with its link layer.
 ///
 /// # Errors
-/// A packet that is neither TCP nor UDP.
+/// A packet other than TCP and UDP.
 pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread> {
     let link = layers::network(link_type, bytes)?;
     let (mut at, mut rest) = (link.at, length.saturating_sub(link.at as u32));
@@ -83,7 +83,7 @@ pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread>
         UDP => Kind::Udp { opens_quic: inner.get(8..).is_some_and(opens_quic) },
         other => return Err(Unread::Protocol(other)),
     };
-    // An Ethernet frame may be padded, and a tunnel has headers of its own: the link carried them.
+    // Padding and tunnel headers were carried by the link.
     let length = length.saturating_sub(link.pseudo as u32).max(ip.length);
     Ok(Packet {
         source: SocketAddr::new(ip.source, number(inner, 0)?),
@@ -108,8 +108,7 @@ struct Ip {
     length: u32,
 }
 
-/// Reads an IP header. `rest` is what the link layer says of the packet's length: it holds if the header leaves it open, as with
-/// segmentation offload.
+/// Reads an IP header. `rest` is the length according to the link layer, used if the header has none, as with segmentation offload.
 fn ip(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
     match bytes.first().ok_or(Unread::Cut)? >> 4 {
         4 => ipv4(bytes, rest),

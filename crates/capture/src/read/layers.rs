@@ -1,4 +1,4 @@
-//! Link layers: where the IP packet of a frame begins.
+//! Link layers: locates the IP packet of a frame.
 
 use super::unread::Unread;
 
@@ -9,11 +9,11 @@ pub struct Layer {
     pub at: usize,
     /// Bytes of them that the capturing system added and no link carried.
     pub pseudo: usize,
-    /// Who sends and who gets the frame on the link, as numbers: only equal ones mean something.
+    /// Source and destination stations of the frame, as numbers that only support equality.
     pub stations: Option<[u64; 2]>,
 }
 
-/// What the next header is.
+/// The type of the next header.
 #[derive(Clone, Copy)]
 enum Next {
     Ip,

@@ -1,4 +1,4 @@
-//! How many bytes a direction of a flow brought to a link in each tenth of a second.
+//! The load of a flow's direction on a link, per tenth of a second.
 
 /// A tenth of a second, in ns.
 pub const STEP: u64 = 100_000_000;
@@ -6,7 +6,7 @@ pub const STEP: u64 = 100_000_000;
 /// The bytes of each tenth of a second in which there were some.
 #[derive(Clone, Default, Debug)]
 pub struct Load {
-    /// The interface at which they were counted: the first that had a packet. Others have the same packets again.
+    /// The interface at which they were counted: the first with a packet. Other interfaces see the same packets.
     pub interface: Option<usize>,
     /// Tenths of seconds since the first packet of the capture, and the bytes in each.
     pub tenths: Vec<(u64, u64)>,

@@ -6,18 +6,17 @@ use super::unread::Unread;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// How far a time may fall behind the largest before it, in ns. Network cards with several queues and captures of several interfaces write
-/// such times.
+/// The largest backward step of times in ns. Network cards with several queues and captures of several interfaces produce such times.
 const WINDOW: u64 = 1_000_000_000;
-/// The packets that wait for earlier ones at most.
+/// The maximum number of packets held for sorting.
 const MOST_WAITING: usize = 100_000;
 
-/// Times that fell, before the packets were sorted.
+/// Backward steps of times before sorting.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Falls {
     /// The packets whose time is before that of a packet ahead of them.
     pub count: u64,
-    /// By how much at most, in ns.
+    /// The largest step in ns.
     pub most: u64,
 }
 
@@ -49,21 +48,21 @@ pub struct Ordered<R> {
     given: u64,
     /// Packets without a time, and their bytes.
     pub untimed: (u64, u64),
-    /// Times that fell.
+    /// Backward steps of times.
     pub falls: Falls,
 }
 
 impl<R: Read> Ordered<R> {
-    /// Begins to read.
+    /// Starts to read.
     ///
     /// # Errors
-    /// A file that is no capture.
+    /// The file is not a capture.
     pub fn new(input: R) -> Result<Self, Damage> {
         let (reader, waiting) = (Reader::new(input)?, BTreeMap::new());
         Ok(Ordered { reader, waiting, count: 0, newest: 0, given: 0, untimed: (0, 0), falls: Falls::default() })
     }
 
-    /// What the file is.
+    /// The kind of file.
     pub fn format(&self) -> Format {
         self.reader.format()
     }
@@ -76,7 +75,7 @@ impl<R: Read> Ordered<R> {
         speeds
     }
 
-    /// Where and how the file ends too early, once it was read to its end.
+    /// The truncation of the file, if any, after it was read to its end.
     pub fn cut(&self) -> Option<&Damage> {
         self.reader.cut()
     }
@@ -84,7 +83,7 @@ impl<R: Read> Ordered<R> {
     /// The next packet in order of time; `None` at the end.
     ///
     /// # Errors
-    /// A damaged file, or one whose times fall by more than can be sorted.
+    /// A damaged file, or one with backward steps too large to sort.
     pub fn next_arrival(&mut self) -> Result<Option<Arrival>, Damage> {
         while !self.is_due() && self.read_one()? {}
         let next = self.waiting.pop_first().map(|(_, arrival)| arrival);

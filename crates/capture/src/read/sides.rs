@@ -1,4 +1,4 @@
-//! On which side of the link the hosts are.
+//! Assigns hosts to the sides of the link.
 
 use super::datagrams::Datagrams;
 use super::flows::Flow;
@@ -6,7 +6,7 @@ use super::load::Load;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// What lies on one side of the link.
+/// Something on one side of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Host(IpAddr),
@@ -24,13 +24,13 @@ struct Talk<'a> {
     hosts: [IpAddr; 2],
     stations: Option<[u64; 2]>,
     loads: [&'a Load; 2],
-    /// Who sends most of the data.
+    /// The sender of most of the data.
     data: usize,
     left: &'a mut bool,
 }
 
 impl Talk<'_> {
-    /// The pairs of places that are on two sides, the most certain first.
+    /// Pairs of locations on opposite sides, the most certain first.
     fn opposites(&self) -> impl Iterator<Item = [Place; 2]> + use<> {
         let interfaces = self.loads[0].interface.zip(self.loads[1].interface).filter(|(there, back)| there != back);
         let interfaces = interfaces.map(|(there, back)| [Place::Before(there), Place::Before(back)]);
@@ -45,9 +45,9 @@ impl Talk<'_> {
     }
 }
 
-/// Puts the ends of each flow on the two sides of the link, the first sender of data on the left. Flows share a side if they share an
-/// interface, a host or a station. Returns how many groups of flows share nothing with those before: in these the openers are put on
-/// the side of the first opener, which is a guess.
+/// Assigns the ends of each flow to the sides of the link, the first sender of data to the left. Flows that share an interface, a host or a
+/// station share a side. Returns the number of groups of flows without such a relation to earlier ones; their clients are put on the side
+/// of the first client, which is a guess.
 pub(super) fn assign(flows: &mut [Flow], datagrams: &mut [Datagrams]) -> usize {
     let tcp = flows.iter_mut().filter(|flow| flow.ways[flow.data()].bytes > 0).map(|flow| {
         let [there, back] = &flow.ways;

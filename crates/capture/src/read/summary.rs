@@ -1,4 +1,4 @@
-//! What a capture has: its flows, its datagrams, and what each direction of its link carried.
+//! The summary of a capture: flows, datagrams, and the load of its link in each direction.
 
 use super::datagrams::Datagrams;
 use super::file::{Damage, Format};
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::Read;
 use std::net::SocketAddr;
 
-/// The tenths of a second over which a rate is taken.
+/// The averaging time of rates in tenths of a second.
 const WINDOW: u64 = 10;
-/// The flows that a capture has at most.
+/// The maximum number of flows of a capture.
 const MOST_FLOWS: usize = 100_000;
 
 /// Packets and their bytes, with the link layer.
@@ -32,24 +32,24 @@ impl Count {
     }
 }
 
-/// What one direction of the link carried.
+/// The load of one direction of the link.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Carried {
     /// The rate of its interface in bit/s, 0 if it is unknown.
     pub speed: u64,
-    /// The throughput in the second that had most, in bit/s; of a shorter capture over its whole time. What a queue dropped does not
-    /// count, as far as ACKs show it.
+    /// The largest throughput over a second in bit/s, or over a shorter capture. Packets dropped by a queue are excluded as far as ACKs
+    /// reveal it.
     pub busiest: u64,
-    /// The bytes on it, and those of flows that have most of their data in this direction.
+    /// All bytes, and the bytes of flows with most of their data in this direction.
     pub bytes: u64,
     /// See `bytes`.
     pub data: u64,
 }
 
-/// What a capture has.
+/// The summary of a capture.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What the file is.
+    /// The kind of file.
     pub format: Format,
     /// The time from the first packet to the last, in ns.
     pub span: u64,
@@ -59,24 +59,24 @@ pub struct Summary {
     pub unread: BTreeMap<Unread, Count>,
     /// Where and how the file ends too early.
     pub cut: Option<Damage>,
-    /// Times that fell.
+    /// Backward steps of times.
     pub falls: Falls,
-    /// The bytes of the link layer that a packet has on average.
+    /// Mean link-layer bytes per packet.
     pub layer: u64,
     /// Its TCP flows, in the order of their first packets.
     pub flows: Vec<Flow>,
     /// Its UDP flows, in the order of their first packets.
     pub datagrams: Vec<Datagrams>,
-    /// What the link carried from the left to the right, and back.
+    /// The load of the link from left to right, and back.
     pub link: [Carried; 2],
-    /// Groups of flows whose side of the link is a guess: they share nothing with others.
+    /// Groups of flows without a relation to others, whose side of the link is a guess.
     pub guesses: usize,
 }
 
 /// Reads a whole capture.
 ///
 /// # Errors
-/// A file that is no capture, is damaged, has times that fall by more than can be sorted, or has too many flows.
+/// A file that is not a capture, is damaged, has backward steps of times too large to sort, or has too many flows.
 pub fn summary(input: impl Read) -> Result<Summary, Damage> {
     let mut ordered = Ordered::new(input)?;
     let mut reading = Reading::default();
@@ -158,14 +158,14 @@ impl Reading {
     }
 }
 
-/// What a direction of a flow brought to the link, and what of it was delivered.
+/// The offered and delivered load of a flow's direction.
 struct Brought<'a> {
     /// Its position in [`Summary::link`].
     direction: usize,
     /// Whether it is data.
     data: bool,
     load: &'a Load,
-    /// Payload that was delivered, and the bytes on the link for each of its bytes; absent if no ACK tells.
+    /// Delivered payload, and link bytes per payload byte; absent without ACKs.
     delivered: Option<(&'a Load, f64)>,
 }
 
@@ -184,10 +184,10 @@ fn of_datagrams(flow: &Datagrams) -> [Brought<'_>; 2] {
     [0, 1].map(|way| Brought { direction: direction(way), data: true, load: &flow.ways[way].load, delivered: None })
 }
 
-/// What each direction of the link carried, at the interface that carried most of it.
+/// The load of each direction at the interface with most of it.
 fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -> [Carried; 2] {
     let mut link = [Carried::default(); 2];
-    // By direction and interface, in each tenth of a second: what came, and what was delivered.
+    // Per direction, interface and tenth of a second: offered and delivered bytes.
     let mut tenths: HashMap<(usize, usize), BTreeMap<u64, [f64; 2]>> = HashMap::new();
     for Brought { direction, data, load, delivered } in flows.iter().flat_map(of_flow).chain(datagrams.iter().flat_map(of_datagrams)) {
         let bytes = load.bytes();
@@ -210,7 +210,7 @@ fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -
     link
 }
 
-/// The most of each kind within a second.
+/// The maximum of each kind within a second.
 fn busiest(tenths: &BTreeMap<u64, [f64; 2]>) -> [f64; 2] {
     let (mut within, mut sum, mut most) = (VecDeque::new(), [0.0; 2], [0.0f64; 2]);
     for (&tenth, &bytes) in tenths {

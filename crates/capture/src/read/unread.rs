@@ -1,4 +1,4 @@
-//! Packets that are not read, by the reason.
+//! Unread packets by reason.
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The link types of the list of libpcap that are common and are not read.
+/// Common link types that are not supported.
 const LINK_TYPES: &[(u16, &str)] = &[
     (3, "AX.25"),
     (6, "Token Ring"),

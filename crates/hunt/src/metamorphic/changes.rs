@@ -1,4 +1,4 @@
-//! Changes of a scenario that affect nothing of what is in it.
+//! Changes of a scenario without effect on its existing parts.
 
 use crate::draw::Draw;
 use crate::valid::World;
@@ -38,8 +38,8 @@ pub fn unused_link(world: &World, draw: &mut Draw) -> Option<Table> {
     })
 }
 
-/// The world with other names of nodes, which sort the other way round. A link without a name has that of its nodes: it has no random numbers of
-/// its own then, so the law does not apply.
+/// The world with other node names in reverse order. An unnamed link is named after its nodes, and its random stream after it, so the law
+/// does not apply if such a link draws numbers.
 pub fn renamed_nodes(world: &World, _: &mut Draw) -> Option<Table> {
     let mut table = world.document.table().clone();
     let named = |link: &Value| link.get("name").is_some();

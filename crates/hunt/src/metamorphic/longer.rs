@@ -1,4 +1,4 @@
-//! A longer run begins as the shorter one.
+//! A longer run starts like the shorter one.
 
 use super::{Pair, unaffected};
 use crate::valid::World;
@@ -13,7 +13,7 @@ pub fn longer(world: &World) -> Table {
     table
 }
 
-/// Whether each series begins alike. A step that the shorter run's end cuts short, and a packet whose transmission begins after it, are not compared.
+/// Whether each series starts alike, without a step truncated by the shorter run's end, and packets whose transmission starts later.
 pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     let end = pair.world.checked.duration.as_secs_f64();
     debug_assert!(pair.changed.checked.duration > pair.world.checked.duration);

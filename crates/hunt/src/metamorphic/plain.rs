@@ -1,4 +1,4 @@
-//! Worlds in which no name of a flow seeds a random number or a hash.
+//! Worlds in which flow names do not seed random numbers or hashes.
 
 use super::changes::list_mut;
 use crate::valid::World;
@@ -7,10 +7,10 @@ use sojourn_cc::CcConfig;
 use sojourn_scenario::Checked;
 use toml::{Table, Value};
 
-/// Words of a group whose names seed what is drawn.
+/// Keys of a group whose random values are seeded by names.
 const DRAWN: [&str; 3] = ["uniform", "lognormal", "jitter"];
 
-/// The world without what names seed: first the groups lose it, then TCP's options, then the queues.
+/// The world without values seeded by names: removed from groups, then from TCP options, then from queues.
 pub fn without_draws(world: &World) -> Option<Table> {
     let mut table = world.document.table().clone();
     table.get_mut("links").into_iter().for_each(name_classes);
@@ -63,8 +63,8 @@ fn plain_queues(table: &mut Table, _: u64) {
     }
 }
 
-/// Whether no name of a flow seeds a random number or a hash. Names seed drawn starts, stops, routes and access links, random traffic, sessions, the
-/// phase of a coarse clock, what controllers draw, and the hash of queues for each flow.
+/// Whether no flow name seeds a random number or a hash. Names seed random starts, stops, routes and access links, random traffic,
+/// sessions, the phase of a coarse clock, draws of controllers, and the hash of flow queues.
 fn names_seed_nothing(world: &World) -> bool {
     let Checked { groups, links, packet, .. } = &world.checked;
     let text = world.document.table().get("flows").map(Value::to_string).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Worlds of datagrams at constant rates, whose results follow from those of another world.
+//! Worlds of constant-rate datagrams, whose results can be derived from those of another world.
 //!
 //! Every time constant in them is in the scenario, and every time of a byte on a link is a whole number of nanoseconds. So a world in which
-//! all times are doubled and all rates halved is exactly twice as slow. Left out is what has time constants of its own or rounds times: TCP,
-//! disciplines that run a law at an interval or take roots of times (CoDel, PIE), media and traces of links, and what keeps packets in order by a
-//! nanosecond: jitter, changes of a delay, outages that hold packets.
+//! all times are doubled and all rates halved is exactly twice as slow. Excluded are parts with their own time constants or rounding: TCP,
+//! disciplines with an interval or roots of times (CoDel, PIE), media and link traces, and parts that keep packets in order by a
+//! nanosecond: jitter, delay changes, outages that hold packets.
 
 use super::Pair;
 use crate::compare::leaves;
@@ -169,7 +169,7 @@ pub fn agrees_scaled(pair: &Pair<'_>) -> Option<String> {
     found.map(|((path, value), (other, got))| format!("{path} = {value} became {other} = {got}")).or_else(other_length)
 }
 
-/// The world with one group alone, of several flows that start together, over links that do nothing but queue.
+/// The world with a single group of simultaneous flows over links without impairments.
 pub fn one_group(world: &World, draw: &mut Draw) -> Option<Table> {
     let mut made = constant_rates(world, draw)?;
     for link in made.get_mut("links")?.as_array_mut()?.iter_mut().filter_map(Value::as_table_mut) {

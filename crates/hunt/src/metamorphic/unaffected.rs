@@ -1,4 +1,4 @@
-//! Compares the results of what was in a scenario before a change that must not affect it.
+//! Compares the results of unchanged parts of a scenario before and after a change.
 
 use super::{Pair, changes};
 use crate::compare::first_difference;
@@ -8,7 +8,7 @@ use sojourn_scenario::record::Record;
 /// The column of a series that is a position in `flows`, which an additional group shifts.
 const POSITION: &str = "flow";
 
-/// Whether all that was there before gives the same.
+/// Whether all previously existing parts have the same results.
 pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     let (before, after) = (&pair.before.record, &pair.after.record);
     first_difference(before, &without_others(after, before)).or_else(|| in_series(&pair.before.series, &pair.after.series))
@@ -49,7 +49,7 @@ pub fn row(expected: &[f64], got: &[f64]) -> Option<usize> {
     first.or_else(|| (expected.len() != got.len()).then_some(expected.len().min(got.len())))
 }
 
-/// Whether each of the two groups gives what the one whose name it has now gave.
+/// Whether the two groups have exchanged their results along with their names.
 pub fn agrees_swapped(pair: &Pair<'_>) -> Option<String> {
     let mut after = pair.after.clone();
     let names = changes::two_groups(pair.world)?;

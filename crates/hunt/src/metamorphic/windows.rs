@@ -1,4 +1,4 @@
-//! The counts of two windows that follow each other add up.
+//! The counts of two consecutive windows add up.
 
 use super::Pair;
 use crate::compare::leaves;
@@ -18,14 +18,14 @@ fn within(world: &World, warmup: u64, duration: u64) -> Table {
     table
 }
 
-/// The world without its warm-up; one that has none gets one.
+/// The world without its warm-up, or with one if it has none.
 pub fn other_window(world: &World, draw: &mut Draw) -> Option<Table> {
     let (warmup, duration) = (world.checked.warmup.as_nanos(), world.checked.duration.as_nanos());
     let other = if warmup > 0 { 0 } else { draw.whole(1, duration.saturating_sub(1)) };
     (duration > 1).then(|| within(world, other, duration))
 }
 
-/// Whether what the warm-up counts and what the window behind it counts is what both together count, and so with the bits that links carry.
+/// Whether counts and bits of links in the warm-up and the window add up to those of both together.
 pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     let has_warmup = pair.world.checked.warmup.as_nanos() > 0;
     let (all, window) = if has_warmup { (pair.after, pair.before) } else { (pair.before, pair.after) };

@@ -56,7 +56,7 @@ impl Host {
     /// The hosts of this name: `ftp/0:sender`, `ftp/*:receiver`, or `ftp/0` for both of a flow.
     ///
     /// # Errors
-    /// There are none.
+    /// No such host.
     pub fn named(plan: &Plan, name: &str) -> Result<Vec<Host>, Error> {
         let (flows, side) = name.rsplit_once(':').map_or((name, None), |(flows, side)| (flows, Some(side)));
         let all = flows.strip_suffix('*');

@@ -1,4 +1,4 @@
-//! ACK thinning: of the ACKs that tell nothing but a new number, one of so many passes, or one in a time (rfc3449#5.2).
+//! ACK thinning: of pure ACKs, only one of several passes, or one per interval (rfc3449#5.2).
 //!
 //! Those that tell more pass always: duplicates, SACK blocks, an ECN echo that changes, and whatever opens or closes a connection.
 //! The last ACK of a train may be among those that are lost; then the sender's timer repairs it. The ACK filter of a queue

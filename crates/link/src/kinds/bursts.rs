@@ -29,7 +29,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The state of bursts: there is none.
+/// The (empty) state of bursts.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     every: Duration,

@@ -37,7 +37,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The state of corruption: there is none but the stream.
+/// The state of corruption: the random stream.
 #[derive(Clone, Debug)]
 pub struct Corruption(ErrorRate);
 

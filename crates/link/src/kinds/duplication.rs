@@ -29,7 +29,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The state of duplication: there is none but the stream.
+/// The state of duplication: the random stream.
 #[derive(Clone, Debug)]
 pub struct Duplication(ErrorRate);
 

@@ -106,7 +106,7 @@ fn length(mean: Duration, states: &mut Stream) -> Duration {
     Duration::from_secs_f64(states.exponential(mean.as_secs_f64())) + Duration::from_nanos(1)
 }
 
-/// So many mean lengths after it was last known, a state depends on the earlier one with a probability below e^-64.
+/// After this number of mean lengths, a state hardly depends on the earlier one with a probability below e^-64.
 const FORGOTTEN: u64 = 64;
 
 impl Impairment for GilbertElliott {

@@ -44,7 +44,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The state of random loss: there is none but the stream.
+/// The state of random loss: the random stream.
 #[derive(Clone, Debug)]
 pub struct Loss(ErrorRate);
 

@@ -75,7 +75,7 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(params) => AnyImpairment::$Impairment(params.start(streams)),)* }
             }
 
-            /// Reads the parameters of the impairment called `name`; `None` if there is none of that name.
+            /// Reads the parameters of the impairment called `name`; `None` for an unknown name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
                 match name {

@@ -48,7 +48,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The state of such a middlebox: there is none.
+/// The (empty) state of such a middlebox.
 #[derive(Clone, Debug)]
 pub struct Filter(Params);
 

@@ -27,7 +27,7 @@ const BLOCK: usize = 1024;
 pub enum Service {
     /// By a rate, in bit/s.
     Rates,
-    /// By opportunities: so many bytes at the end of the row, which are lost if nothing waits then.
+    /// By opportunities: bytes at the end of the row, which are lost if nothing waits then.
     Opportunities,
 }
 

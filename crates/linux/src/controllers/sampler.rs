@@ -1,5 +1,5 @@
-//! Samples of the delivery rate as a controller of ours takes them (draft-ietf-ccwg-bbr#4.1). The kernel measures the rate; it does not
-//! keep how much was in flight and lost when a segment was sent, so that is kept here.
+//! Delivery rate samples for the simulator's controllers (draft-ietf-ccwg-bbr#4.1). The kernel measures the rate but does not store the
+//! data in flight and lost when a segment was sent; it is stored here.
 
 use super::KernelAck;
 use alloc::collections::VecDeque;
@@ -19,12 +19,12 @@ struct Sent {
     is_lost: bool,
 }
 
-/// What was sent and is not acknowledged.
+/// The unacknowledged segments.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Sampler {
     /// In the order of their bytes.
     sent: VecDeque<Sent>,
-    /// The segment that was taken for lost last.
+    /// The segment declared lost last.
     last_lost: Option<u32>,
 }
 

@@ -34,7 +34,8 @@ pub(super) fn plan(network: &mut Network, groups: &[Group], packet: u32) -> Resu
 
 /// The longest base RTT of the flows over a link in either direction: the propagation delays of their paths at the start.
 ///
-/// # Errors No flow has a base RTT, or it is random. The error states which limits are possible.
+/// # Errors
+/// No flow has a base RTT, or it is random. The error states which limits are possible.
 fn base_rtt(links: &[Link], number: u32, groups: &[Group]) -> Result<Duration, &'static str> {
     let crosses = |group: &&Group| group.forward_links().chain(group.back_links()).any(|link| link == number);
     let mut longest = Duration::ZERO;

@@ -165,7 +165,8 @@ pub struct Sampled {
 
 /// Checks a scenario. `name` is the default of its name; names of files are relative to `folder`.
 ///
-/// # Errors The first invalid value, with the path of its field.
+/// # Errors
+/// The first invalid value, with the path of its field.
 pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, Error> {
     let (duration, warmup) = (scenario.duration, scenario.warmup);
     range::positive_time("duration", duration)?;

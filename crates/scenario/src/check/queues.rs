@@ -38,7 +38,8 @@ pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: 
 
 /// The time between two steps of the queue's external law, if it has one.
 ///
-/// # Errors The law has no name.
+/// # Errors
+/// The law has no name.
 fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
     match aqm {
         AqmConfig::External(law) if law.law.is_empty() => Err(Error::got(format!("{at}.law"), "none", "the name of a law of the caller")),
@@ -50,7 +51,8 @@ fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
 impl Checked {
     /// Rejects a queue or a group whose external law or controller the caller does not supply.
     ///
-    /// # Errors The first such queue or group.
+    /// # Errors
+    /// The first such queue or group.
     pub fn check_laws(&self, known: &[&str]) -> Result<(), Error> {
         self.links.iter().try_for_each(|link| check_laws(link, known))?;
         let mut stacks = self.groups.iter().filter_map(|group| Some((group, group.tcp.as_ref()?)));

@@ -102,7 +102,8 @@ impl<'a> PathFinder<'a> {
 
     /// The path along these nodes, with the first of parallel links in the file.
     ///
-    /// # Errors Two consecutive nodes without a link between them.
+    /// # Errors
+    /// Two consecutive nodes without a link between them.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
@@ -114,7 +115,8 @@ impl<'a> PathFinder<'a> {
 
     /// All paths with the fewest links, in the order of the file; none if there is no path.
     ///
-    /// # Errors More than [`MOST_PATHS`] paths.
+    /// # Errors
+    /// More than [`MOST_PATHS`] paths.
     pub fn all_shortest(&self, field: &str, from: u32, to: u32) -> Result<Vec<Vec<u32>>, Error> {
         let mut left = vec![usize::MAX; self.network.nodes.len()];
         left[to as usize] = 0;
@@ -144,7 +146,8 @@ impl<'a> PathFinder<'a> {
 
     /// All paths along these nodes, one for each choice of parallel links, in the order of the file.
     ///
-    /// # Errors Two consecutive nodes without a link between them, or more than [`MOST_PATHS`] paths.
+    /// # Errors
+    /// Two consecutive nodes without a link between them, or more than [`MOST_PATHS`] paths.
     pub fn all_along(&self, field: &str, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
         let mut paths = vec![Vec::new()];
         for pair in nodes.windows(2) {

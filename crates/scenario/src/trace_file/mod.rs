@@ -46,7 +46,8 @@ type Known = HashMap<(TraceFormat, [u8; 32]), Trace>;
 
 /// Reads a trace file; format `None`: determined by its extension.
 ///
-/// # Errors An unreadable file, or an invalid trace. The error names the file and, if possible, line and column.
+/// # Errors
+/// An unreadable file, or an invalid trace. The error names the file and, if possible, line and column.
 pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Error> {
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
     let named = |error: Error| error.in_file(&path.display().to_string());
@@ -101,7 +102,8 @@ impl Rows {
 
     /// Adds a row.
     ///
-    /// # Errors The trace is invalid so far: expectation and value.
+    /// # Errors
+    /// The trace is invalid so far: expectation and value.
     fn push(&mut self, row: Row) -> Result<(), (String, &'static str)> {
         (self.count, self.time) = (self.count + 1, self.time + row.span);
         if self.count > MOST_ROWS {

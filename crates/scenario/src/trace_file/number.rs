@@ -26,7 +26,7 @@ pub(super) fn scaled(text: &[u8], power: u32) -> Option<u64> {
     (digits > 0).then(|| whole + u64::from(rest >= 5))
 }
 
-/// The same of a number with an exponent.
+/// The same for a number with an exponent.
 fn by_float(text: &[u8], power: u32) -> Option<u64> {
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let scaled = (value * 10f64.powi(power as i32)).round();

@@ -1,4 +1,4 @@
-//! Bulk data: all of it is there at the start, and TCP sends it as fast as its windows allow.
+//! Bulk data, all available at the start; TCP sends it as fast as its windows allow.
 
 use crate::{FlowModel, ParamError, Transport, Write};
 use sojourn_units::{Bytes, Stream, range};
@@ -44,7 +44,7 @@ impl crate::Params for Params {
 /// The state of a bulk transfer.
 #[derive(Clone, Default, Debug)]
 pub struct Bulk {
-    /// The bytes of it; `None`: without end.
+    /// Its size in bytes; `None`: endless.
     pub(crate) size: Option<u64>,
 }
 

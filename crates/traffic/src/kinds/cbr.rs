@@ -1,4 +1,4 @@
-//! Packets at a constant rate, with jitter if wanted (ns-2's `Application/Traffic/CBR`).
+//! Packets at a constant rate with optional jitter (ns-2's `Application/Traffic/CBR`).
 
 use crate::{FlowModel, ParamError, Write};
 use alloc::boxed::Box;
@@ -47,7 +47,7 @@ pub type Cbr = Box<State>;
 #[derive(Clone, Debug)]
 pub struct State {
     size: u64,
-    /// Gives the gaps: a packet takes the time of its bits, to the nanosecond in the long run.
+    /// Computes the gaps: the transmission time of a packet, exact to the nanosecond in the long run.
     pace: Serializer,
     jitter: f64,
 }

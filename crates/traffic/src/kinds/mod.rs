@@ -4,12 +4,12 @@ use crate::pairs::ReadFile;
 use crate::{FlowModel, Opening, ParamError, Params, SessionModel, Transport, Write};
 use sojourn_units::{Bytes, Rate, Stream, Time, range};
 
-/// What is listed of a kind of traffic.
+/// An entry of the list of traffic kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// One sentence on what it is.
+    /// Its summary.
     pub summary: &'static str,
     /// An example of its parameters.
     pub example: fn() -> Traffic,
@@ -24,7 +24,7 @@ pub enum Model {
     Session(AnySessionModel),
 }
 
-/// Reads `"name" module::Model: "summary"`: the file `module.rs` has the parameters as `Params` and the state machine as
+/// Declares the registry from `"name" module::Model: "summary"`: the file `module.rs` defines the parameters `Params` and the state machine
 /// `Model`.
 macro_rules! registry {
     (
@@ -55,7 +55,7 @@ macro_rules! registry {
             $(#[doc = $session_summary] $Session($session_file::$Session),)*
         }
 
-        /// Every kind of traffic, in the order of the registry; the first is what a flow sends unless it says otherwise.
+        /// Every kind of traffic in the order of the registry; the first is the default.
         pub const REGISTRY: &[Entry] = &[
             $(Entry { name: $flow, summary: $flow_summary, example: || Traffic::$Flow($flow_file::Params::example()) },)*
             $(Entry { name: $session, summary: $session_summary, example: || Traffic::$Session($session_file::Params::example()) },)*
@@ -70,7 +70,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What carries the data.
+            /// Its transport protocol.
             pub fn transport(&self) -> Transport {
                 match self {
                     $(Traffic::$Flow(params) => params.transport(),)*
@@ -78,7 +78,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The largest packet on the wire; `None` over TCP, where that is the connection's.
+            /// The largest packet on the wire; `None` over TCP, where the connection determines it.
             pub fn largest_packet(&self) -> Option<Bytes> {
                 match self {
                     $(Traffic::$Flow(params) => params.largest_packet(),)*
@@ -110,7 +110,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Whether it feeds one flow an amount of data that has an end.
+            /// Whether it feeds one flow a finite amount of data.
             fn is_finite(&self) -> bool {
                 match self {
                     $(Traffic::$Flow(params) => params.is_finite(),)*
@@ -118,7 +118,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Whether the receiver asks for each transfer, on a connection of its own.
+            /// Whether the receiver requests each transfer on a separate connection.
             pub fn requests(&self) -> bool {
                 match self {
                     $(Traffic::$Flow(params) => params.requests(),)*
@@ -126,7 +126,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Whether it opens connections as it goes.
+            /// Whether it opens connections dynamically.
             pub fn opens_connections(&self) -> bool {
                 match self {
                     $(Traffic::$Flow(_) => false,)*
@@ -134,10 +134,10 @@ macro_rules! registry {
                 }
             }
 
-            /// Whether every parameter is in its range.
+            /// Checks that every parameter is in its range.
             ///
             /// # Errors
-            /// The first parameter that is not.
+            /// The first parameter out of range.
             pub fn check(&self) -> Result<(), ParamError> {
                 match self {
                     $(Traffic::$Flow(params) => params.check(),)*
@@ -148,7 +148,7 @@ macro_rules! registry {
             /// See [`Params::read_files`].
             ///
             /// # Errors
-            /// The first file that `read` refuses, after the parameter that names it.
+            /// The first error of `read`, prefixed by the parameter that names the file.
             pub fn read_files<E>(&mut self, read: ReadFile<'_, E>) -> Result<(), (&'static str, E)> {
                 match self {
                     $(Traffic::$Flow(params) => params.read_files(read),)*
@@ -164,7 +164,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Reads the parameters of the kind called `name`; `None` if there is none of that name.
+            /// Reads the parameters of the kind called `name`; `None` for an unknown name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
                 match name {
@@ -232,7 +232,7 @@ impl Traffic {
         self.opens_connections() || self.is_finite()
     }
 
-    /// Whether packets travel from the receiver to the sender: acknowledgments, or what is returned.
+    /// Whether packets travel from the receiver to the sender: ACKs or returned packets.
     pub fn uses_reverse_path(&self) -> bool {
         self.is_tcp() || self.echoes()
     }
@@ -244,10 +244,10 @@ impl Default for Traffic {
     }
 }
 
-/// So many times the mean: of exponential amounts one in e^40 is larger.
+/// The largest multiple of the mean considered: an exponential value exceeds it with probability e^-40.
 const MOST_OF_MEAN: f64 = 40.0;
 
-/// The size of a packet where none is given.
+/// The default packet size.
 fn packet_size() -> Bytes {
     Bytes(1000)
 }

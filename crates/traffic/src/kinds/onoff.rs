@@ -63,7 +63,7 @@ pub type OnOff = Box<State>;
 #[derive(Clone, Debug)]
 pub struct State {
     size: u64,
-    /// Gives the gaps of a burst: a packet takes the time of its bits, to the nanosecond in the long run.
+    /// Computes the gaps of a burst: the transmission time of a packet, exact to the nanosecond in the long run.
     pace: Serializer,
     /// Mean length of a burst in packets.
     burst: f64,

@@ -1,4 +1,4 @@
-//! Packets at equal times that the receiver returns: round-trip times without TCP.
+//! Periodic packets that the receiver returns: RTT samples without TCP.
 
 use crate::{FlowModel, ParamError, Write};
 use sojourn_units::{Bytes, Duration, Stream, range};

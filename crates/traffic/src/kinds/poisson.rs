@@ -62,7 +62,7 @@ pub struct Poisson {
     sizes: Sizes,
     /// Mean gap in ns.
     gap_ns: f64,
-    /// What the last gap was rounded by, in ns. The next one makes up for it: gaps of a few ns have the mean asked for too.
+    /// The rounding error of the last gap in ns, added to the next one, so that even gaps of a few ns have the right mean.
     rest_ns: f64,
 }
 

@@ -31,7 +31,7 @@ impl Params {
         }
     }
 
-    /// The largest sum of a number of each transfer over those that start together.
+    /// The largest sum of a quantity over simultaneous transfers.
     fn most_at_once(&self, number: fn(&Transfer) -> f64) -> f64 {
         let rows = self.in_order();
         let together = rows.chunk_by(|first, second| first.0 == second.0);
@@ -83,7 +83,7 @@ pub struct Replay {
     transfers: Arc<Vec<Transfer>>,
     /// The position of the next transfer.
     next: usize,
-    /// The time from which the list counts: that of the first call.
+    /// The origin of the list's times: the first call.
     start: Option<Time>,
 }
 

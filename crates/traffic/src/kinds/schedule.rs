@@ -1,4 +1,4 @@
-//! An application whose rate follows a schedule: as much as TCP can send, a rate, or nothing.
+//! An application whose rate follows a schedule: unlimited, a rate, or silent.
 
 use crate::{FlowModel, ParamError, Transport, Write};
 use alloc::boxed::Box;
@@ -42,14 +42,14 @@ fn tcp() -> Transport {
 }
 
 impl Part {
-    /// As much as TCP can send.
+    /// Unlimited.
     fn is_unlimited(&self) -> bool {
         self.rate.is_none() && !self.silent
     }
 }
 
 impl Params {
-    /// Whether it has parts in which TCP sends as much as it can.
+    /// Whether it has unlimited parts.
     pub fn has_unlimited_parts(&self) -> bool {
         self.rates.iter().any(Part::is_unlimited)
     }
@@ -114,14 +114,14 @@ pub struct State {
     size: u64,
     /// The part of the last write.
     part: usize,
-    /// When the next write is due, counted from the first.
+    /// The time of the next write, relative to the first.
     now: Duration,
-    /// Gives the gaps of a part with a rate: a packet takes the time of its bits, to the nanosecond in the long run.
+    /// Computes the gaps of a part with a rate: the transmission time of a packet, exact to the nanosecond in the long run.
     pace: Option<Serializer>,
 }
 
 impl State {
-    /// When the next part begins that sends. One that does not needs a write too, where it ends data without limit.
+    /// The start of the next sending part. A silent part needs a write only if it ends unlimited data.
     fn next_part(&self) -> Option<Duration> {
         let needs_write = |part: &&Part| !part.silent || self.parts[self.part].is_unlimited();
         self.parts[self.part + 1..].iter().find(needs_write).map(|part| part.at)
@@ -157,7 +157,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Bytes written in each second; `None` for data without end.
+    /// Bytes written in each second; `None` for unlimited data.
     fn written(params: &Params, length: usize) -> Vec<Option<u64>> {
         let (mut model, mut random) = (params.model(), Stream::named(1, "app"));
         let (mut now, mut found) = (Duration::ZERO, alloc::vec![Some(0); length]);

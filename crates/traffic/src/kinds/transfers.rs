@@ -26,7 +26,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The points of the distribution, and whether they are one.
+    /// The points of the distribution, checked for validity.
     fn check_sizes(&self, sizes: &Pairs<SizeUpTo>) -> Result<(), ParamError> {
         let rows = sizes.rows();
         ParamError::unless(self.size_mean.is_none(), "size_mean", &"a mean", "no mean beside `sizes`")?;

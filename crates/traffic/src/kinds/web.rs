@@ -43,7 +43,7 @@ pub struct Params {
     pub r#loop: Loop,
 }
 
-/// A connection begins and ends with packets that take as much work as so many segments.
+/// The overhead of opening and closing a connection, in equivalent segments.
 const OF_A_CONNECTION: f64 = 3.0;
 
 #[cfg(feature = "serde")]

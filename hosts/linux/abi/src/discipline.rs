@@ -49,7 +49,7 @@ pub extern "C" fn sojourn_discipline_enqueue(discipline: &Exclusive<Discipline>,
     discipline.with(|discipline| discipline.enqueue(Time::from_nanos(now), *packet));
 }
 
-/// The next packet to send; false, and nothing is written, if there is none.
+/// The next packet to send; false without writing anything if none is left.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_dequeue(discipline: &Exclusive<Discipline>, now: u64, packet: &mut MaybeUninit<Packet>) -> bool {
     let next = discipline.with(|discipline| discipline.dequeue(Time::from_nanos(now)));
@@ -62,7 +62,7 @@ pub extern "C" fn sojourn_discipline_ready(discipline: &Exclusive<Discipline>) -
     discipline.with(|discipline| discipline.ready()).unwrap_or(Time::NEVER).as_nanos()
 }
 
-/// The next packet that was dropped, and whether the queue was full; false, and nothing is written, if there is none.
+/// The next packet that was dropped, and whether the queue was full; false without writing anything if none is left.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_dropped(
     discipline: &Exclusive<Discipline>,
@@ -85,7 +85,7 @@ pub extern "C" fn sojourn_discipline_reset(discipline: &Exclusive<Discipline>, n
     discipline.with(|discipline| discipline.reset(Time::from_nanos(now)));
 }
 
-/// What it counted.
+/// Its counters.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_counted(discipline: &Exclusive<Discipline>, counted: &mut MaybeUninit<Counted>) {
     discipline.with(|discipline| {

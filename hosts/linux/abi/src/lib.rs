@@ -48,13 +48,13 @@ pub unsafe extern "C" fn sojourn_guest(
     made.ok().map(|guest| Box::new(Exclusive::new(guest.with_copies(copied))))
 }
 
-/// How many hosts there are.
+/// Number of hosts.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_hosts(guest: &Exclusive<Guest>) -> u32 {
     guest.with(|guest| guest.hosts())
 }
 
-/// How many flows there are.
+/// Number of flows.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_flows(guest: &Exclusive<Guest>) -> u32 {
     guest.with(|guest| guest.flows())
@@ -102,7 +102,7 @@ pub extern "C" fn sojourn_advance(guest: &Exclusive<Guest>, now: u64) {
     guest.with(|guest| guest.advance(now));
 }
 
-/// A queue of the kernel has something to send after it held it back.
+/// Wakes a link: its host-owned queue is ready to send.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_wake(guest: &Exclusive<Guest>, now: u64, link: u32) {
     guest.with(|guest| guest.wake(now, link));
@@ -114,7 +114,7 @@ pub extern "C" fn sojourn_next_event(guest: &Exclusive<Guest>) -> u64 {
     guest.with(|guest| guest.next_event())
 }
 
-/// The next packet that has left the network: 0 if there is none, 1 if it reached its host, 2 if it was dropped. Nothing is written for 0.
+/// The next packet that has left the network: 0 for none, 1 if it reached its host, 2 if it was dropped. Nothing is written for 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_settled(guest: &Exclusive<Guest>, packet: &mut MaybeUninit<Packet>) -> u32 {
     let Some((settled, fate)) = guest.with(Guest::settled) else { return 0 };
@@ -179,7 +179,7 @@ pub extern "C" fn sojourn_controller_loses(guest: &Exclusive<Guest>, now: u64, c
     tell(guest, controller, |controller| controller.on_lost(Time::from_nanos(now), end, ack));
 }
 
-/// The connection of a controller is over.
+/// Closes the connection of a controller.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_controller_ends(guest: &Exclusive<Guest>, controller: u32) {
     guest.with(|guest| guest.controller_ends(controller));
@@ -210,7 +210,7 @@ pub extern "C" fn sojourn_controller_reduces(guest: &Exclusive<Guest>, now: u64,
     ask(guest, controller, windows, |controller| controller.on_congestion(Time::from_nanos(now), window, marked));
 }
 
-/// The reduction just asked for was for a timeout.
+/// The reduction just requested was for a timeout.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_controller_times_out(guest: &Exclusive<Guest>, now: u64, controller: u32, windows: &mut Windows) {
     let window = windows.cwnd;
@@ -249,7 +249,7 @@ pub extern "C" fn sojourn_controller_restarts(guest: &Exclusive<Guest>, controll
     tell(guest, controller, |controller| controller.restart(windows));
 }
 
-/// A segment is about to be sent while nothing is in flight, so many milliseconds after the last one.
+/// A segment is about to be sent after an idle time in milliseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_controller_ends_idle(guest: &Exclusive<Guest>, now: u64, controller: u32, idle_ms: u32) {
     tell(guest, controller, |controller| controller.end_idle(Time::from_nanos(now), idle_ms));
