@@ -20,7 +20,7 @@ class Results:
         return dict(json.loads(lzma.decompress(self.file.read_bytes()))) if self.file.exists() else {}
 
     def get(self, name: str) -> Any:
-        """The document of this name; `None` if there is none."""
+        """The document of this name; `None` if it is missing."""
         return self.all().get(name)
 
     def put(self, name: str, document: Any) -> None:

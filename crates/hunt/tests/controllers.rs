@@ -1,5 +1,5 @@
 //! Every registered controller does on the same path as stored in `controllers.txt`: with its defaults, and with drawn parameters. The path is a
-//! model of a few lines, so a run takes microseconds and each controller meets many. A change of a line is meant, and then it is stored anew with
+//! model of a few lines, so a run takes microseconds and each controller meets many. A change of a line is meant, and then it is stored again with
 //! the change, or it is a fault.
 //!
 //! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores what this build gives.
@@ -49,7 +49,7 @@ struct Path {
     rtt_min: Duration,
     delivered: f64,
     lost: f64,
-    /// Losses are being repaired until so much is delivered.
+    /// Loss recovery lasts until this many segments are delivered.
     repaired: f64,
     state: LossState,
     before: Window,
