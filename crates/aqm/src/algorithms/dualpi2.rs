@@ -30,7 +30,7 @@ pub struct Params {
     pub coupling_factor: f64,
     /// Step threshold: delay above which every scalable packet is signaled, 0 or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
-    /// Step threshold in packets behind a departing scalable packet, 0 or more; above 0 it replaces `step_thresh`; default 0 (Linux
+    /// Step threshold in packets behind a departing scalable packet, 0 or more; default 0: `step_thresh` applies instead (Linux
     /// `step_in_packets`).
     pub step_packets: u32,
     /// Minimum queue length in packets for the step to apply to an arriving scalable packet, 0 or more; default 0: always (Linux
