@@ -23,7 +23,7 @@ mod silence;
 mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
-pub use classic::{Classic, Counted, Early, Seen, WindowLaw};
+pub use classic::{Classic, Counted, Early, LawOrKernel, Seen, WindowLaw};
 pub use controller::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, Feedback, Signal, Start, Window};
 pub(crate) use delay::Slowdown;
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, MARK_GAIN, Marks, growth};

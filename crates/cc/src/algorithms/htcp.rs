@@ -1,21 +1,21 @@
 //! H-TCP (leith-2004): the longer ago the last congestion, the faster the window grows; it falls to what empties the queue. As in Linux
-//! `tcp_htcp.c`, without its fixed-point numbers; with Linux's growth (`htcp/kernel.rs`) with them.
+//! `tcp_htcp.c`, without its fixed-point numbers; in Linux's numbers (`htcp/kernel.rs`) with them.
 
 mod kernel;
 
 use crate::silence::Silence;
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
 
 /// H-TCP.
-pub type Htcp = Box<Classic<HtcpLaw>>;
+pub type Htcp = Box<Classic<LawOrKernel<HtcpLaw, Kernel>>>;
 
 /// What a trace can show of it.
 pub const VARIABLES: &[Variable<Htcp>] = &[
-    Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| cc.law().beta_and_min_rtt().0),
-    Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| cc.law().beta_and_min_rtt().1),
+    Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| beta_and_min_rtt(cc).0),
+    Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| beta_and_min_rtt(cc).1),
 ];
 
 /// Parameters of H-TCP.
@@ -49,19 +49,18 @@ impl Params {
         ParamError::unless(max, "beta_max", &self.beta_max, "a fraction above 0 and below 1")?;
         let min = self.beta_min > 0.0 && self.beta_min <= self.beta_max;
         ParamError::unless(min, "beta_min", &self.beta_min, "a fraction above 0 and at most beta_max")?;
-        let law = HtcpLaw {
-            beta: self.beta_min,
-            params: self.clone(),
-            adapts: false,
-            min_rtt: 0.0,
-            max_rtt: 0.0,
-            last_congestion: Time::ZERO,
-            silence: Silence::default(),
-            throughput: Throughput::default(),
-            recovering: false,
-            kernel: start.is_linux().then(|| Kernel::new(self)),
-        };
-        Ok(Box::new(Classic::new(start, law)))
+        if start.is_linux() {
+            let kernel = Kernel::new([self.beta_min, self.beta_max], self.rtt_scaling, self.bandwidth_switch);
+            return Ok(Box::new(Classic::new(start, LawOrKernel::Kernel(kernel))));
+        }
+        Ok(Box::new(Classic::new(start, LawOrKernel::Law(HtcpLaw::new(self)))))
+    }
+}
+
+fn beta_and_min_rtt(cc: &Htcp) -> (f64, f64) {
+    match cc.law() {
+        LawOrKernel::Law(law) => (law.beta, law.min_rtt),
+        LawOrKernel::Kernel(kernel) => kernel.beta_and_min_rtt(),
     }
 }
 
@@ -105,13 +104,21 @@ pub struct HtcpLaw {
     throughput: Throughput,
     /// Whether losses were being repaired at the last acknowledgment.
     recovering: bool,
-    /// The law of Linux, if that is asked for: it alone counts then.
-    kernel: Option<Kernel>,
 }
 
 impl HtcpLaw {
-    fn beta_and_min_rtt(&self) -> (f64, f64) {
-        self.kernel.as_ref().map_or((self.beta, self.min_rtt), Kernel::beta_and_min_rtt)
+    fn new(params: &Params) -> Self {
+        HtcpLaw {
+            beta: params.beta_min,
+            params: params.clone(),
+            adapts: false,
+            min_rtt: 0.0,
+            max_rtt: 0.0,
+            last_congestion: Time::ZERO,
+            silence: Silence::default(),
+            throughput: Throughput::default(),
+            recovering: false,
+        }
     }
 
     fn measure_rtt(&mut self, rtt: f64, open: bool) {
@@ -198,12 +205,9 @@ impl HtcpLaw {
 
 impl WindowLaw for HtcpLaw {
     fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match (seen, &mut self.kernel) {
-            (Seen::Ack(ack), Some(kernel)) => kernel.observe(ack, window.cwnd),
-            (Seen::Ack(ack), None) => self.measure(ack, window.cwnd),
-            // Linux's law counts silence.
-            (Seen::Event(Event::IdleEnd { now, .. }), _) => self.silence.on_idle_end(*now, Some(&mut self.last_congestion)),
-            (Seen::Event(Event::Undo(_)), Some(kernel)) => kernel.undo(),
+        match seen {
+            Seen::Ack(ack) => self.measure(ack, window.cwnd),
+            Seen::Event(Event::IdleEnd { now, .. }) => self.silence.on_idle_end(*now, Some(&mut self.last_congestion)),
             _ => {}
         }
         Early::None
@@ -211,29 +215,19 @@ impl WindowLaw for HtcpLaw {
 
     #[inline]
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
-        match &mut self.kernel {
-            Some(kernel) => kernel.cong_avoid(from, ack),
-            None => from.by(self.alpha(ack.now), ack),
-        }
+        from.by(self.alpha(ack.now), ack)
     }
 
     fn growth_of_round(&self, _window: f64, now: Time) -> f64 {
-        self.kernel.as_ref().map_or_else(|| self.alpha(now), Kernel::increase)
+        self.alpha(now)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        if let Some(kernel) = &mut self.kernel {
-            let kept = kernel.recalc_ssthresh(event.window, event.now);
-            return Window { cwnd: kept, ssthresh: kept };
-        }
         let kept = self.on_congestion(event.now, event.window).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
     fn after_rto(&mut self, now: Time, window: f64) -> f64 {
-        if let Some(kernel) = &mut self.kernel {
-            return kernel.recalc_ssthresh(window, now);
-        }
         self.on_congestion(now, window).max(2.0)
     }
 }
@@ -244,8 +238,7 @@ mod tests {
     use sojourn_units::Duration;
 
     fn law(min_rtt: f64, max_rtt: f64) -> HtcpLaw {
-        let mut cc = Params { bandwidth_switch: false, ..Params::default() }.build(Start::new(10.0, 2.0)).unwrap();
-        HtcpLaw { min_rtt, max_rtt, ..cc.law_mut().clone() }
+        HtcpLaw { min_rtt, max_rtt, ..HtcpLaw::new(&Params { bandwidth_switch: false, ..Params::default() }) }
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! TCP Illinois (liu-2006): losses tell when to reduce the window; the queuing delay tells how fast to grow and how much to reduce. As in
-//! Linux `tcp_illinois.c`, without its fixed-point numbers; with Linux's growth (`illinois/kernel.rs`) with them.
+//! Linux `tcp_illinois.c`, without its fixed-point numbers; in Linux's numbers (`illinois/kernel.rs`) with them.
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
 
 /// TCP Illinois.
-pub type Illinois = Box<Classic<IllinoisLaw>>;
+pub type Illinois = Box<Classic<LawOrKernel<IllinoisLaw, Kernel>>>;
 
 /// What a trace can show of it.
 pub const VARIABLES: &[Variable<Illinois>] = &[
-    Variable::new("increase", "segments", "what a round trip adds to the window", |cc| cc.law().increase_and_decrease().0),
-    Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| cc.law().increase_and_decrease().1),
+    Variable::new("increase", "segments", "what a round trip adds to the window", |cc| increase_and_decrease(cc).0),
+    Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| increase_and_decrease(cc).1),
 ];
 
 /// Parameters of TCP Illinois.
@@ -62,20 +62,18 @@ impl Params {
         ParamError::unless(beta, "beta_max", &self.beta_max, "a fraction, at least beta_min and below 1")?;
         ParamError::unless(self.win_thresh >= 0.0, "win_thresh", &self.win_thresh, "a number of segments, 0 or more")?;
         ParamError::unless(self.theta > 0, "theta", &self.theta, "a number of round trips, 1 or more")?;
-        let law = IllinoisLaw {
-            alpha: self.alpha_max,
-            beta: self.beta_max,
-            params: self.clone(),
-            base_rtt: f64::INFINITY,
-            max_rtt: 0.0,
-            sum_rtt: 0.0,
-            samples: 0,
-            round_end: 0,
-            above: false,
-            low_rounds: 0,
-            kernel: start.is_linux().then(|| Kernel::new(self)),
-        };
-        Ok(Box::new(Classic::new(start, law)))
+        if start.is_linux() {
+            let (alpha, beta) = ([self.alpha_min, self.alpha_max], [self.beta_min, self.beta_max]);
+            return Ok(Box::new(Classic::new(start, LawOrKernel::Kernel(Kernel::new(alpha, beta, self.win_thresh, self.theta)))));
+        }
+        Ok(Box::new(Classic::new(start, LawOrKernel::Law(IllinoisLaw::new(self)))))
+    }
+}
+
+fn increase_and_decrease(cc: &Illinois) -> (f64, f64) {
+    match cc.law() {
+        LawOrKernel::Law(law) => (law.alpha, law.beta),
+        LawOrKernel::Kernel(kernel) => kernel.increase_and_decrease(),
     }
 }
 
@@ -99,13 +97,22 @@ pub struct IllinoisLaw {
     /// The delay was more than little since growth was fastest.
     above: bool,
     low_rounds: u32,
-    /// The law of Linux, if that is asked for: it alone counts then.
-    kernel: Option<Kernel>,
 }
 
 impl IllinoisLaw {
-    fn increase_and_decrease(&self) -> (f64, f64) {
-        self.kernel.as_ref().map_or((self.alpha, self.beta), Kernel::increase_and_decrease)
+    fn new(params: &Params) -> Self {
+        IllinoisLaw {
+            alpha: params.alpha_max,
+            beta: params.beta_max,
+            params: params.clone(),
+            base_rtt: f64::INFINITY,
+            max_rtt: 0.0,
+            sum_rtt: 0.0,
+            samples: 0,
+            round_end: 0,
+            above: false,
+            low_rounds: 0,
+        }
     }
 
     /// The growth with this mean delay (liu-2006).
@@ -154,10 +161,6 @@ impl IllinoisLaw {
 impl WindowLaw for IllinoisLaw {
     fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
         let Seen::Ack(ack) = seen else { return Early::None };
-        if let Some(kernel) = &mut self.kernel {
-            kernel.observe(ack, window.cwnd);
-            return Early::None;
-        }
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();
             self.base_rtt = self.base_rtt.min(rtt);
@@ -174,31 +177,19 @@ impl WindowLaw for IllinoisLaw {
 
     #[inline]
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
-        match &self.kernel {
-            Some(kernel) => kernel.cong_avoid(from, ack),
-            None => from.by(self.alpha, ack),
-        }
+        from.by(self.alpha, ack)
     }
 
     fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
-        self.increase_and_decrease().0
+        self.alpha
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        if let Some(kernel) = &self.kernel {
-            let kept = kernel.ssthresh(event.window);
-            return Window { cwnd: kept, ssthresh: kept };
-        }
         let kept = (event.window * (1.0 - self.beta)).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
     fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        if let Some(kernel) = &mut self.kernel {
-            let kept = kernel.ssthresh(window);
-            kernel.lose();
-            return kept;
-        }
         let kept = window * (1.0 - self.beta);
         (self.alpha, self.beta) = (1.0, self.params.beta_max);
         (self.above, self.low_rounds, self.sum_rtt, self.samples) = (false, 0, 0.0, 0);
@@ -213,16 +204,15 @@ mod tests {
 
     /// Growth and reduction after one round trip with this RTT in ms, of a path with round trips from 100 to 200 ms.
     fn after(rtt: u64, window: f64) -> (f64, f64) {
-        let mut cc = Params::default().build(Start::new(window, 2.0)).unwrap();
+        let mut law = IllinoisLaw::new(&Params::default());
         let mut number = 1;
         let mut see = |rtt: u64| {
             number += 1;
             let rtt = Some(Duration::from_millis(rtt));
             let ack = Ack { rtt, in_flight: window, snd_una: number, snd_max: number, ..Ack::ONE };
-            cc.law_mut().observe(Seen::Ack(&ack), &mut Window { cwnd: window, ssthresh: 2.0 });
+            law.observe(Seen::Ack(&ack), &mut Window { cwnd: window, ssthresh: 2.0 });
         };
         [100, 200, rtt].into_iter().for_each(&mut see);
-        let law = cc.law_mut();
         (law.alpha, law.beta)
     }
 
@@ -242,8 +232,7 @@ mod tests {
 
     #[test]
     fn a_timeout_keeps_what_a_loss_keeps_and_forgets_the_delay() {
-        let mut cc = Params::default().build(Start::new(50.0, 2.0)).unwrap();
-        let law = cc.law_mut();
+        let mut law = IllinoisLaw::new(&Params::default());
         (law.alpha, law.beta) = (10.0, 0.125);
         assert_eq!(law.after_rto(Time::ZERO, 80.0), 70.0);
         assert_eq!((law.alpha, law.beta), (1.0, 0.5));

@@ -1,19 +1,21 @@
 //! Westwood+ (grieco-2004): Reno's growth, but congestion leaves the measured bandwidth times the smallest round-trip time. As in Linux
-//! `tcp_westwood.c`, without its whole numbers, and at once; with Linux's growth (`westwood/kernel.rs`) as there.
+//! `tcp_westwood.c`, without its whole numbers, and at once; in Linux's numbers (`westwood/kernel.rs`) as there.
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::{Duration, Time, range};
 
 /// Westwood+.
-pub type Westwood = Box<Classic<WestwoodLaw>>;
+pub type Westwood = Box<Classic<LawOrKernel<WestwoodLaw, Kernel>>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Westwood>] =
-    &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| cc.law().bandwidth.unwrap_or(f64::NAN))];
+pub const VARIABLES: &[Variable<Westwood>] = &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| match cc.law() {
+    LawOrKernel::Law(law) => law.bandwidth.unwrap_or(f64::NAN),
+    LawOrKernel::Kernel(_) => f64::NAN,
+})];
 
 /// Parameters of Westwood+.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,17 +43,12 @@ impl Params {
         range::positive_time("min_interval", self.min_interval)?;
         let weight = self.weight > 0.0 && self.weight <= 1.0;
         ParamError::unless(weight, "weight", &self.weight, "a number above 0 and at most 1")?;
-        let law = WestwoodLaw {
-            params: self.clone(),
-            interval_start: None,
-            acked: 0.0,
-            bandwidth: None,
-            smoothed: 0.0,
-            rtt: Duration::ZERO,
-            rtt_min: None,
-            kernel: start.is_linux().then(|| Kernel::new(self)),
-        };
-        Ok(Box::new(Classic::new(start, law)))
+        if start.is_linux() {
+            return Ok(Box::new(Classic::new(start, LawOrKernel::Kernel(Kernel::new(self.min_interval, self.weight)))));
+        }
+        let (params, rtt) = (self.clone(), Duration::ZERO);
+        let law = WestwoodLaw { params, interval_start: None, acked: 0.0, bandwidth: None, smoothed: 0.0, rtt, rtt_min: None };
+        Ok(Box::new(Classic::new(start, LawOrKernel::Law(law))))
     }
 }
 
@@ -69,8 +66,6 @@ pub struct WestwoodLaw {
     rtt: Duration,
     /// `None` right after a timeout: the next sample sets it.
     rtt_min: Option<Duration>,
-    /// The law of Linux, if that is asked for: it alone counts then.
-    kernel: Option<Kernel>,
 }
 
 impl WestwoodLaw {
@@ -100,19 +95,14 @@ impl WestwoodLaw {
 }
 
 impl WindowLaw for WestwoodLaw {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match (seen, &mut self.kernel) {
-            (Seen::Ack(ack), Some(kernel)) => kernel.observe(ack),
-            (Seen::Ack(ack), None) => {
-                self.end_interval(ack.now);
-                self.acked += ack.acked;
-                if let Some(rtt) = ack.rtt {
-                    self.rtt = rtt;
-                    self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
-                }
+    fn observe(&mut self, seen: Seen, _window: &mut Window) -> Early {
+        if let Seen::Ack(ack) = seen {
+            self.end_interval(ack.now);
+            self.acked += ack.acked;
+            if let Some(rtt) = ack.rtt {
+                self.rtt = rtt;
+                self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
             }
-            (Seen::Event(Event::ReductionEnd), Some(kernel)) => *window = kernel.complete_cwr(),
-            _ => {}
         }
         Early::None
     }
@@ -122,19 +112,12 @@ impl WindowLaw for WestwoodLaw {
         from.by(1.0, ack)
     }
 
-    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        if self.kernel.is_some() {
-            // Until the end of the reduction it is Reno.
-            return Window::reduced(libm::floor(event.window / 2.0));
-        }
+    fn on_reduction(&mut self, _event: &CongestionEvent) -> Window {
         let bdp = self.bdp();
         Window { cwnd: bdp, ssthresh: bdp }
     }
 
     fn after_rto(&mut self, _now: Time, _window: f64) -> f64 {
-        if let Some(kernel) = &mut self.kernel {
-            return kernel.lose();
-        }
         let bdp = self.bdp();
         self.rtt_min = None;
         bdp
@@ -144,7 +127,7 @@ impl WindowLaw for WestwoodLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CongestionController, Signal};
+    use crate::{CongestionController, Event, Signal};
 
     #[test]
     fn congestion_leaves_the_bandwidth_delay_product_of_the_path() {

@@ -1,7 +1,6 @@
 //! H-TCP as in Linux, with the names of its `tcp_htcp.c` and its fixed-point numbers: factors in 128ths, times in ticks of a millisecond.
 
-use super::Params;
-use crate::{Ack, Counted};
+use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
 use sojourn_units::Time;
 
 const HZ: u64 = 1000;
@@ -47,15 +46,16 @@ impl Kernel {
         (self.beta as f64 / ONE as f64, self.min_rtt as f64 / HZ as f64)
     }
 
-    pub fn new(params: &Params) -> Kernel {
-        let scaled = |number: f64| ((number * ONE as f64) as u64).clamp(1, ONE - 1);
+    /// At the start of a connection, with the least and the greatest part of the window that congestion leaves.
+    pub fn new(beta: [f64; 2], use_rtt_scaling: bool, use_bandwidth_switch: bool) -> Kernel {
+        let [beta_min, beta_max] = beta.map(|number| ((number * ONE as f64) as u64).clamp(1, ONE - 1));
         Kernel {
-            beta_min: scaled(params.beta_min),
-            beta_max: scaled(params.beta_max),
-            use_rtt_scaling: params.rtt_scaling,
-            use_bandwidth_switch: params.bandwidth_switch,
+            beta_min,
+            beta_max,
+            use_rtt_scaling,
+            use_bandwidth_switch,
             alpha: ONE,
-            beta: scaled(params.beta_min),
+            beta: beta_min,
             modeswitch: false,
             pkts_acked: 1,
             packetcount: 0,
@@ -88,7 +88,7 @@ impl Kernel {
     }
 
     /// `measure_achieved_throughput`, which comes before the state changes, and `htcp_state`.
-    pub fn observe(&mut self, ack: &Ack, cwnd: f64) {
+    fn on_ack(&mut self, ack: &Ack, cwnd: f64) {
         let now = ack.now.as_millis();
         self.last_cong.get_or_insert(now);
         self.measure_throughput(ack, cwnd, now);
@@ -144,11 +144,6 @@ impl Kernel {
         }
     }
 
-    /// Segments by which the window grows in a round trip.
-    pub fn increase(&self) -> f64 {
-        self.alpha as f64 / ONE as f64
-    }
-
     fn alpha_update(&mut self, now: u64) {
         let mut factor = 1;
         let since = self.cong_time(now);
@@ -164,7 +159,7 @@ impl Kernel {
     }
 
     /// `htcp_recalc_ssthresh`, and `htcp_reset` of the state that follows.
-    pub fn recalc_ssthresh(&mut self, cwnd: f64, now: Time) -> f64 {
+    fn recalc_ssthresh(&mut self, cwnd: f64, now: Time) -> f64 {
         let now = now.as_millis();
         self.beta_update();
         self.alpha_update(now);
@@ -178,14 +173,25 @@ impl Kernel {
     }
 
     /// `htcp_cwnd_undo`
-    pub fn undo(&mut self) {
+    fn undo(&mut self) {
         if let Some(before) = self.before.take() {
             (self.last_cong, self.max_rtt, self.old_max_b) = (Some(before.last_cong), before.max_rtt, before.old_max_b);
         }
     }
+}
+
+impl WindowLaw for Kernel {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match seen {
+            Seen::Ack(ack) => self.on_ack(ack, window.cwnd),
+            Seen::Event(Event::Undo(_)) => self.undo(),
+            _ => {}
+        }
+        Early::None
+    }
 
     /// `htcp_cong_avoid` above the threshold
-    pub fn cong_avoid(&mut self, from: Counted, ack: &Ack) -> Counted {
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
         if from.in_slow_start {
             return from;
         }
@@ -196,6 +202,19 @@ impl Kernel {
         self.alpha_update(ack.now.as_millis());
         Counted { cwnd: from.cwnd + 1.0, count: 0.0, ..from }
     }
+
+    fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
+        self.alpha as f64 / ONE as f64
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        let kept = self.recalc_ssthresh(event.window, event.now);
+        Window { cwnd: kept, ssthresh: kept }
+    }
+
+    fn after_rto(&mut self, now: Time, window: f64) -> f64 {
+        self.recalc_ssthresh(window, now)
+    }
 }
 
 #[cfg(test)]
@@ -204,7 +223,7 @@ mod tests {
     use sojourn_units::Duration;
 
     fn kernel(min_rtt: u64, max_rtt: u64) -> Kernel {
-        Kernel { min_rtt, max_rtt, last_cong: Some(0), use_bandwidth_switch: false, ..Kernel::new(&Params::default()) }
+        Kernel { min_rtt, max_rtt, last_cong: Some(0), ..Kernel::new([0.5, 0.8], true, false) }
     }
 
     #[test]
@@ -212,12 +231,12 @@ mod tests {
         let mut kernel = kernel(100, 100);
         let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), ..Ack::ONE };
         // Reno's in the first second; the ACK that opens the window does not count itself.
-        let grown = kernel.cong_avoid(Counted::in_linux(10.0, 10.0), &at(2000));
+        let grown = kernel.grow(Counted::in_linux(10.0, 10.0), &at(2000));
         assert_eq!(grown, Counted::in_linux(11.0, 0.0));
         // 1 + (10 * 1000 + 500 * 500/1000)/1000 = 11, halved twice by beta: 2 * 11 * 64 of 128.
         assert_eq!(kernel.alpha, 11 * 128);
-        assert_eq!(kernel.cong_avoid(grown, &at(2001)).count, 1.0);
-        assert_eq!(kernel.cong_avoid(Counted::in_linux(11.0, 1.0), &at(2002)).cwnd, 12.0);
+        assert_eq!(kernel.grow(grown, &at(2001)).count, 1.0);
+        assert_eq!(kernel.grow(Counted::in_linux(11.0, 1.0), &at(2002)).cwnd, 12.0);
     }
 
     #[test]
@@ -243,9 +262,9 @@ mod tests {
     fn the_greatest_round_trip_time_is_that_of_the_state_open() {
         let mut kernel = kernel(60, 60);
         let ack = |open| Ack { open, rtt: Some(Duration::from_millis(75)), ..Ack::ONE };
-        kernel.observe(&ack(false), 10.0);
+        kernel.on_ack(&ack(false), 10.0);
         assert_eq!(kernel.max_rtt, 60);
-        kernel.observe(&ack(true), 10.0);
+        kernel.on_ack(&ack(true), 10.0);
         assert_eq!(kernel.max_rtt, 75);
     }
 }

@@ -1,8 +1,8 @@
 //! TCP Illinois as in Linux, with the names of its `tcp_illinois.c` and its fixed-point numbers: growth in 128ths of a segment, reductions
 //! in 64ths of the window, times in microseconds.
 
-use super::Params;
-use crate::{Ack, Counted};
+use crate::{Ack, CongestionEvent, Counted, Early, Seen, Window, WindowLaw};
+use sojourn_units::Time;
 
 const ALPHA_SHIFT: u32 = 7;
 const ALPHA_BASE: u64 = 1 << ALPHA_SHIFT;
@@ -38,16 +38,18 @@ impl Kernel {
         (self.alpha as f64 / ALPHA_BASE as f64, self.beta as f64 / f64::from(1 << BETA_SHIFT))
     }
 
-    pub fn new(params: &Params) -> Kernel {
+    /// At the start of a connection, with the least and the greatest growth and reduction.
+    pub fn new(alpha: [f64; 2], beta: [f64; 2], win_thresh: f64, theta: u32) -> Kernel {
         let scaled = |number: f64, shift: u32| ((number * f64::from(1 << shift)) as u64).max(1);
-        let (alpha_max, beta_max) = (scaled(params.alpha_max, ALPHA_SHIFT), scaled(params.beta_max, BETA_SHIFT));
+        let [alpha_min, alpha_max] = alpha.map(|number| scaled(number, ALPHA_SHIFT));
+        let [beta_min, beta_max] = beta.map(|number| scaled(number, BETA_SHIFT));
         Kernel {
-            alpha_min: scaled(params.alpha_min, ALPHA_SHIFT),
+            alpha_min,
             alpha_max,
-            beta_min: scaled(params.beta_min, BETA_SHIFT),
+            beta_min,
             beta_max,
-            win_thresh: params.win_thresh,
-            theta: params.theta,
+            win_thresh,
+            theta,
             sum_rtt: 0,
             cnt_rtt: 0,
             base_rtt: u64::MAX,
@@ -66,7 +68,7 @@ impl Kernel {
     }
 
     /// `tcp_illinois_acked`, and of `tcp_illinois_cong_avoid` what does not change the window.
-    pub fn observe(&mut self, ack: &Ack, cwnd: f64) {
+    fn on_ack(&mut self, ack: &Ack, cwnd: f64) {
         self.snd_nxt = ack.snd_max;
         if let Some(rtt) = ack.rtt {
             let rtt = (rtt.as_nanos() / 1000).min(RTT_MAX);
@@ -117,8 +119,23 @@ impl Kernel {
         }
     }
 
+    /// `tcp_illinois_ssthresh`
+    fn ssthresh(&self, cwnd: f64) -> f64 {
+        let cwnd = cwnd as u64;
+        cwnd.saturating_sub((cwnd * self.beta) >> BETA_SHIFT).max(2) as f64
+    }
+}
+
+impl WindowLaw for Kernel {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        if let Seen::Ack(ack) = seen {
+            self.on_ack(ack, window.cwnd);
+        }
+        Early::None
+    }
+
     /// `tcp_illinois_cong_avoid` above the threshold: of an ACK that ends a recovery all segments below its number count.
-    pub fn cong_avoid(&self, from: Counted, ack: &Ack) -> Counted {
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
         if from.in_slow_start {
             return from;
         }
@@ -128,17 +145,22 @@ impl Kernel {
         if increase == 0 { Counted { count, ..from } } else { Counted { cwnd: from.cwnd + increase as f64, count: 0.0, ..from } }
     }
 
-    /// `tcp_illinois_ssthresh`
-    pub fn ssthresh(&self, cwnd: f64) -> f64 {
-        let cwnd = cwnd as u64;
-        cwnd.saturating_sub((cwnd * self.beta) >> BETA_SHIFT).max(2) as f64
+    fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
+        self.increase_and_decrease().0
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        let kept = self.ssthresh(event.window);
+        Window { cwnd: kept, ssthresh: kept }
     }
 
     /// `tcp_illinois_state` of `TCP_CA_Loss`
-    pub fn lose(&mut self) {
+    fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        let kept = self.ssthresh(window);
         (self.alpha, self.beta) = (ALPHA_BASE, self.beta_max);
         (self.rtt_low, self.rtt_above) = (0, false);
         self.rtt_reset();
+        kept
     }
 }
 
@@ -147,26 +169,30 @@ mod tests {
     use super::*;
     use sojourn_units::Duration;
 
+    fn kernel() -> Kernel {
+        Kernel::new([0.3, 10.0], [0.125, 0.5], 15.0, 5)
+    }
+
     #[test]
     fn of_a_window_that_one_ack_acknowledges_all_segments_count() {
-        let kernel = Kernel::new(&Params::default());
+        let mut kernel = kernel();
         let from = Counted::in_linux(40.0, 0.0);
         // 30 segments at 10 a round trip of 40: 300/40.
-        let grown = kernel.cong_avoid(from, &Ack { advanced: 30.0, ..Ack::ONE });
+        let grown = kernel.grow(from, &Ack { advanced: 30.0, ..Ack::ONE });
         assert_eq!(grown, Counted::in_linux(47.0, 0.0));
-        assert_eq!(kernel.cong_avoid(from, &Ack { advanced: 3.0, ..Ack::ONE }), Counted::in_linux(40.0, 3.0));
+        assert_eq!(kernel.grow(from, &Ack { advanced: 3.0, ..Ack::ONE }), Counted::in_linux(40.0, 3.0));
     }
 
     #[test]
     fn a_reduction_takes_whole_64ths_and_the_delays_of_a_recovery_wait_for_its_end() {
-        let mut kernel = Kernel::new(&Params::default());
+        let mut kernel = kernel();
         let ack = |rtt, snd_una| Ack { rtt: Some(Duration::from_millis(rtt)), snd_una, snd_max: snd_una + 1, ..Ack::ONE };
-        [ack(100, 1), ack(200, 3), ack(150, 5)].iter().for_each(|ack| kernel.observe(ack, 50.0));
+        [ack(100, 1), ack(200, 3), ack(150, 5)].iter().for_each(|ack| kernel.on_ack(ack, 50.0));
         // beta(50 ms of 100) = (8*30 + 32*40)/70 = 21 of 64: 50 - 16.
         assert_eq!((kernel.beta, kernel.ssthresh(50.0)), (21, 34.0));
-        kernel.observe(&Ack { in_recovery: true, ..ack(200, 7) }, 50.0);
+        kernel.on_ack(&Ack { in_recovery: true, ..ack(200, 7) }, 50.0);
         assert_eq!(kernel.beta, 21);
-        kernel.observe(&ack(200, 9), 50.0);
+        kernel.on_ack(&ack(200, 9), 50.0);
         assert_eq!(kernel.beta, 32);
     }
 }

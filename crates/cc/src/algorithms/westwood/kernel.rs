@@ -1,8 +1,8 @@
 //! Westwood+ as in Linux, with the names of its `tcp_westwood.c`: whole bytes per tick of a millisecond, whole ticks. A reduction is Reno's,
 //! and only when it is over the window is set to the measured bandwidth-delay product.
 
-use super::Params;
-use crate::{Ack, Window};
+use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
+use sojourn_units::{Duration, Time};
 
 /// `TCP_WESTWOOD_INIT_RTT`, in ms
 const INIT_RTT: u64 = 20_000;
@@ -28,10 +28,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    pub fn new(params: &Params) -> Kernel {
+    /// At the start of a connection, with the shortest time over which the bandwidth is measured and the weight of the newest measurement.
+    pub fn new(least: Duration, weight: f64) -> Kernel {
         Kernel {
-            least: params.min_interval.as_nanos() / 1_000_000,
-            weight: params.weight,
+            least: least.as_nanos() / 1_000_000,
+            weight,
             bw_ns_est: 0,
             bw_est: 0,
             rtt_win_sx: 0,
@@ -83,7 +84,7 @@ impl Kernel {
     }
 
     /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`
-    pub fn observe(&mut self, ack: &Ack) {
+    fn on_ack(&mut self, ack: &Ack) {
         let now = ack.now.as_millis();
         if let Some(rtt) = ack.rtt {
             self.rtt = rtt.as_nanos().div_ceil(1_000_000);
@@ -117,17 +118,34 @@ impl Kernel {
     }
 
     /// `tcp_westwood_bw_rttmin`
-    pub fn bw_rttmin(&self) -> f64 {
+    fn bw_rttmin(&self) -> f64 {
         (self.bw_est.saturating_mul(self.rtt_min) / self.mss).max(2) as f64
     }
+}
 
-    /// A reduction is over (`CA_EVENT_COMPLETE_CWR`).
-    pub fn complete_cwr(&self) -> Window {
-        Window { cwnd: self.bw_rttmin(), ssthresh: self.bw_rttmin() }
+impl WindowLaw for Kernel {
+    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
+        match seen {
+            Seen::Ack(ack) => self.on_ack(ack),
+            // `CA_EVENT_COMPLETE_CWR`
+            Seen::Event(Event::ReductionEnd) => *window = Window { cwnd: self.bw_rttmin(), ssthresh: self.bw_rttmin() },
+            _ => {}
+        }
+        Early::None
     }
 
-    /// A timeout (`CA_EVENT_LOSS`); gives the threshold.
-    pub fn lose(&mut self) -> f64 {
+    #[inline]
+    fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
+        from.by(1.0, ack)
+    }
+
+    /// Until the end of the reduction it is Reno.
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        Window::reduced(libm::floor(event.window / 2.0))
+    }
+
+    /// `CA_EVENT_LOSS`
+    fn after_rto(&mut self, _now: Time, _window: f64) -> f64 {
         self.reset_rtt_min = true;
         self.bw_rttmin()
     }
@@ -136,15 +154,18 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::{Duration, Time};
+
+    fn kernel() -> Kernel {
+        Kernel::new(Duration::from_millis(50), 0.125)
+    }
 
     #[test]
     fn the_bandwidth_is_filtered_twice_in_whole_bytes_a_millisecond() {
-        let mut kernel = Kernel::new(&Params::default());
+        let mut kernel = kernel();
         // 1448 B every 2 ms, a round trip of 60 ms: 724 B/ms, of which whole intervals of 62 ms see 723 and less.
         for i in 1..3000u64 {
             let (now, rtt) = (Time::ZERO + Duration::from_millis(2 * i), Some(Duration::from_micros(59_500)));
-            kernel.observe(&Ack { now, rtt, snd_una: 1448 * i, ..Ack::ONE });
+            kernel.on_ack(&Ack { now, rtt, snd_una: 1448 * i, ..Ack::ONE });
         }
         assert_eq!((kernel.mss, kernel.rtt_min), (1448, 60));
         assert!((710..=724).contains(&kernel.bw_est), "{}", kernel.bw_est);
@@ -153,7 +174,7 @@ mod tests {
 
     #[test]
     fn duplicate_acks_count_once() {
-        let mut kernel = Kernel { mss: 1000, ..Kernel::new(&Params::default()) };
+        let mut kernel = Kernel { mss: 1000, ..kernel() };
         assert_eq!([0, 0, 0].map(|advanced| kernel.acked_count(advanced)), [1000; 3]);
         assert_eq!(kernel.acked_count(2000), 1000);
         assert_eq!(kernel.acked_count(5000), 4000);
@@ -162,11 +183,11 @@ mod tests {
 
     #[test]
     fn the_first_window_begins_a_round_trip_before_the_first_acknowledgment() {
-        let mut kernel = Kernel::new(&Params::default());
+        let mut kernel = kernel();
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let rtt = Some(Duration::from_millis(60));
         for (ms, bytes) in [(160, 14_480), (221, 28_960)] {
-            kernel.observe(&Ack { now: at(ms), rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..Ack::ONE });
+            kernel.on_ack(&Ack { now: at(ms), rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..Ack::ONE });
         }
         // Since 100 ms; the first acknowledgment counts a segment, as a duplicate does.
         assert_eq!((kernel.rtt_win_sx, kernel.bw_est), (221, 1448 / 121));
@@ -174,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_duplicate_that_comes_first_counts_a_segment() {
-        let mut kernel = Kernel::new(&Params::default());
-        kernel.observe(&Ack { advanced: 0.0, snd_max: 14_480, in_flight: 10.0, ..Ack::ONE });
+        let mut kernel = kernel();
+        kernel.on_ack(&Ack { advanced: 0.0, snd_max: 14_480, in_flight: 10.0, ..Ack::ONE });
         assert_eq!((kernel.mss, kernel.bk), (1448, 1448));
     }
 }
