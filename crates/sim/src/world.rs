@@ -4,9 +4,11 @@
 //! its time is known, and the endpoint acts at that time. Timers of the endpoint that fall in between are run first, in order. See
 //! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
 
+mod connections;
 mod fork;
 mod identity;
 mod session;
+mod starting;
 mod starts;
 
 use crate::accounts::PacketAccounts;

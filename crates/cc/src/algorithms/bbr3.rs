@@ -8,6 +8,7 @@
 
 mod machine;
 mod model;
+mod states;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +21,8 @@ use crate::{
     Variable,
 };
 use alloc::boxed::Box;
-use machine::{AckPhase, State};
 use sojourn_units::{Duration, Stream, Time, range};
+use states::{AckPhase, State};
 
 /// What a trace can show of it.
 pub const VARIABLES: &[Variable<Bbr3>] = &[

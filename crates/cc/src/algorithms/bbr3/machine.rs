@@ -1,42 +1,9 @@
-//! The states of BBR version 3 (draft-ietf-ccwg-bbr#5.3).
+//! How BBR version 3 goes from state to state (draft-ietf-ccwg-bbr#5.3).
 
+use super::states::{AckPhase, State};
 use super::{Bbr, LossState, PROBE_RTT_CWND_GAIN, RateSample};
 use crate::bounds::Bounds;
 use sojourn_units::{Duration, Time};
-
-/// `BBR.state` (draft-ietf-ccwg-bbr#5.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    Startup,
-    Drain,
-    ProbeBwDown,
-    ProbeBwCruise,
-    ProbeBwRefill,
-    ProbeBwUp,
-    ProbeRtt,
-}
-
-impl State {
-    /// `IsInAProbeBWState` (draft-ietf-ccwg-bbr#5.3.3.9).
-    pub(super) fn is_probe_bw(self) -> bool {
-        matches!(self, State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp)
-    }
-
-    /// `IsProbingBW` (draft-ietf-ccwg-bbr#5.3.3.9).
-    pub(super) fn is_probing(self) -> bool {
-        matches!(self, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
-    }
-}
-
-/// `BBR.ack_phase` (draft-ietf-ccwg-bbr#2.14).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AckPhase {
-    Init,
-    Refilling,
-    ProbeStarting,
-    ProbeFeedback,
-    ProbeStopping,
-}
 
 /// Growth of the delivery rate that shows that the pipe is not full, and rounds without it (draft-ietf-ccwg-bbr#5.3.1.2).
 const FULL_BW_GROWTH: f64 = 1.25;

@@ -1,6 +1,6 @@
 //! What BBR version 3 knows of the path (draft-ietf-ccwg-bbr#5.5).
 
-use super::machine::{AckPhase, State};
+use super::states::{AckPhase, State};
 use super::{Bbr, LostSegment, RateSample};
 use crate::bounds::Bounds;
 

@@ -1,6 +1,6 @@
 //! The cases of the draft's appendix that need no network, by hand: one sample a round trip.
 
-use super::machine::State;
+use super::states::State;
 use super::*;
 use crate::sample::tests::SAMPLE;
 
