@@ -6,7 +6,7 @@ use super::call::{Call, SegmentSink};
 use super::recovery::{AnyRecovery, LossRecovery};
 use super::sender::{Before, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
-use sojourn_cc::{AnyController, LossState, ParamError, Source};
+use sojourn_cc::{AnyController, CongestionController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Stream, Time};
 
@@ -48,7 +48,7 @@ impl Sender {
 
     /// Whether its congestion controller draws at random.
     pub fn draws(&self) -> bool {
-        self.core.draws()
+        self.core.controller().needs().random
     }
 
     /// The same, whose congestion controller draws from this stream, if it draws at random.
@@ -152,7 +152,6 @@ impl Sender {
     /// The application stops; what was sent is still delivered.
     pub fn stop(&mut self) {
         self.core.stop();
-        self.core.predict_nothing();
     }
 
     /// Whether this ACK is a usual one, which may take the short way, and the timer does not expire before `now`.

@@ -41,8 +41,9 @@ impl SenderCore {
         self.state == State::Established
     }
 
-    /// The application stops; what was sent is still delivered.
+    /// The application stops; what was sent is still delivered. The next ACK is no usual one, whatever it says.
     pub fn stop(&mut self) {
+        self.predictable = false;
         self.write_end = self.write_end.min(self.snd_max);
     }
 
@@ -88,7 +89,7 @@ impl SenderCore {
             AccEcnOption::Minimum | AccEcnOption::Full => options.byte_counts.is_some(),
         };
         if !has_option {
-            self.path.iter_mut().for_each(|path| path.end_option());
+            self.path.iter_mut().for_each(|path| path.told &= !flag::ACCECN);
         }
         ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
@@ -97,7 +98,7 @@ impl SenderCore {
     #[cold]
     fn end_ecn(&mut self) {
         self.ecn = Ecn::Off;
-        self.path.iter_mut().for_each(|path| path.end_marks());
+        self.path.iter_mut().for_each(|path| (path.marks, path.told) = (None, 0));
     }
 
     /// The timer expires.

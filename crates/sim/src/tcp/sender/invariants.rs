@@ -50,7 +50,7 @@ impl SenderCore {
     /// # Panics
     /// They do not.
     pub fn check_samples(&self, outstanding: &Outstanding) {
-        if let Some(sampler) = self.path.as_ref().and_then(|path| path.sampler()) {
+        if let Some(sampler) = self.path.as_ref().and_then(|path| path.sampler.as_ref()) {
             outstanding.if_few().into_iter().for_each(|segments| sampler.check_invariants(segments));
         }
     }

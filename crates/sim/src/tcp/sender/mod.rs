@@ -233,11 +233,6 @@ impl SenderCore {
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
     }
 
-    /// Whether its congestion controller draws at random.
-    pub fn draws(&self) -> bool {
-        self.cc.needs().random
-    }
-
     /// Gives the congestion controller its random stream.
     pub fn use_random(&mut self, random: Stream) {
         self.cc.on_event(&Event::Random(random));

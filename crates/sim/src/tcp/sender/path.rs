@@ -2,7 +2,7 @@
 //! for one test a segment.
 
 use crate::packet::flag;
-use crate::tcp::ecn::{MarkReader, NO_MARKS, ONE_MARK};
+use crate::tcp::ecn::{MarkReader, NO_MARKS};
 use crate::tcp::rate::{Pacer, Sampler, SentSegments};
 use sojourn_cc::{AnyController, CongestionController, LossState};
 use sojourn_spec::tcp::{Ecn, Recovery, SackAlgorithm, TcpOptions};
@@ -54,29 +54,6 @@ impl Path {
             state: None,
         };
         (path.pacer.is_some() || path.sampler.is_some() || path.marks.is_some()).then(|| Box::new(path))
-    }
-
-    /// Data has AccECN's option no more.
-    pub fn end_option(&mut self) {
-        self.told &= !flag::ACCECN;
-    }
-
-    /// No marks are counted any more, and none are told.
-    pub fn end_marks(&mut self) {
-        (self.marks, self.told) = (None, 0);
-    }
-
-    /// A packet with a mark arrives, which the next ones tell of (rfc9768#3.2.2.2).
-    #[cold]
-    pub fn count_mark(&mut self) {
-        if self.marks.is_some() {
-            self.told = self.told.wrapping_add(ONE_MARK);
-        }
-    }
-
-    /// What samples the delivery rate.
-    pub fn sampler(&self) -> Option<&Sampler> {
-        self.sampler.as_ref()
     }
 
     /// Checks the segments that it keeps: they are outstanding, and counted as they are.

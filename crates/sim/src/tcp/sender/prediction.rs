@@ -27,11 +27,6 @@ impl SenderCore {
         self.predictable = quiet && usual && !pending;
     }
 
-    /// The next ACK is none of the usual ones, whatever it says.
-    pub fn predict_nothing(&mut self) {
-        self.predictable = false;
-    }
-
     /// Whether this ACK is a usual one: it acknowledges new data, leaves some outstanding, and says nothing else.
     #[inline]
     pub fn is_predicted(&self, ack: &Packet) -> bool {

@@ -1,5 +1,6 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
+use super::rto::RttEstimator;
 use super::{LastReduction, SenderCore, State};
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_cc::{CongestionController, CongestionEvent, Event, Signal, Window};
@@ -34,24 +35,14 @@ impl SenderCore {
         self.timer = at;
     }
 
-    /// The retransmission timeout, backed off.
-    pub fn rto(&self) -> Duration {
-        self.rtt.rto()
-    }
-
     /// The timer expired: the timeout doubles.
     pub fn back_off(&mut self, params: &TcpOptions) {
         self.rtt.back_off(params);
     }
 
-    /// The smoothed RTT, zero before the first sample.
-    pub fn srtt(&self) -> Duration {
-        self.rtt.srtt()
-    }
-
-    /// The smallest RTT, zero before the first sample.
-    pub fn rtt_min(&self) -> Duration {
-        self.rtt.min()
+    /// The round-trip times and the timeout.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
     }
 
     /// Takes an RTT sample: that of the first of the segments that an ACK acknowledges, and that of the last one.

@@ -4,7 +4,7 @@ use super::path::Path;
 use super::{LastReduction, SenderCore, State};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::Call;
-use crate::tcp::ecn::NewlyAcked;
+use crate::tcp::ecn::{NewlyAcked, ONE_MARK};
 use crate::tcp::outstanding::{Segment, Sending};
 use crate::tcp::rate::{Sampler, SentSegments, Standing};
 use sojourn_cc::{CongestionController, Event, LossState, Pacing, Window};
@@ -30,10 +30,11 @@ impl SenderCore {
         self.path.as_ref().map_or(0, |path| path.told)
     }
 
-    /// A packet with a mark arrives.
+    /// A packet with a mark arrives, which the next ones tell of (rfc9768#3.2.2.2).
     #[cold]
     pub fn on_mark(&mut self) {
-        self.path.iter_mut().for_each(|path| path.count_mark());
+        let counting = self.path.as_mut().filter(|path| path.marks.is_some());
+        counting.into_iter().for_each(|path| path.told = path.told.wrapping_add(ONE_MARK));
     }
 
     /// Whether what is not marked opens the window while it is reduced for marks.

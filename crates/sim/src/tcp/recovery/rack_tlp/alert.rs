@@ -107,7 +107,7 @@ impl RackTlp {
     /// Marks what is lost by now; gives after what time others may be.
     pub(super) fn detect<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) -> Option<Duration> {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
-        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt().min(), srtt: sender.rtt().srtt() };
         let report = |segment: &mut Segment| sender.lose_segment(segment, call);
         let (lost, timeout) = self.rack.detect(&mut self.sent, in_recovery, arrival, report);
         self.newly_lost += lost;

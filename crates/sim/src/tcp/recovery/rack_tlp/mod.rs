@@ -224,7 +224,7 @@ impl RackTlp {
         brought.prior_highest = self.sent.highest_sacked(prior_una);
         brought.prior_in_flight = self.sent.in_flight();
         brought.one_way_delay = ack.one_way_delay(call.params.timestamps);
-        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt().min(), srtt: sender.rtt().srtt() };
         let mut sampler = sender.begin_delivery(ack, call.params);
         let mut delivered = 0;
         if let Some(blocks) = ack.sack {

@@ -32,7 +32,7 @@ impl RackTlp {
 
     /// The retransmission timer starts now.
     pub(super) fn start_timeout<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
-        self.set(Pending::Retransmission, sender.rto(), sender, call);
+        self.set(Pending::Retransmission, sender.rtt().rto(), sender, call);
     }
 
     /// Linux `tcp_rearm_rto`: what the timer stood for else is taken off the time.
@@ -51,7 +51,7 @@ impl RackTlp {
     /// The time until the first segment times out (Linux `tcp_rto_delta_us`).
     #[inline]
     fn timeout_of_head(&self, sender: &SenderCore, now: Time) -> Duration {
-        self.sent.head().map_or(Duration::ZERO, |head| (head.sent + sender.rto()).since(now))
+        self.sent.head().map_or(Duration::ZERO, |head| (head.sent + sender.rtt().rto()).since(now))
     }
 
     /// An ACK made progress (Linux `tcp_set_xmit_timer`).
@@ -67,11 +67,11 @@ impl RackTlp {
             return false;
         }
         let mut wait = call.params.initial_rto;
-        if sender.srtt() > Duration::ZERO {
+        if sender.rtt().srtt() > Duration::ZERO {
             let alone = self.sent.packets_out() == 1;
-            wait = sender.srtt() * 2 + if alone { call.params.min_rto.min(MAX_ACK_DELAY) } else { TIMEOUT_MIN };
+            wait = sender.rtt().srtt() * 2 + if alone { call.params.min_rto.min(MAX_ACK_DELAY) } else { TIMEOUT_MIN };
         }
-        let timeout = if from_now { sender.rto() } else { self.timeout_of_head(sender, call.now) };
+        let timeout = if from_now { sender.rtt().rto() } else { self.timeout_of_head(sender, call.now) };
         if timeout > Duration::ZERO {
             wait = wait.min(timeout);
         }
