@@ -133,7 +133,11 @@ def test_every_field_of_every_example_can_be_set():
             yield from walk(item, below)
 
     root = Path(__file__).parent.parent
-    files = [*root.glob("papers/*/scenarios/*.toml"), root / "examples/dumbbell.toml"]
+    files = [
+        *root.glob("papers/*/scenarios/*.toml"),
+        *root.glob("studies/*/scenarios/*.toml"),
+        root / "examples/dumbbell.toml",
+    ]
     assert len(files) > 5
     for file in files:
         scenario = sj.load(file)
