@@ -3,11 +3,11 @@
 # make test        the checks for every change: about 6 minutes on 2 cores
 # The last two begin with `make setup`.
 
-# Containers often set this. Then each of the many processes here compiles its libraries again, numpy alone for 0.2 s.
+# Containers often set this. It would make every process compile its libraries again, 0.2 s for numpy alone.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Property tests draw the same cases each time, so that only a change can fail them: others are drawn by `make properties`. What
-# failed is printed and not kept, or it would be tried again each time.
+# Property tests draw the same cases each time, so that only a code change can fail them; `make properties` draws new ones. Failing cases
+# are printed but not stored, because stored ones would be repeated each time.
 export PROPTEST_RNG_SEED ?= 1
 export PROPTEST_DISABLE_FAILURE_PERSISTENCE ?= true
 
@@ -17,9 +17,9 @@ BIN     := $(VENV)/bin
 STAMPS  := $(VENV)/stamps
 LOWEST  := $(VENV)/lowest
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
-# The files of the registries: a macro declares their modules, so cargo fmt does not see them.
+# Registry files: cargo fmt misses them, because a macro declares their modules.
 REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs crates/*/src/*/profiles/*.rs)
-# A process for each core; the tests of a file stay together, because they share what they prepare.
+# One process per core; tests of a file stay together, because they share fixtures.
 PARALLEL := --numprocesses auto --dist loadfile
 
 .PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
@@ -28,23 +28,23 @@ PARALLEL := --numprocesses auto --dist loadfile
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
-	@echo 'make slow-test   tests that take long, such as the walk-throughs of CONTRIBUTING.md, and what no test in Rust needs: about 2 minutes after `make test`'
-	@echo 'make bench       speed, against ns-2.35 where it is installed'
-	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
-	@echo 'make properties  property tests with PROPERTY_ROUNDS times as many cases, drawn anew'
-	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
-	@echo 'make mutants     change one operator, value or branch of MUTANTS_PARTS at a time: tests must notice'
-	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
+	@echo 'make slow-test   slow tests, such as the walk-throughs of CONTRIBUTING.md, and examples and benchmarks in Rust: about 2 minutes after `make test`'
+	@echo 'make bench       measure speed, compared with ns-2.35 if it is installed'
+	@echo 'make validate    compare with ns-2.35, ns-3 and Linux, or their stored results'
+	@echo 'make properties  property tests with PROPERTY_ROUNDS times as many new random cases'
+	@echo 'make hunt        run HUNT_COUNT random scenarios, each in several modes; continues where it stopped'
+	@echo 'make mutants     change one operator, value or branch of MUTANTS_PARTS at a time: tests must detect it'
+	@echo 'make fuzz        fuzz each target for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
-	@echo 'make lint        formatting, types and lints alone'
-	@echo 'make lowest      tests in Python with the lowest versions of libraries that pyproject.toml allows'
-	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
+	@echo 'make lint        only formatting, types and lints'
+	@echo 'make lowest      Python tests with the lowest library versions that pyproject.toml allows'
+	@echo 'make deny        licenses, versions and known vulnerabilities of Rust dependencies, if cargo-deny is installed'
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
 	@echo 'make docs       the site, in build/site'
 	@echo 'make playground       the page that runs the engine, in build/playground/site'
-	@echo 'make playground-test  the same in browsers without a window: presets, links, accessibility'
+	@echo 'make playground-test  test it in headless browsers: presets, links, accessibility'
 	@echo 'make notebooks  run examples/notebooks, into build/notebooks'
 	@echo 'make clean       remove what was built (not results/)'
 
@@ -57,7 +57,7 @@ $(STAMPS)/venv:
 	@sh scripts/venv.sh "$(PYTHON)" $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# uv takes a tenth of the time that pip takes. But it does not read how pip is set up, so where it finds no packages pip may.
+# uv is ten times faster than pip, but ignores pip's configuration, so pip is the fallback.
 $(STAMPS)/dependencies: $(STAMPS)/venv requirements-dev.lock
 	@sh scripts/preflight.sh $(BIN)/python
 	@echo 'setup 2 of 3: Python packages'
@@ -73,7 +73,7 @@ $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
 	@$(BIN)/python scripts/build.py
 	@touch $@
 
-# Two at a time, because much of it has steps on one core: the end of the engine, mypy, the last tests of a crate.
+# Two jobs, because many steps use a single core: linking the engine, mypy, the last tests of a crate.
 test:
 	@sh scripts/preflight.sh "$(PYTHON)"
 	@$(MAKE) --no-print-directory --jobs 2 setup rust-build
@@ -83,7 +83,7 @@ test:
 # unit of code generation that calls it, so there is one for each crate, as nothing is kept for the next build.
 LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="--deny warnings" CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
-# What no test in Rust needs is compiled and linted by `make slow-test`: examples, benchmarks and the extension module.
+# `make slow-test` compiles and lints the rest: examples, benchmarks and the extension module.
 TESTED := --workspace --tests
 
 rust-build:
@@ -101,16 +101,16 @@ format: setup
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers studies docs
 	$(BIN)/mypy
 
-# The fuzz targets are a workspace of their own: they take other dependencies, and a minute to check. No C++ compiler is needed.
+# The fuzz targets are a separate workspace with other dependencies, which takes a minute to check. No C++ compiler is needed.
 fuzz-lint:
 	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 
-# What is linked into a Linux kernel is a workspace of its own. It has no standard library, so it can't unwind.
+# The code linked into a Linux kernel is a separate workspace. It has no standard library, so it can't unwind.
 abi-lint:
 	cp Cargo.lock hosts/linux/abi/Cargo.lock
 	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
 
-# What they start takes no part in the jobs of make, which these variables tell of.
+# Child processes must not use make's job server, which these variables describe.
 ALONE := env -u MAKEFLAGS -u MFLAGS
 
 rust-test: setup rust-build
@@ -127,8 +127,8 @@ slow-test: setup
 	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
 	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
 
-# Modules of tests that take long and call none of the libraries say so by a mark; all others are run with the lowest versions.
-# The package is used from python/, with the extension module that `setup` built: it works with all these versions.
+# Slow test modules without these libraries have a mark; all others run with the lowest versions. The package is used from python/, with the
+# extension module that `setup` built: it works with all these versions.
 lowest: setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all --group test \
@@ -190,15 +190,15 @@ validate: setup
 	@failed=0; for judge in ns2 ns3 linux qlog; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
-# Property tests with other cases each time. A case that fails is printed; it is to become a test of its own.
+# Property tests with new cases each time. A failing case is printed, and should become a test.
 properties: setup
 	@for round in $$(seq $${PROPERTY_ROUNDS:-30}); do \
 	    $(ALONE) -u PROPTEST_RNG_SEED $(LINTED) cargo test --quiet --tests \
 	        $(patsubst crates/%/Cargo.toml,--package sojourn-%,$(shell grep -l '^proptest' crates/*/Cargo.toml)) || exit 1; done
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile anew -m 'not slow' $(shell grep -l '^from hypothesis' tests/test_*.py)
 
-# Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in
-# target/hunt. The two builds must give the same fingerprints.
+# Random worlds on two threads, in a fast build and in one with overflow checks. Progress and findings are stored in target/hunt. The two
+# builds must give the same fingerprints.
 HUNT := $(if $(HUNT_FIRST),--first $(HUNT_FIRST)) $(if $(HUNT_EVENTS),--events $(HUNT_EVENTS))
 hunt: setup
 	cargo build --quiet --profile quick --package sojourn-hunt

@@ -25,7 +25,7 @@ export interface Axes {
   logarithmic?: boolean;
 }
 
-/** What the style sheet says, until the page changes its colors: to ask the browser again would make it lay out the page. */
+/** Colors of the style sheet, cached until the theme changes, because reading them forces a layout. */
 const styles = new Map<string, string>();
 export function css(name: string): string {
   let known = styles.get(name);
@@ -48,7 +48,7 @@ function same(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** What is done when an element comes into view, and which are there. */
+/** Callbacks for elements that come into view, and the visible elements. */
 const entering = new Map<Element, () => void>();
 const inView = new Set<Element>();
 const observer = new IntersectionObserver((entries) => {
@@ -61,7 +61,7 @@ const observer = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "100px" });
 
-/** Calls `enter` when an element comes into view, or is about to; gives whether it is there. */
+/** Calls `enter` when an element comes into view, or is about to; returns whether it is visible. */
 export function watch(element: Element, enter: () => void): () => boolean {
   entering.set(element, enter);
   observer.observe(element);

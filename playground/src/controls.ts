@@ -1,4 +1,4 @@
-// Controls: a slider and a text for each quantity, made from the schema. What is not in its range is refused by the engine, in its words.
+// Controls: a slider and a text for each quantity, made from the schema. The engine checks ranges and supplies the error messages.
 
 import type { Json, Table } from "./engine";
 import type { Algorithm, Parameter } from "./schema";
@@ -80,7 +80,7 @@ export function row(name: string, sentence: string, place: Place, range: Range |
   return made;
 }
 
-/** What a user wrote, as the type that was there: a number, a tree in JSON, or text. Nothing is the default. */
+/** Parses a user's input as the type of the current value: a number, JSON, or text. Empty means the default. */
 function read(text: string, like: Json | undefined): Json | undefined {
   const trimmed = text.trim();
   if (!trimmed) return undefined;
@@ -127,13 +127,13 @@ export function parameter(of: Parameter, place: Place, changed: () => void): HTM
     return made;
   }
   const range = of.range && { ...of.range, whole: of.kind === "whole" };
-  // A value far from the default, as papers have some, has a slider around itself.
+  // A value far from the default, as in some papers, gets a slider around itself.
   const value = quantity(place.get());
   const inside = !value || !range || (value.unit === range.unit && value.value >= range.low && value.value <= range.high);
   return row(of.name, of.sentence, place, inside ? range : around(place.get(), of.kind === "whole"), of.default, changed);
 }
 
-/** The parameters of an algorithm, those that are set first. */
+/** The parameters of an algorithm, explicitly set ones first. */
 export function parameters(of: Algorithm, table: Table, skip: string[], changed: () => void): HTMLElement {
   const shown = of.parameters.filter((each) => !skip.includes(each.name));
   const order = [...shown.filter((each) => each.name in table), ...shown.filter((each) => !(each.name in table))];

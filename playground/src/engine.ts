@@ -28,7 +28,7 @@ export class Engine {
     return new Engine(instance.exports as unknown as Exports);
   }
 
-  /** Throws an error with the engine's own words where it refuses. */
+  /** Throws the engine's error message. */
   ask(question: object): Answer {
     const { exports } = this;
     const bytes = new TextEncoder().encode(JSON.stringify(question));

@@ -1,14 +1,13 @@
-// A worker with the engine in it. One question at a time: of those that wait for an answer of the same kind, the newest takes the
-// place of the older ones.
+// A worker with the engine in it. It handles one question at a time. A newer question replaces pending ones of the same kind.
 
 import type { Ask, Told } from "./protocol";
 
 declare const WORKER: string;
 
-/** A question may take so long, in ms; then its worker is ended and another one started. */
+/** Time limit of a question in ms, after which its worker is restarted. */
 const LONGEST = 20_000;
 
-/** A newer question took this one's place. */
+/** A newer question replaced this one. */
 export class Replaced extends Error {}
 
 interface Waiting {

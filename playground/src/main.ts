@@ -29,9 +29,9 @@ interface Preset {
 }
 
 const NAMES = ["A", "B"] as const;
-/** How long a slider rests before what follows a run is computed, in ms: laws and further seeds. */
+/** Time in ms without slider input before laws and further seeds are computed. */
 const REST = 150;
-/** How long the result of one side waits for that of the other, in ms, so that both are drawn once. */
+/** Time in ms for which a result waits for the other side's, so that both are drawn together. */
 const TOGETHER = 40;
 const get = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 
@@ -42,11 +42,11 @@ class Page {
   private seeds = 1;
   private results: (Result | undefined)[] = [undefined, undefined];
   private laws: (Told["law"] | undefined)[] = [undefined, undefined];
-  /** What was asked for these results and laws, as text: the same is not asked again. */
+  /** The questions behind these results and laws, to avoid repeating them. */
   private readonly asked = { results: ["", ""], laws: ["", ""] };
   private readonly due = new Set<"results" | "laws">();
   private turn = 0;
-  /** The turns that the results are of. */
+  /** The turns of the results. */
   private readonly turns = [0, 0];
   /** The last change, and in ms since it: when both answers were there, and when drawing of what is in view began and ended. */
   private spent = { begin: 0, answered: 0, drawing: 0, drawn: 0 };
@@ -74,7 +74,7 @@ class Page {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
   }
 
-  /** The presets, seeds, and what is done with the whole page. */
+  /** The presets, seeds and controls of the whole page. */
   private top(): void {
     const presets = PRESETS.map((preset) => ({ value: preset.id, label: preset.title }));
     get("presets").replaceChildren(choice("experiment", presets, this.preset.id, (id) => {
@@ -116,7 +116,7 @@ class Page {
     return [this.charts.delay, this.charts.windows, this.charts.signals, this.charts.probability];
   }
 
-  /** Says of the first packet that was dropped or marked from the time on, why it was. */
+  /** Explains the first drop or mark from the current time on. */
   private explain(i: 0 | 1): void {
     const result = this.results[i];
     if (!result) return;
@@ -126,7 +126,7 @@ class Page {
     get(`why-${NAMES[i].toLowerCase()}`).textContent = `${NAMES[i]}: ${said}`;
   }
 
-  /** Moves to the next packet that was dropped or marked, and says why. */
+  /** Moves to the next drop or mark and explains it. */
   private next(i: 0 | 1): void {
     const result = this.results[i];
     if (!result) return;
@@ -159,7 +159,7 @@ class Page {
     document.querySelectorAll<HTMLDetailsElement>("#controls details").forEach((each, i) => (each.open = open[i] ?? false));
   }
 
-  /** Runs both again. What is on the page stays until there is something newer. */
+  /** Runs both again; the page keeps the old results until new ones arrive. */
   changed(): void {
     const turn = ++this.turn;
     this.spent = { begin: performance.now(), answered: 0, drawing: 0, drawn: 0 };
@@ -173,7 +173,7 @@ class Page {
     }));
   }
 
-  /** Draws in the next frame: once for A and B, if both have come until then. */
+  /** Draws in the next frame, once for A and B if both have arrived. */
   private soon(what: "results" | "laws"): void {
     if (this.due.size === 0) {
       requestAnimationFrame(() => {
@@ -191,7 +191,7 @@ class Page {
     this.due.add(what);
   }
 
-  /** Draws both results at once, if the other one comes soon. */
+  /** Draws both results together, if the other one arrives soon. */
   private together(i: 0 | 1, turn: number): void {
     this.turns[i] = turn;
     if (this.turns[0] === this.turns[1]) {
@@ -241,7 +241,7 @@ class Page {
     if (results) fill(get<HTMLTableElement>("results").tBodies[0]!, this.preset.measures, results);
   }
 
-  /** The values that the paper prints of a measure whose path ends so, as lines across a chart; times as lines down. */
+  /** The paper's published values of a measure with this path suffix, as horizontal lines; times as vertical lines. */
   private printed(path: RegExp, unit: string): Mark[] {
     const rows = this.preset.measures.filter((row) => row.unit === unit && path.test(row.path));
     return rows.flatMap((row) => row.printed.flatMap((number, i): Mark[] => {
@@ -256,7 +256,7 @@ class Page {
     if (!results) return;
     const lines = <T>(of: (result: Result, side: 0 | 1) => T) => results.map((result, i) => of(result, i as 0 | 1));
     const name = (side: 0 | 1) => `${NAMES[side]}: ${this.sides[side].label}`;
-    // In the unit in which the paper prints it.
+    // In the paper's unit.
     const packets = this.printed(/\.queue\.mean$/, "packets"), inPackets = packets.length > 0;
     this.charts.delay.draw(
       lines((result, side) => ({
@@ -284,12 +284,12 @@ class Page {
     this.move(this.time);
   }
 
-  /** Hides the figure around a chart that has nothing to show. */
+  /** Hides the figure of an empty chart. */
   private hide(id: string, hidden: boolean): void {
     get(id).closest("figure")!.hidden = hidden;
   }
 
-  /** What the charts show, in words. */
+  /** Text descriptions of the charts. */
   private describe(results: [Result, Result]): void {
     const of = (path: string, unit: string, scale = 1) => results.map((result, i) => {
       const number = value(result.record, path.replace("LINK", result.link)) * scale;
@@ -334,7 +334,7 @@ class Page {
     this.point();
   }
 
-  /** Draws the laws with the operating points of the time. */
+  /** Draws the laws with the operating points at the current time. */
   private point(): void {
     this.both()?.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
   }
@@ -394,7 +394,7 @@ class Page {
     return { ...this.spent };
   }
 
-  /** What an address holds, if it holds anything. */
+  /** The state in an address, if any. */
   async fromAddress(): Promise<void> {
     const hash = location.hash.slice(1);
     get("error-link").textContent = "";
@@ -434,5 +434,5 @@ async function start(): Promise<void> {
 }
 
 start().catch((error: unknown) => {
-  get("status").textContent = `The engine does not start: ${error instanceof Error ? error.message : String(error)}`;
+  get("status").textContent = `The engine failed to start: ${error instanceof Error ? error.message : String(error)}`;
 });

@@ -10,7 +10,7 @@ export interface Side {
   table: Table;
 }
 
-/** Algorithms that need what a page does not have: a law in Python, a kernel. */
+/** Algorithms unavailable in a page: laws in Python, a kernel. */
 const ELSEWHERE = new Set(["external", "linux"]);
 /** Shown in the panel of the network, or of all disciplines. */
 const SHARED = ["limit"];
@@ -25,14 +25,14 @@ export class Panels {
     this.controllers = this.schema.algorithms("Control", "cc").filter(here);
   }
 
-  /** The link that is watched: the first that has a queue, or a rate. */
+  /** The watched link: the first with a queue, or with a rate. */
   static watched(table: Table): string {
     const links = tables(table["links"]);
     const found = links.find((link) => link["rate"] !== undefined && link["queue"] !== undefined) ?? links.find((link) => link["rate"] !== undefined);
     return found ? linkName(found) : "";
   }
 
-  /** The queue of the link that is watched. */
+  /** The queue of the watched link. */
   static queue(side: Side): Table {
     const queue = Panels.link(side)[0]?.["queue"];
     return isTable(queue) ? queue : {};
@@ -51,9 +51,9 @@ export class Panels {
       return row(name, sentence, at, around(at.get() ?? fallback, whole), fallback, this.changed);
     };
     const made = element("div", { className: "parameters" },
-      quantity("rate", links, "rate", "Of the link that is watched."),
-      quantity("delay", links, "delay", "One way. The round-trip time is twice this, and the flows' own links."),
-      quantity("buffer", queues, "limit", "The most that may wait.", false, "1000 packets"));
+      quantity("rate", links, "rate", "Rate of the watched link."),
+      quantity("delay", links, "delay", "One-way delay. The base RTT is twice this plus the flows' own links."),
+      quantity("buffer", queues, "limit", "The queue's limit.", false, "1000 packets"));
     const groups = tables(sides[0].table["flows"]);
     groups.forEach((group, i) => {
       const same = () => sides.map((side) => tables(side.table["flows"])[i]).filter((each): each is Table => each !== undefined);
@@ -95,7 +95,7 @@ export class Panels {
   }
 }
 
-/** The tables that choose a controller: that of all flows, and those of groups that have their own. */
+/** The tables that select a controller: of all flows, and of groups with their own. */
 function controls(table: Table): { name: string; of: Table }[] {
   const found: { name: string; of: Table }[] = [];
   const groups = tables(table["flows"]);

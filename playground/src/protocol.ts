@@ -1,4 +1,4 @@
-// What the page and a worker say to each other.
+// The messages between the page and a worker.
 
 import type { Table } from "./engine";
 
@@ -27,7 +27,7 @@ export interface Stability {
 
 /** A law over two inputs: a value for each row and column. */
 export interface Surface {
-  /** The probability of a queue law, what its rules add to the probability, or what the rules of a controller give. */
+  /** The probability of a queue law, the increment by its rules, or the output of a controller's rules. */
   of: "probability" | "rules" | "controller";
   rows: Float64Array;
   columns: Float64Array;

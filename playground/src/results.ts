@@ -1,18 +1,18 @@
-// The table of results: A and B, their difference over paired seeds, and what a paper prints.
+// The table of results: A and B, their difference over paired seeds, and published values.
 
 import type { Result } from "./protocol";
 
 export interface Row {
   label: string;
   unit: string;
-  /** Where it stands in a record; empty for what only a paper's own program measures. */
+  /** Its path in a record; empty for measures that only a paper's own program has. */
   path: string;
   scale: number;
   printed: (number | null)[];
   where: string;
 }
 
-/** What is shown of every run; `LINK` is the link that is watched. */
+/** The measures of every run; `LINK` is the watched link. */
 const ALWAYS: [string, string, string, number][] = [
   ["utilization", "%", "links.LINK.utilization", 100],
   ["queue", "packets", "links.LINK.queue.mean", 1],
@@ -25,7 +25,7 @@ const ALWAYS: [string, string, string, number][] = [
   ["Jain's index", "", "total.jain", 1],
 ];
 
-/** The value at a path of a record: parts of lists are named. */
+/** The value at a path of a record; list entries are selected by name. */
 export function value(record: any, path: string): number {
   let here = record;
   for (const part of path.split(".")) {
@@ -54,7 +54,7 @@ export function rows(papers: Row[], link: string, records: any[]): Row[] {
 /** Quantiles 0.975 of Student's distribution for 1 to 9 degrees of freedom. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
-/** The mean of values, and half of its 95 % interval; none of one value. */
+/** The mean of values, and half of its 95 % interval, which a single value lacks. */
 export function interval(values: number[]): { mean: number; half: number } {
   const n = values.length, mean = values.reduce((sum, each) => sum + each, 0) / n;
   const variance = values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (n - 1);

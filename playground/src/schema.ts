@@ -1,4 +1,4 @@
-// Parameters of algorithms, as the engine's schema has them: names, sentences, units, defaults and ranges.
+// Parameters of algorithms from the engine's schema: names, summaries, units, defaults and ranges.
 
 import type { Json, Table } from "./engine";
 import { isTable, quantity, type Quantity } from "./tree";
@@ -21,7 +21,7 @@ export interface Algorithm {
 
 const NUMBER = String.raw`(-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?: (ns|us|ms|s|B|kB|MB|GB|kbit\/s|Mbit\/s|Gbit\/s)\b)?`;
 
-/** What each unit is in the first of its kind. */
+/** The factor of each unit relative to the first of its kind. */
 const UNITS: Record<string, number> = {
   ns: 1, us: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
 };
@@ -54,7 +54,7 @@ function named(sentence: string): Quantity | undefined {
   return found?.[1] === undefined ? undefined : { value: Number(found[1]), unit: found[2] ?? "" };
 }
 
-/** As far as a slider goes whose default, 0 or nothing, is no measure: by the unit, or by what the sentence counts. */
+/** The range of a slider without a usable default, by unit, or by the quantity in the description. */
 const REACH: [RegExp, number][] = [[/percent/, 100], [/packets|flows/i, 200], [/probability/, 1], [/./, 100]];
 const REACH_OF_UNITS: Record<string, number> = { B: 3000, s: 1, ms: 1000, packets: 200 };
 
@@ -68,7 +68,7 @@ export class Schema {
     return name ? { ...this.root.$defs[name], ...schema, definition: name } : schema;
   }
 
-  /** The algorithms of a definition, which are told apart by the constant at `tag`. */
+  /** The algorithms of a definition, which the constant at `tag` distinguishes. */
   algorithms(definition: string, tag: string): Algorithm[] {
     const forms: any[] = this.root.$defs[definition].oneOf;
     const tagged = forms.filter((form) => typeof form.properties?.[tag]?.const === "string");
@@ -94,7 +94,7 @@ export class Schema {
     return parameter;
   }
 
-  /** From a thirtieth to thirty times the default, cut off where the schema or the sentence does. */
+  /** From a thirtieth to thirty times the default, within the bounds of the schema and the description. */
   private range(parameter: Parameter, schema: any): NonNullable<Parameter["range"]> {
     const given = quantity(parameter.default);
     const start = given && given.value > 0 ? given : (named(parameter.sentence) ?? given ?? { value: 0, unit: "" });
@@ -112,7 +112,7 @@ export class Schema {
   }
 }
 
-/** The algorithm that a table chooses. */
+/** The algorithm that a table selects. */
 export function chosen(table: Table | undefined, tag: string, of: Algorithm[]): Algorithm | undefined {
   const name = isTable(table) ? table[tag] : undefined;
   return of.find((each) => each.name === name) ?? of[0];

@@ -1,4 +1,4 @@
-// A law as a picture: what it gives over two inputs, with the operating point of a run moving over it.
+// A law as a picture: its output over two inputs, with the moving operating point of a run.
 
 import type { Result, Surface } from "./protocol";
 import { color, css, watch } from "./charts";
@@ -103,7 +103,7 @@ export class Picture {
     return String(Number(value.toPrecision(2)));
   }
 
-  /** Draws it, where it is in view, with the operating point of a run at a time, and where it has been. */
+  /** Draws it, if in view, with the operating point of a run at a time and its earlier path. */
   draw(result: Result, time: number): void {
     this.last = [result, time];
     if (this.visible()) this.paint(result, time);
@@ -154,7 +154,7 @@ export class Picture {
     ctx.stroke();
   }
 
-  /** Which color is which value. */
+  /** The legend of colors. */
   private bar(ctx: CanvasRenderingContext2D, left: number, height: number): void {
     const gradient = ctx.createLinearGradient(0, TOP + height, 0, TOP);
     STOPS.forEach((rgb, i) => gradient.addColorStop(i / (STOPS.length - 1), `rgb(${rgb.join(" ")})`));

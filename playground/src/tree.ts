@@ -10,7 +10,7 @@ export function tables(value: Json | undefined): Table[] {
 
 export const copy = <T>(value: T): T => structuredClone(value);
 
-/** The name of a link: its own, or that of its two ends. */
+/** The name of a link: its own, or that of its ends. */
 export function linkName(link: Table): string {
   return typeof link["name"] === "string" ? link["name"] : `${String(link["from"])}->${String(link["to"])}`;
 }

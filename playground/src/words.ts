@@ -1,28 +1,28 @@
-// What the page says of a result, in sentences: for the eye and for a screen reader.
+// Sentences about results, for the page and for screen readers.
 
 import type { Table } from "./engine";
 import type { Result, Stability } from "./protocol";
 
 const two = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** What became of a packet, by the number in the series of signals. */
+/** The fate of a packet by its cause in the series of signals. */
 const CAUSES = [
-  (aqm: string) => `was dropped by ${aqm}, to signal congestion: it could not be marked`,
-  (aqm: string) => `was dropped by ${aqm}, which drops at this point even what can be marked`,
+  (aqm: string) => `was dropped by ${aqm} as a congestion signal, because it is not ECN-capable`,
+  (aqm: string) => `was dropped by ${aqm}, which at this point drops even ECN-capable packets`,
   () => "was dropped because the queue was full",
   () => "was lost on the link: by an impairment, or with bit errors",
   (aqm: string) => `was marked by ${aqm} instead of dropped`,
-  () => "was dropped by the ACK filter: a later ACK says the same",
+  () => "was dropped by the ACK filter: a later ACK makes it redundant",
 ];
 
-/** Why a packet was dropped or marked, with the queue as it was at the last sample before. */
+/** Explains a drop or mark, with the state of the queue at the last sample before it. */
 export function why(result: Result, signal: number, queue: Table): string {
   const at = result.signals.t[signal]!;
   const { t, packets, delay, probability } = result.queue;
   const step = (t[1] ?? 1) - (t[0] ?? 0), sample = Math.min(t.length - 1, Math.floor(at / step));
   const flow: string = result.record.flows[result.signals.flow[signal]!]?.name ?? "a flow";
   const became = CAUSES[result.signals.cause[signal]!]!(String(queue["aqm"] ?? "droptail"));
-  const state = [`${packets[sample]} packets waited, which takes ${two(1000 * delay[sample]!)} ms`];
+  const state = [`${packets[sample]} packets were queued, a delay of ${two(1000 * delay[sample]!)} ms`];
   if (Number.isFinite(probability[sample])) state.push(`the discipline's probability was ${two(100 * probability[sample]!)} %`);
   else if (queue["target"] !== undefined) state.push(`its target is ${String(queue["target"])}`);
   if (queue["limit"] !== undefined) state.push(`the buffer holds ${String(queue["limit"])}`);

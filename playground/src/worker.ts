@@ -1,4 +1,4 @@
-// Runs the engine beside the page: it may take seconds, and the page does not wait.
+// Runs the engine in a worker, so that the page stays responsive.
 
 import { Engine, column, type Answer, type Table } from "./engine";
 import type { Ask, Result, Stability, Surface, Told } from "./protocol";
@@ -99,7 +99,7 @@ self.onmessage = async ({ data }: MessageEvent<{ module?: WebAssembly.Module; as
     // The columns of a run lie in one buffer, which is moved and not copied.
     self.postMessage({ told }, { transfer: data.ask?.kind === "run" ? [(told as Result).queue.t.buffer] : [] });
   } catch (error) {
-    // After a trap the engine's memory is in no state to go on.
+    // After a trap the engine's memory is unusable.
     const trapped = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
     self.postMessage({ refused: error instanceof Error ? error.message : String(error), trapped });
   }
