@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The congestion control `sojourn`: it asks the controller of the flow. The kernel finds losses, repairs them, and spreads a
- * reduction over a round trip (PRR); the controller says where the window goes, and how fast segments leave. A controller that
- * takes samples of the delivery rate has the window to itself.
+ * The congestion control `sojourn`: it calls the controller of the flow. The kernel performs loss recovery and spreads a
+ * reduction over a round trip (PRR); the controller sets the target window and the pacing rate. A controller that
+ * uses delivery rate samples controls the window alone.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -22,7 +22,7 @@ static struct ours *ours_of(const struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
-/* Only the senders of flows have it, and their sockets know their flow. Each connection has a controller of its own. */
+/* Only senders of flows use it, and their sockets reference their flow. Each connection has its own controller. */
 static void start(struct sock *sk)
 {
 	const struct connection *connection = sk->sk_user_data;
@@ -38,7 +38,7 @@ static void end(struct sock *sk)
 	sojourn_controller_ends(guest, ours_of(sk)->controller);
 }
 
-/* A reduction begins: for a mark, for a loss, or (told just after) for a timeout. */
+/* A reduction starts: for a mark, for a loss, or (reported just after) for a timeout. */
 static u32 reduce(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -66,7 +66,7 @@ static void restart(struct sock *sk, s32 idle)
 	sojourn_controller_restarts(guest, ours_of(sk)->controller, &windows);
 }
 
-/* The kernel calls it before it sends while nothing is in flight. */
+/* Called by the kernel before it sends while nothing is in flight. */
 static void on_start(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -97,7 +97,7 @@ static bool ends_reduction(const struct tcp_sock *tp, u8 state)
 	return state == TCP_CA_CWR || (state == TCP_CA_Recovery && !before(tp->snd_una, tp->high_seq));
 }
 
-/* The kernel has set the window when it tells of the state: of that after a timeout, each time that the timer expires. */
+/* Called after the kernel has set the window; after a timeout, each time that the timer expires. */
 static void on_state(struct sock *sk, u8 state)
 {
 	struct sojourn_windows windows = { tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->snd_ssthresh };
@@ -116,7 +116,7 @@ static void on_state(struct sock *sk, u8 state)
 		sojourn_controller_restarts_after_timeout(guest, sojourn_now(), ours_of(sk)->controller, &windows);
 }
 
-/* What can be said of a connection at any time. */
+/* Fills in the state of a connection. */
 static struct sojourn_ack standing(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -141,7 +141,7 @@ static struct sojourn_ack standing(struct sock *sk)
 	};
 }
 
-/* The device calls it before the kernel counts the segment. */
+/* Called by the device before the kernel counts the segment. */
 void sojourn_congestion_sends(struct sock *sk, u32 end)
 {
 	struct sojourn_ack told;
@@ -154,7 +154,7 @@ void sojourn_congestion_sends(struct sock *sk, u32 end)
 	sojourn_controller_sends(guest, sojourn_now(), ours_of(sk)->controller, end, &told);
 }
 
-/* Tells of each segment that is lost and was not sent again. One that it has been told of it knows. */
+/* Reports each lost segment that was not retransmitted; the controller ignores repeated reports. */
 static void tell_losses(struct sock *sk, const struct sojourn_ack *told)
 {
 	struct sk_buff *skb;
@@ -179,7 +179,7 @@ static void set_pace(struct sock *sk, u64 pace)
 	WRITE_ONCE(sk->sk_pacing_rate, max_t(u64, div_u64(min_t(u64, pace, U32_MAX) * tcp_sk(sk)->mss_cache, 1000), 1));
 }
 
-/* The kernel calls it before on_ack, and before it looks at what the ACK says of losses and marks. */
+/* Called by the kernel before on_ack, and before it processes the ACK's losses and marks. */
 static void on_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	ours_of(sk)->advanced = sample->pkts_acked;
@@ -242,7 +242,7 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 		tp->app_limited = (tp->delivered + tcp_packets_in_flight(tp)) ? : 1;
 }
 
-/* The reason of the last reduction was none. */
+/* The last reduction was spurious. */
 static u32 undo(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -268,12 +268,12 @@ static u32 undo(struct sock *sk)
 }
 
 static struct tcp_congestion_ops operations __read_mostly = OPERATIONS(OUR_CONTROL, 0);
-/* Packets that cannot carry marks are lost where others are marked: the first of a connection, and those that are sent again. */
+/* Packets that are not ECN-capable are dropped instead of marked: the first of a connection, and retransmissions. */
 static struct tcp_congestion_ops marked __read_mostly = OPERATIONS(OUR_MARKED, TCP_CONG_NEEDS_ECN);
 static struct tcp_congestion_ops scalable __read_mostly =
 	OPERATIONS(OUR_SCALABLE, TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION);
 
-/* Whether the packets of a socket are those of a scalable sender. */
+/* Whether a socket is a scalable sender. */
 bool sojourn_congestion_is_scalable(const struct sock *sk)
 {
 	return inet_csk(sk)->icsk_ca_ops == &scalable;

@@ -48,12 +48,12 @@ void sojourn_set_timer(void)
 {
 	u64 next = sojourn_next_event(guest);
 
-	/* What is due when the run ends is done by its end: the network would name it for ever. */
+	/* Events due at the end of the run are cut off: the network would report them forever. */
 	if (next < sojourn_duration(guest))
 		hrtimer_start(&timer, ns_to_ktime(next - sojourn_now() + ktime_get_ns()), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The flow of a packet follows from its ports, and its direction from the host that sends it. */
+/* The ports identify the flow of a packet, and the sending host its direction. */
 static bool ports(struct sojourn_packet *packet, const struct iphdr *ip, __be16 source, __be16 destination)
 {
 	packet->flow = (ntohs(destination) >= FIRST_OWN_PORT ? ntohs(source) : ntohs(destination)) - FIRST_PORT;
@@ -111,7 +111,7 @@ static bool describe_tcp(struct sojourn_packet *packet, const struct iphdr *ip, 
 	return ports(packet, ip, tcp->source, tcp->dest);
 }
 
-/* What the network must know of a packet; false if it is none of a flow. Its headers may be anything. */
+/* Parses a packet for the network; false if it belongs to no flow. The headers are untrusted. */
 bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 {
 	struct iphdr space;
@@ -148,9 +148,9 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	struct sock *owner = sender ? skb->sk : NULL;
 	bool scalable = sender && sojourn_congestion_is_scalable(skb->sk);
 
-	/* The socket sends: it is there until that is done. */
+	/* The socket exists until its send is done. */
 	dev_consume_skb_any(skb);
-	/* The kernel itself has ECT(1) in the handshake alone. */
+	/* The kernel itself uses ECT(1) only in the handshake. */
 	if (copy && scalable && (ip_hdr(copy)->tos & INET_ECN_MASK) == INET_ECN_ECT_0)
 		ipv4_change_dsfield(ip_hdr(copy), INET_ECN_MASK ^ 0xff, INET_ECN_ECT_1);
 	if (!copy || !sojourn_describe(&packet, copy)) {
@@ -201,7 +201,7 @@ static void deliver(struct sk_buff *skb, const struct sojourn_packet *packet)
 		sojourn_flow_looks(flow);
 }
 
-/* The network is advanced to now, and what has left it is handed over. Hosts answer at once, which advances it again. */
+/* Advances the network to now and delivers packets that have left it. Hosts may respond immediately, which advances it again. */
 static enum hrtimer_restart hand_over(struct hrtimer *unused)
 {
 	struct sojourn_packet packet;
@@ -226,7 +226,7 @@ static const struct net_device_ops operations = {
 	.ndo_start_xmit = transmit,
 };
 
-/* What all our devices are: without an Ethernet header, and for single segments. */
+/* Common setup of devices: no Ethernet header, single segments. */
 void sojourn_set_up_device(struct net_device *device, const struct net_device_ops *operations)
 {
 	device->netdev_ops = operations;
@@ -238,7 +238,7 @@ void sojourn_set_up_device(struct net_device *device, const struct net_device_op
 	netif_set_tso_max_segs(device, 1);
 }
 
-/* Sets a device that is registered to be up. */
+/* Brings a registered device up. */
 int sojourn_open_device(struct net_device *device)
 {
 	int error;
@@ -269,11 +269,11 @@ static void set_options(struct net *net)
 	ipv4->sysctl_tcp_rmem[2] = 1 << 26;
 	ipv4->sysctl_tcp_wmem[1] = 1 << 20;
 	ipv4->sysctl_tcp_wmem[2] = 1 << 26;
-	/* Every connection begins without memory of earlier ones. */
+	/* Disables metrics cached from earlier connections. */
 	ipv4->sysctl_tcp_nometrics_save = 1;
-	/* What answers a packet has its DSCP. */
+	/* Replies copy the DSCP of the packet. */
 	ipv4->sysctl_tcp_reflect_tos = 1;
-	/* Sessions open many: a port is free again a second after its connection. */
+	/* Sessions open many connections, so ports are reusable one second after their connection. */
 	ipv4->sysctl_tcp_tw_reuse = 1;
 	ipv4->ip_local_ports.range = 65535 << 16 | FIRST_OWN_PORT;
 }

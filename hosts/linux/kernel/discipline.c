@@ -27,7 +27,7 @@ static struct sk_buff *packet_of(const struct sojourn_packet *packet)
 	return (struct sk_buff *)(unsigned long)packet->handle;
 }
 
-/* Forgets a packet that was dropped. A device learns of it by the list of what it is to free. */
+/* Removes a dropped packet, which is passed to the device on the list of packets to free. */
 static void forget(struct Qdisc *sch, struct sk_buff *skb, bool full)
 {
 	sch->q.qlen--;
@@ -44,7 +44,7 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	int answer = NET_XMIT_SUCCESS;
 	u8 full;
 
-	/* What is of no flow of the scenario has one by its headers. */
+	/* A packet outside the scenario's flows gets a flow by its headers. */
 	if (!sojourn_describe(&packet, skb))
 		packet.flow = skb_get_hash(skb);
 	packet.rtt_ms = skb->tc_index;
@@ -68,7 +68,7 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	return answer;
 }
 
-/* What a shaper holds back is asked for again. */
+/* Schedules a dequeue for packets that a shaper holds back. */
 static void wait_until_ready(struct Qdisc *sch)
 {
 	struct state *state = qdisc_priv(sch);
@@ -130,7 +130,7 @@ static int init(struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ac
 	char error[128] = "";
 	int wrong = options ? nla_parse_nested(parts, TASK, options, policy, extack) : -EINVAL;
 
-	/* The kernel destroys it also where this fails. */
+	/* The kernel calls destroy even if this fails. */
 	qdisc_watchdog_init(&state->watchdog, sch);
 	if (wrong)
 		return wrong;
@@ -148,7 +148,7 @@ static int init(struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ac
 	return -EINVAL;
 }
 
-/* The kernel calls it also where `init` has failed. */
+/* Called by the kernel even if `init` has failed. */
 static void destroy(struct Qdisc *sch)
 {
 	struct state *state = qdisc_priv(sch);
@@ -193,7 +193,7 @@ static struct Qdisc_ops operations __read_mostly = {
 	.owner = THIS_MODULE,
 };
 
-/* The number of active flows is what the network knows, and no packet tells. */
+/* The network supplies the number of active flows, which packets do not carry. */
 void sojourn_discipline_set_flows(struct Qdisc *qdisc, u64 now, u32 active)
 {
 	if (qdisc->ops == &operations)

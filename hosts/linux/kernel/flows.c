@@ -27,7 +27,7 @@ static struct sockaddr_in address_of(u32 host, u32 flow)
 	};
 }
 
-/* What a connection shows after a packet came back to it: its windows, and whether all of its data is acknowledged. */
+/* Reports a connection after a received packet: its windows, and whether all its data is acknowledged. */
 static void look(struct connection *connection)
 {
 	const struct tcp_sock *tp = tcp_sk(connection->socket->sk);
@@ -78,7 +78,7 @@ void sojourn_on_state(struct sock *sk, u8 state)
 		sojourn_loss(guest, sojourn_now(), connection->flow->number, false);
 }
 
-/* Writes what is unwritten of zeros, until `due` at most: the rest stays unwritten. */
+/* Writes pending zeros until `due` at the latest; the rest stays pending. */
 static int write_until(struct connection *connection, u64 due)
 {
 	while (connection->unwritten) {
@@ -87,7 +87,7 @@ static int write_until(struct connection *connection, u64 due)
 		u64 now = sojourn_now();
 		int sent;
 
-		/* A full socket takes more when half of what waits in it has left. */
+		/* A full socket accepts more data after half of its buffer has been sent. */
 		if (due <= now || (due - now < NSEC_PER_MSEC && test_bit(SOCK_NOSPACE, &connection->socket->flags)))
 			return 0;
 		if (due != U64_MAX)
@@ -102,7 +102,7 @@ static int write_until(struct connection *connection, u64 due)
 	return 0;
 }
 
-/* Sends a datagram of this size on the wire, and one byte of payload at least. One that comes back has the time in it. */
+/* Sends a datagram of this size on the wire, with at least one byte of payload. A returned one contains its send time. */
 static int send_datagram(struct connection *connection, u64 size)
 {
 	u64 now = sojourn_now();
@@ -115,7 +115,7 @@ static int send_datagram(struct connection *connection, u64 size)
 	return min(sent, 0);
 }
 
-/* What the first segment of a connection asks for, and what hosts agree on with those who ask. */
+/* The ECN requested by the first segment of a connection, and the ECN accepted by servers. */
 static void set_options(struct net *net, u8 ecn, bool sack)
 {
 	static const u8 modes[] = {
@@ -139,7 +139,7 @@ static const char *sender_control(const struct flow *flow)
 	return flow->plan.ecn == ECN_DCTCP ? OUR_MARKED : OUR_CONTROL;
 }
 
-/* Both hosts have a control of the kernel's: DCTCP's receiver echoes each mark only as DCTCP's. Ours is for senders. */
+/* Both hosts use a congestion control of the kernel, because only DCTCP's receiver echoes each mark. `sojourn` is for senders. */
 static const char *receiver_control(const struct flow *flow)
 {
 	if (strcmp(flow->plan.controller, OUR_CONTROL))
@@ -184,7 +184,7 @@ static int open_connection(struct connection *connection)
 	net = sojourn_host(from);
 	if (!tcp)
 		return kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), 0);
-	/* The first segment asks as these options say, and they are those of a whole host. What is sent waits for the connection. */
+	/* These options of the whole host affect the first segment. Data is sent after the handshake. */
 	set_options(net, flow->plan.ecn, flow->plan.sack);
 	error = kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), O_NONBLOCK);
 	set_options(net, ECN_ACCURATE, true);
@@ -201,7 +201,7 @@ static struct connection *new_connection(struct flow *flow)
 	return connection;
 }
 
-/* Datagrams come back to their sender. */
+/* Returns datagrams to their sender. */
 static int echo_reader(void *data)
 {
 	struct connection *connection = data;
@@ -217,14 +217,14 @@ static int echo_reader(void *data)
 	}
 }
 
-/* The application writes. What it has not written before comes first, but it gives up data without end. */
+/* The application writes. Pending data comes first, but endless data is discarded. */
 static int write_more(struct connection *connection, const struct sojourn_written *written)
 {
 	bool endless = written->bytes == U64_MAX || connection->unwritten == U64_MAX;
 
 	if (!connection->flow->plan.tcp)
 		return send_datagram(connection, written->bytes);
-	/* As in the simulator no segment waits until it is full. */
+	/* As in the simulator, no segment waits until it is full. */
 	if (written->bytes != U64_MAX)
 		tcp_sock_set_nodelay(connection->socket->sk);
 	connection->unwritten = endless ? written->bytes : connection->unwritten + written->bytes;
@@ -260,7 +260,7 @@ static int sender(void *data)
 	return 0;
 }
 
-/* One connection of a session, to the acknowledgment of its last byte. */
+/* One connection of a session, until the ACK of its last byte. */
 static void carry(struct connection *connection)
 {
 	struct flow *flow = connection->flow;
@@ -282,7 +282,7 @@ static void carry(struct connection *connection)
 	kfree(connection);
 }
 
-/* One transfer of a session. Its time begins with its request. */
+/* One transfer of a session, timed from its request. */
 static int transfer(void *data)
 {
 	struct connection *connection = data;
@@ -325,7 +325,7 @@ static int session(void *data)
 	}
 }
 
-/* TCP gives up what it has without copying it. */
+/* TCP data is discarded without copying. */
 static void read_all(struct flow *flow, struct socket *socket)
 {
 	for (;;) {
@@ -339,7 +339,7 @@ static void read_all(struct flow *flow, struct socket *socket)
 	}
 }
 
-/* Of datagrams, what is on the wire counts. */
+/* Datagrams count with their size on the wire. */
 static void read_datagrams(struct flow *flow, struct socket *socket)
 {
 	for (;;) {
@@ -374,7 +374,7 @@ static int reader(void *data)
 	return 0;
 }
 
-/* The connections of a session overlap: each has a thread that reads. */
+/* Connections of a session overlap, so each has a reading thread. */
 static void read_beside(struct flow *flow, struct socket *socket)
 {
 	struct accepted *accepted = kzalloc(sizeof(*accepted), GFP_KERNEL);
@@ -386,7 +386,7 @@ static void read_beside(struct flow *flow, struct socket *socket)
 		sojourn_stop("flow %u: no memory for a connection", flow->number);
 }
 
-/* Reads all that comes to a host for a flow. */
+/* Reads all data of a flow at a host. */
 static int listen_at(u32 host, struct flow *flow)
 {
 	struct sockaddr_in here = address_of(host, flow->number);

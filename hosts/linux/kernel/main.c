@@ -63,11 +63,11 @@ void sojourn_stop(const char *format, ...)
 
 void *sojourn_alloc(size_t size, size_t align)
 {
-	/* A thread that sleeps here would let another one call the network meanwhile. */
+	/* Must not sleep: another thread could call the network meanwhile. */
 	gfp_t flags = guest ? GFP_ATOMIC : GFP_KERNEL;
 	void *memory = size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, flags);
 
-	/* Rust asks for the alignment by the size where it needs more. */
+	/* Rust encodes larger alignments in the size. */
 	static_assert(ARCH_KMALLOC_MINALIGN >= 8);
 	if (!IS_ALIGNED((unsigned long)memory, align))
 		sojourn_stop("memory: expected an alignment of %zu bytes for %zu, got %lx", align, size, (unsigned long)memory);
@@ -87,7 +87,7 @@ __noreturn void sojourn_panic(const char *text, size_t length)
 	sojourn_stop("%.*s", (int)length, text);
 }
 
-/* Compiled code of Rust's standard parts names it; nothing unwinds here. */
+/* Referenced by Rust's core library; nothing unwinds here. */
 void rust_eh_personality(void)
 {
 }

@@ -45,7 +45,7 @@ static void give(struct sk_buff *skb, u32 number)
 	dev_queue_xmit(skb);
 }
 
-/* A device that goes down resets its queue discipline. */
+/* Taking a device down resets its queue discipline. */
 static void reset(u32 number)
 {
 	struct net_device *device = devices[number];
@@ -99,7 +99,7 @@ static int make_device(u32 number)
 	return sojourn_set_discipline(device, OUR_DISCIPLINE, (const u8 *)&task, NLA_ALIGN(task.header.nla_len));
 }
 
-/* Any bytes, of which some are made to look like headers. */
+/* Random bytes, some of which look like headers. */
 static struct sk_buff *any_packet(void)
 {
 	u32 length = get_random_u32_below(LARGEST), shape = get_random_u32();

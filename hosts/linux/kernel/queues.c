@@ -21,7 +21,7 @@ struct queue {
 	struct net_device *device;
 	struct Qdisc *qdisc;
 	struct sk_buff *woken;          /* what it gives by itself, until the link takes it */
-	/* What the discipline has dropped since the link asked last: a list that grows, and how much of it the link has. */
+	/* Packets dropped by the discipline since the link's last query: a growing list, and the part already reported. */
 	struct dropped *dropped;
 	u32 room;
 	u32 end;
@@ -35,7 +35,7 @@ struct dropped {
 	bool full;
 };
 
-/* The network knows a packet by a number, which travels as its mark. A discipline that drops a packet frees it. */
+/* The network identifies a packet by a number in its mark. A discipline frees the packets that it drops. */
 static void on_free(struct sk_buff *skb)
 {
 	struct queue *queue = skb_shinfo(skb)->destructor_arg;
@@ -82,7 +82,7 @@ void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *give
 
 	if (given->marked)
 		INET_ECN_set_ce(skb);
-	/* A router knows a flow by its headers alone, and no time at which the sender wants its packet to leave. */
+	/* A router sees only headers, without the socket and the sender's departure time. */
 	skb_clear_hash(skb);
 	skb_set_delivery_time(skb, 0, SKB_CLOCK_REALTIME);
 	skb->dev = queue->device;
@@ -98,7 +98,7 @@ void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *give
 	spin_lock(qdisc_lock(queue->qdisc));
 	queue->qdisc->enqueue(skb, queue->qdisc, &to_free);
 	spin_unlock(qdisc_lock(queue->qdisc));
-	/* Not before: `fq` calls it where it classifies. A discipline that does not take the packet has put it on the list. */
+	/* Not earlier, because `fq` uses it to classify. A discipline that rejects the packet has put it on the list. */
 	skb_shinfo(skb)->destructor_arg = queue;
 	skb->destructor = on_free;
 	free_all(to_free);
@@ -109,7 +109,7 @@ void sojourn_queue_flows(struct queue *queue, u64 now, u32 active)
 	sojourn_discipline_set_flows(queue->qdisc, now, active);
 }
 
-/* What leaves a discipline is a packet of the network again. */
+/* Converts a dequeued packet back to one of the network. */
 static bool give(struct sk_buff *skb, u64 *handle, u32 *number, u8 *marked)
 {
 	*handle = (unsigned long)skb;
@@ -138,12 +138,12 @@ bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *ma
 	}
 	if (skb)
 		return give(skb, handle, number, marked);
-	/* Empty, or holding back: then it gives by itself later. */
+	/* Empty, or holding packets back, which it releases later. */
 	netif_tx_start_queue(transmitter);
 	return false;
 }
 
-/* A discipline gives by itself what it had held back; the link is idle. */
+/* A discipline releases packets that it held back; the link is idle. */
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
 	struct queue *queue = *(struct queue **)netdev_priv(device);
@@ -165,7 +165,7 @@ static void setup(struct net_device *device)
 	device->tx_queue_len = DEFAULT_TX_QUEUE_LEN;
 }
 
-/* Asks rtnetlink as `tc` does; the answer is in `answer`, and this gives its length or an error. It answers at once or never. */
+/* Sends a request as `tc` does; stores the answer in `answer`, returns its length or an error. It answers immediately or never. */
 static int ask(struct sk_buff *message, void *answer, size_t room)
 {
 	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
@@ -196,7 +196,7 @@ static struct nlmsghdr *begin(struct sk_buff *message, int type, int flags, cons
 	return header;
 }
 
-/* Asks for the discipline as `tc qdisc replace` does. */
+/* Installs the discipline as `tc qdisc replace` does. */
 int sojourn_set_discipline(const struct net_device *device, const char *kind, const u8 *options, size_t length)
 {
 	size_t room = NLMSG_SPACE(sizeof(struct tcmsg)) + nla_total_size(IFNAMSIZ) + nla_total_size(length);
@@ -220,7 +220,7 @@ int sojourn_set_discipline(const struct net_device *device, const char *kind, co
 	return answer.header.nlmsg_type == NLMSG_ERROR ? answer.answer.error : -EBADMSG;
 }
 
-/* What rtnetlink tells of a discipline, as `tc -s qdisc show` asks for it. */
+/* The statistics of a discipline by rtnetlink, as in `tc -s qdisc show`. */
 struct told {
 	struct gnet_stats_basic sent;
 	struct gnet_stats_queue queue;

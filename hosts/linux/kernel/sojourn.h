@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the driver's files share, and the C interface of the Rust library (hosts/linux/abi). */
+/* Shared declarations of the driver, and the C interface of the Rust library (hosts/linux/abi). */
 #ifndef SOJOURN_H
 #define SOJOURN_H
 
@@ -13,7 +13,7 @@
 #error "sojourn: expected a kernel for one CPU without preemption"
 #endif
 
-/* Rust's. Each call has the object for itself: one that comes meanwhile stops the kernel (abi/src/exclusive.rs). */
+/* Rust objects. Each call has exclusive access: a concurrent call stops the kernel (abi/src/exclusive.rs). */
 struct guest;
 struct discipline;
 
@@ -147,7 +147,7 @@ void sojourn_completed(struct guest *guest, u64 now, u32 flow, u64 opened, u64 b
 void sojourn_end(struct guest *guest, u64 now);
 void sojourn_store_logs(struct guest *guest, size_t least);
 
-/* What the Rust library asks of the kernel. */
+/* Functions that the Rust library requires of the kernel. */
 enum { LOG, HEADERS };
 void sojourn_store(u32 file, const u8 *bytes, size_t length);
 void *sojourn_alloc(size_t size, size_t align);
@@ -210,7 +210,7 @@ void sojourn_discipline_counted(const struct discipline *discipline, struct sojo
 
 #include "layout.h"
 
-/* What the kernel's TCP calls. */
+/* Functions that the kernel's TCP calls. */
 void sojourn_on_rtt(struct sock *sk, long rtt_us);
 void sojourn_on_state(struct sock *sk, u8 state);
 
