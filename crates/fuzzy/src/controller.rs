@@ -119,7 +119,7 @@ impl Strengths {
 
     /// The terms with a strength above 0, in order, with their strengths.
     #[inline]
-    fn each(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+    fn active(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut left = self.active;
         core::iter::from_fn(move || {
             let term = left.trailing_zeros() as usize;
@@ -191,7 +191,7 @@ impl Controller {
                 weight += fired.strength;
             }
         });
-        let overrides = strengths.each().filter(|&(term, _)| term >= centers.len());
+        let overrides = strengths.active().filter(|&(term, _)| term >= centers.len());
         let strongest = overrides.reduce(|a, b| if b.1 > a.1 { b } else { a });
         if let Some((term, strength)) = strongest {
             return Outcome::Override { term, strength };
@@ -219,7 +219,7 @@ impl Controller {
     fn term_mean(&self, strengths: &Strengths) -> f64 {
         let centers = self.output.centers();
         let add = |(weighted, weight), (term, strength): (usize, f64)| (weighted + strength * centers[term], weight + strength);
-        let (weighted, weight) = strengths.each().fold((0.0, 0.0), add);
+        let (weighted, weight) = strengths.active().fold((0.0, 0.0), add);
         weighted / weight
     }
 
@@ -232,7 +232,7 @@ impl Controller {
     fn centroid(&self, strengths: &Strengths) -> f64 {
         let mut cuts = [Cut::default(); MAX_TERMS];
         let mut count = 0;
-        for ((term, strength), cut) in strengths.each().zip(&mut cuts) {
+        for ((term, strength), cut) in strengths.active().zip(&mut cuts) {
             *cut = Cut::new(self.corners[term], strength, self.method.implication);
             count += 1;
         }
@@ -241,7 +241,7 @@ impl Controller {
 
     fn center_of_sums(&self, strengths: &Strengths) -> f64 {
         let mut sum = Moments::default();
-        for (term, strength) in strengths.each() {
+        for (term, strength) in strengths.active() {
             let alone = Cut::new(self.corners[term], strength, self.method.implication).moments();
             sum = Moments { area: sum.area + alone.area, moment: sum.moment + alone.moment };
         }
@@ -254,7 +254,7 @@ impl Controller {
         let mut sum = Moments::default();
         for i in 0..points {
             let x = low + (f64::from(i) + 0.5) * step;
-            let cut = strengths.each().map(|(term, strength)| self.method.implication.imply(strength, self.output.sets()[term].grade(x)));
+            let cut = strengths.active().map(|(term, strength)| self.method.implication.imply(strength, self.output.sets()[term].grade(x)));
             let grade = cut.fold(0.0, |a, b| self.method.aggregation.or(a, b));
             sum = Moments { area: sum.area + grade, moment: sum.moment + grade * x };
         }

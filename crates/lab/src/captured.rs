@@ -27,11 +27,11 @@ impl CapturePoints {
     /// # Errors
     /// The unknown name, and the known ones.
     pub fn check(&self, plan: &Plan) -> Result<(), Error> {
-        self.places(plan).map(|_| ())
+        self.resolve(plan).map(|_| ())
     }
 
     /// The links as positions in the plan, then the hosts.
-    fn places(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
+    fn resolve(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
         let known = || (0u32..).zip(&plan.links).filter(|(_, link)| link.rate.is_some());
         let one = |name: &String| {
             known().find(|(_, link)| link.name == *name).map(|(at, _)| at).ok_or_else(|| {
@@ -67,7 +67,7 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
     let Job { scenario, seed, laws } = job;
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
     let plan = simulation.plan.clone();
-    let places = points.places(&plan)?;
+    let places = points.resolve(&plan)?;
     let links = simulation.world.links_mut();
     let mut capture = Capture::new(Hosts::new(&plan)?, &places, |link| {
         links[link as usize].watch();
@@ -94,7 +94,7 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
 /// # Errors
 /// As `replay`; an unknown link or host; errors of writing.
 pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out: impl Write) -> Result<Outcome, Error> {
-    let places = points.places(plan)?;
+    let places = points.resolve(plan)?;
     let mut writer = begin(plan, &places, "of a Linux kernel", out)?;
     let mut replay = Replay::new(plan, logs)?;
     replay.capture = Some(Capture::new(KernelHosts, &places, |link| replay.network.watch(link)));

@@ -9,8 +9,8 @@ use crate::simulation::Outcome;
 use sojourn_aqm::{AckFilter, Classification};
 use sojourn_cc::CcConfig;
 use sojourn_linux::{
-    ClassRules, Did, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HeaderReader, HostQueue, KernelNetwork, Logged, Packet, QueueOrder,
-    Script, Seen, Settled, Tcp, Wiring, WrittenTrace, flag,
+    ClassRules, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HeaderReader, HostQueue, KernelNetwork, LinkAction, LinkEvent, Logged,
+    Packet, QueueOrder, Script, Settled, Tcp, Wiring, WrittenTrace, flag,
 };
 use sojourn_scenario::plan::{Flow, Plan};
 use sojourn_sim::{Audit, Completion, DropCause, FlowReport, FlowStats, HostDoes, Observer, Quantiles, tcp::SenderStats};
@@ -237,16 +237,16 @@ impl<'a> Replay<'a> {
                 capture.on_host(settled.at, settled.packet, HostDoes::Gets);
             }
         }
-        while let Some(seen) = self.network.seen() {
-            self.accounts.see(&seen);
+        while let Some(event) = self.network.next_link_event() {
+            self.accounts.on_link_event(&event);
             let Some(capture) = &mut self.capture else { continue };
-            let Seen { at, link, did } = seen;
-            match did {
-                Did::Arrive(packet) => capture.on_arrival(at, link, packet),
-                Did::Depart(packet) => capture.on_departure(link, &packet),
-                Did::Drop(DropCause::Queue(reason), packet) => capture.on_drop(link, reason, &packet),
-                Did::Drop(..) => {}
-                Did::Mark { .. } => capture.on_mark(link),
+            let LinkEvent { at, link, action } = event;
+            match action {
+                LinkAction::Arrive(packet) => capture.on_arrival(at, link, packet),
+                LinkAction::Depart(packet) => capture.on_departure(link, &packet),
+                LinkAction::Drop(DropCause::Queue(reason), packet) => capture.on_drop(link, reason, &packet),
+                LinkAction::Drop(..) => {}
+                LinkAction::Mark { .. } => capture.on_mark(link),
             }
         }
     }
@@ -343,14 +343,14 @@ impl<'a> Accounts<'a> {
     }
 
     /// Processes the drops and marks of links.
-    fn see(&mut self, seen: &Seen) {
-        let (flow, cause) = match seen.did {
-            Did::Drop(cause, packet) => (packet.flow, cause.into()),
-            Did::Mark { flow } => (flow, Cause::Mark),
-            Did::Arrive(_) | Did::Depart(_) => return,
+    fn on_link_event(&mut self, event: &LinkEvent) {
+        let (flow, cause) = match event.action {
+            LinkAction::Drop(cause, packet) => (packet.flow, cause.into()),
+            LinkAction::Mark { flow } => (flow, Cause::Mark),
+            LinkAction::Arrive(_) | LinkAction::Depart(_) => return,
         };
-        if seen.at <= self.plan.duration {
-            self.recorder.signal(seen.link, Signal { at: seen.at, flow, cause });
+        if event.at <= self.plan.duration {
+            self.recorder.signal(event.link, Signal { at: event.at, flow, cause });
         }
     }
 

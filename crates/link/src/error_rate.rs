@@ -17,7 +17,7 @@ pub enum Per {
     Bit,
 }
 
-/// Whether a probability is one.
+/// Checks that a number is a probability.
 ///
 /// # Errors
 /// It is not.
@@ -28,7 +28,7 @@ pub(crate) fn check(field: &'static str, probability: f64) -> Result<(), ParamEr
 /// At such a loss rate, a retransmission is often lost too, and its connection waits for its timer.
 const OFTEN: f64 = 0.01;
 
-/// Whether packets have errors so often that connections wait for their timers now and then, also where packets are small.
+/// Whether packets, even small ones, have errors so often that connections sometimes wait for their timers.
 pub(crate) fn is_often(probability: f64, per: Per) -> bool {
     of_packet(probability, per, 40) >= OFTEN
 }
@@ -47,27 +47,27 @@ pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     left: u64,
-    /// What a packet takes, whatever its size, and what each of its bytes does.
+    /// Units per packet, and units per byte.
     packet: u64,
     byte: u64,
 }
 
 impl Allowance {
-    /// It asks about every packet.
+    /// Covers no packet, so every packet is asked about.
     pub const NONE: Allowance = Allowance { left: 0, packet: 1, byte: 0 };
 
-    /// Lets a packet of this size pass if it covers the packet; if not, it is used up, and a new one is to be had.
+    /// Lets a packet of this size pass if it covers the packet; otherwise it is used up and must be renewed.
     #[inline(always)]
     pub fn covers(&mut self, size: u32) -> bool {
-        // One subtraction in memory: what is left after the last packet means nothing.
+        // A single subtraction in memory; the remainder after the last packet is meaningless.
         let (left, is_short) = self.left.overflowing_sub(self.packet + self.byte * u64::from(size));
         self.left = left;
         !is_short
     }
 }
 
-/// Errors that are independent of each other. Only the next one is drawn: the number of packets, bytes or bits before it, which is
-/// geometric. The packet for which too little of it is left has the error.
+/// Independent errors. Only the geometric number of packets, bytes or bits before the next error is drawn. The packet that exceeds the
+/// remainder has the error.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorRate {
     /// -ln(1 - p).
@@ -89,7 +89,7 @@ impl ErrorRate {
         errors
     }
 
-    /// Draws what comes before the next error: at least n units with the probability (1 - p)^n.
+    /// Draws the number of units before the next error: at least n with the probability (1 - p)^n.
     fn draw(&mut self) {
         let exponential = self.random.exponential(1.0);
         self.allowance.left = if self.hazard > 0.0 { (exponential / self.hazard) as u64 } else { u64::MAX };
@@ -105,7 +105,7 @@ impl ErrorRate {
         hits
     }
 
-    /// Gives away what comes before the next error: the first packet that it does not cover has the error, and must be asked about.
+    /// Hands out the units before the next error: the first packet that they do not cover has the error, and must be asked about.
     pub fn give_allowance(&mut self) -> Allowance {
         let given = self.allowance;
         self.allowance.left = 0;

@@ -1,20 +1,20 @@
-//! What an impairment is asked.
+//! The traits of impairments: parameters and running state.
 
 use crate::Allowance;
 use alloc::format;
 use alloc::string::String;
 use sojourn_units::{Duration, ParamError, Stream, Time};
 
-/// A packet that meets an impairment.
+/// A packet at an impairment.
 #[derive(Clone, Copy, Debug)]
 pub struct Transit {
-    /// When; never earlier than the packet before.
+    /// Its time, not before that of the previous packet.
     pub now: Time,
     /// Its size on the wire in bytes.
     pub size: u32,
     /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
-    /// Whether it has the option that the impairment asks for ([`Impairment::option`]).
+    /// Whether it has the option of the impairment ([`Impairment::option`]).
     pub has_option: bool,
 }
 
@@ -29,14 +29,14 @@ pub enum TcpOption {
     Sack,
 }
 
-/// What can be read of a packet that acknowledges.
+/// The header fields of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// The flow it belongs to.
     pub flow: u32,
-    /// What tells its connection from others of its flow.
+    /// The identifier of its connection within the flow.
     pub connection: u64,
-    /// The next byte expected, as on the wire: it begins again after the largest.
+    /// The acknowledgment number, which wraps.
     pub number: u32,
     /// Whether it has no payload and no SACK blocks and opens or closes no connection.
     pub is_plain: bool,
@@ -44,37 +44,37 @@ pub struct Ack {
     pub echo: u16,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Effect {
-    /// Nothing: it goes on.
+    /// None: it passes.
     Pass,
     /// It is lost.
     Drop,
-    /// It goes on, takes room and time at every later link, and its receiver discards it.
+    /// It passes, uses buffers and transmission time of later links, and is discarded by its receiver.
     Corrupt,
-    /// It goes on, and so does a copy of it.
+    /// It passes, followed by a copy.
     Duplicate,
     /// It continues after this delay.
     Delay(Duration),
-    /// It goes on without this option.
+    /// It passes without this option.
     Strip(TcpOption),
 }
 
 /// The running state of an impairment.
 pub trait Impairment {
-    /// What passes from now on without being asked about. It counts on getting asked about the first packet that this does not cover.
+    /// Packets that pass from now on without a call. The first packet that this does not cover must be asked about.
     fn give_allowance(&mut self) -> Allowance {
         Allowance::NONE
     }
 
-    /// The option of which it must know whether a packet has it, where [`Params::READS_OPTIONS`].
+    /// The option that it looks for, if [`Params::READS_OPTIONS`].
     fn option(&self) -> Option<TcpOption> {
         None
     }
 
-    /// What becomes of this packet.
+    /// The fate of this packet.
     fn on_packet(&mut self, packet: &Transit) -> Effect;
 
     /// The same for an ACK, where [`Params::READS_ACKS`].
@@ -89,14 +89,13 @@ pub trait Params {
     /// The state machine that they describe.
     type Impairment: Impairment;
 
-    /// Whether packets may leave in another order than they came, or two at the same time: where it duplicates, or delays a
-    /// packet beyond a later one.
+    /// Whether it can reorder packets or emit two at the same time: by duplicates, or by delaying a packet beyond a later one.
     const REORDERS: bool = false;
 
-    /// Whether it answers [`Effect::Corrupt`].
+    /// Whether it can return [`Effect::Corrupt`].
     const CORRUPTS: bool = false;
 
-    /// Whether it answers nothing but [`Effect::Pass`] and [`Effect::Drop`].
+    /// Whether it returns only [`Effect::Pass`] and [`Effect::Drop`].
     const ONLY_DROPS: bool = false;
 
     /// Whether it reads the headers of ACKs ([`Impairment::on_ack`]).
@@ -108,13 +107,13 @@ pub trait Params {
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;
 
-    /// Whether data without end takes time on a link that has neither a rate nor a delay, but this impairment: since it delays all packets,
-    /// or loses packets so often that connections sometimes wait for their timers.
+    /// Whether endless data takes time on a link without rate and delay because of this impairment: it delays all packets, or loses packets
+    /// so often that connections sometimes wait for their timers.
     fn takes_time(&self) -> bool {
         false
     }
 
-    /// Whether it changes headers of packets ([`Effect::Strip`]): a host that only reads them refuses it.
+    /// Whether it changes packet headers ([`Effect::Strip`]), which hosts with read-only headers reject.
     fn changes_headers(&self) -> bool {
         false
     }
@@ -142,12 +141,12 @@ impl Streams {
         Streams { seed, name }
     }
 
-    /// The stream of what is drawn for each packet: `link/<link>/<kind>/<n>`.
+    /// The stream of draws per packet: `link/<link>/<kind>/<n>`.
     pub fn packets(&self) -> Stream {
         Stream::named(self.seed, &self.name)
     }
 
-    /// A stream for something else: `link/<link>/<kind>/<n>/<role>`.
+    /// A stream for other draws: `link/<link>/<kind>/<n>/<role>`.
     pub fn role(&self, role: &str) -> Stream {
         Stream::named(self.seed, &format!("{}/{role}", self.name))
     }

@@ -4,7 +4,7 @@ use crate::{ImpairmentConfig, Place, Streams, Windowed};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The impairments of one link at their start, in the order in which they are written.
+/// The impairments of one link at their start, in file order.
 #[derive(Clone, Debug, Default)]
 pub struct Impairments(pub Vec<Started>);
 
@@ -13,13 +13,13 @@ pub struct Impairments(pub Vec<Started>);
 pub struct Started {
     /// Its state.
     pub impairment: Windowed,
-    /// Where a packet meets it.
+    /// Its place on the link.
     pub place: Place,
 }
 
 impl Impairments {
-    /// The impairments of the link called `link` in the run with this seed. The n-th of a kind, counted from 0, draws from
-    /// the stream `link/<link>/<kind>/<n>`, so that adding one changes no other's numbers.
+    /// The impairments of the link called `link` in the run with this seed. The n-th of a kind, counted from 0, draws from the stream
+    /// `link/<link>/<kind>/<n>`, so that adding one does not affect others.
     pub fn new(configs: &[ImpairmentConfig], seed: u64, link: &str) -> Self {
         let start = |(at, config): (usize, &ImpairmentConfig)| {
             let name = config.kind.name();

@@ -1,10 +1,10 @@
-//! Link impairments: what a link does to packets besides queuing them, such as random loss.
+//! Link impairments, such as random loss.
 //!
-//! An impairment is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
-//! registry there. It has no clock and holds no packets: it is asked about each packet, draws from random streams of its
-//! own, and answers what becomes of the packet. The network acts on the answer and counts it.
+//! An impairment is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the registry there. It
+//! has no clock and holds no packets: it is called for each packet, draws from its own random streams, and returns the fate of the packet.
+//! The network applies and counts it.
 //!
-//! [`trace`] has what a link can carry at each time, where that is measured or made by a program.
+//! [`trace`] contains link traces: capacity over time, measured or generated.
 #![no_std]
 extern crate alloc;
 
@@ -30,19 +30,19 @@ pub use windowed::Windowed;
 
 use sojourn_units::{Duration, Time, range};
 
-/// An impairment as a scenario gives it: its kind with parameters, its place, and when it is in effect.
+/// An impairment of a scenario: its kind with parameters, its place, and its active time.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ImpairmentConfig {
     /// Its kind and the parameters.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub kind: ImpairmentKind,
-    /// Where a packet meets it.
+    /// Its place on the link.
     pub place: Place,
-    /// The time since the start of the run from which packets meet it.
+    /// The start of its active time, since the start of the run.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub from: Duration,
-    /// The time from which packets no longer meet it; `None`: they do until the end of the run.
+    /// The end of its active time; `None`: the end of the run.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub until: Option<Duration>,
 }
@@ -65,7 +65,7 @@ impl ImpairmentConfig {
         ParamError::unless(until > self.from, "until", &until, format_args!("a time after `from` ({})", self.from).to_string())
     }
 
-    /// See [`Params::takes_time`]; an impairment that is in effect for a part of the run leaves times in which packets take none.
+    /// See [`Params::takes_time`]; an impairment that is active for a part of the run leaves times without a delay.
     pub fn takes_time(&self) -> bool {
         self.kind.takes_time() && self.from == Duration::ZERO && self.until.is_none()
     }

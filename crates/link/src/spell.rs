@@ -1,4 +1,4 @@
-//! How long a state lasts: a time or a number of packets.
+//! The length of a state: a time or a number of packets.
 
 use core::fmt;
 use sojourn_units::{Duration, parse_duration};
@@ -12,7 +12,7 @@ pub enum Spell {
     Packets(f64),
 }
 
-/// What is expected where one is read.
+/// The expectation in messages.
 #[cfg(feature = "serde")]
 const SPELL: &str = "a time or a number of packets such as \"200 ms\" or \"25 packets\"";
 

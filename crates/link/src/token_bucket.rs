@@ -6,7 +6,7 @@ use sojourn_units::{Bytes, Duration, Rate, Time, range};
 /// The largest bucket, in bytes: 10^15 B.
 const LARGEST: u64 = range::LARGEST_TRANSFER;
 
-/// A bucket of this size is soon empty, at any rate of data.
+/// A bucket of this size is soon empty at any data rate.
 pub(crate) const SOON_EMPTY: Bytes = Bytes(1_000_000_000);
 
 /// Whether the rate and the size of a bucket are in their ranges.
@@ -45,7 +45,7 @@ impl TokenBucket {
         Some(self.since + Duration::from_nanos(lacking as u64))
     }
 
-    /// Takes the tokens for `size` bytes at a time that [`TokenBucket::ready`] has given for them.
+    /// Takes the tokens for `size` bytes at the time returned by [`TokenBucket::ready`].
     pub fn take(&mut self, at: Time, size: u32) {
         self.fill(at);
         self.tokens -= cost(u64::from(size));

@@ -1,29 +1,29 @@
-//! An impairment that is in effect for a part of the run.
+//! An impairment that is active for a part of the run.
 
 use crate::{Ack, Allowance, AnyImpairment, Effect, Impairment, TcpOption, Transit};
 use sojourn_units::{Duration, Time};
 
-/// An impairment, and the times from which and before which packets meet it. At other times packets pass, and it draws no random numbers.
+/// An impairment with its active time. At other times packets pass, and it draws no random numbers.
 ///
-/// Unless the impairment reorders, a packet that comes after the end goes on 1 ns behind the last one that is still delayed.
+/// Unless the impairment reorders, a packet after the end continues at least 1 ns behind the last delayed one.
 #[derive(Clone, Debug)]
 pub struct Windowed {
     impairment: AnyImpairment,
     from: Time,
     until: Time,
-    /// Whether the last packet met it: only then it may let the next ones pass unasked.
+    /// Whether the last packet was in the active time; only then can it let further packets pass without a call.
     is_on: bool,
-    /// When the last packet that was delayed goes on.
+    /// The time at which the last delayed packet continues.
     last: Time,
 }
 
 impl Windowed {
-    /// An impairment that is in effect from `from` on and before `until`.
+    /// An impairment that is active from `from` until `until`.
     pub fn new(impairment: AnyImpairment, from: Time, until: Time) -> Self {
         Windowed { impairment, from, until, is_on: from == Time::ZERO, last: Time::ZERO }
     }
 
-    /// An impairment that is in effect all the time.
+    /// An impairment that is always active.
     pub fn always(impairment: AnyImpairment) -> Self {
         Windowed::new(impairment, Time::ZERO, Time::NEVER)
     }
@@ -33,7 +33,7 @@ impl Windowed {
         &self.impairment
     }
 
-    /// What becomes of a packet: `meet` asks the impairment.
+    /// The fate of a packet; `meet` calls the impairment.
     #[inline]
     fn on(&mut self, packet: &Transit, meet: impl FnOnce(&mut AnyImpairment) -> Effect) -> Effect {
         self.is_on = packet.now >= self.from && packet.now < self.until;
@@ -47,7 +47,7 @@ impl Windowed {
         effect
     }
 
-    /// A packet passes, but not before those that are still delayed.
+    /// Passes a packet, but not before those still delayed.
     fn pass(&mut self, now: Time) -> Effect {
         if self.last < now || self.impairment.reorders() || self.last == Time::ZERO {
             return Effect::Pass;

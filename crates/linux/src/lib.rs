@@ -35,7 +35,7 @@ pub use discipline::{Discipline, Task};
 pub use guest::{Guest, GuestFlow};
 pub use header::{Header, HeaderReader};
 pub use log::{ENTRY_BYTES, Entry, Logged};
-pub use network::{CopyPacket, Did, Fate, KernelNetwork, MakeQueue, QueueOrder, Seen, Settled};
+pub use network::{CopyPacket, Fate, KernelNetwork, LinkAction, LinkEvent, MakeQueue, QueueOrder, Settled};
 pub use packet::{Packet, flag};
 pub use script::Script;
 pub use sojourn_aqm::{Dequeued, DropReason, HostPacket, HostQueue, Lost};

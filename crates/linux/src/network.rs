@@ -38,7 +38,7 @@ pub struct Settled {
 
 /// An action of a watched link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Did {
+pub enum LinkAction {
     /// It received this packet.
     Arrive(Packet),
     /// It has sent this one, if it buffers packets.
@@ -54,13 +54,13 @@ pub enum Did {
 
 /// An event at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub struct LinkEvent {
     /// Its time.
     pub at: Time,
     /// The number of the link.
     pub link: u32,
-    /// What.
-    pub did: Did,
+    /// The action.
+    pub action: LinkAction,
 }
 
 /// Collects packets that leave the network. They are handed over after it has run, because a host may send in response.
@@ -70,7 +70,7 @@ struct Exit {
     fingerprint: u64,
     copy: Option<CopyPacket>,
     /// The events of watched links.
-    seen: Option<VecDeque<Seen>>,
+    link_events: Option<VecDeque<LinkEvent>>,
 }
 
 /// Creates the kernel's copy of a packet and returns its handle.
@@ -81,16 +81,16 @@ impl Exit {
         self.settled.push_back(Settled { at, packet, fate });
     }
 
-    fn see(&mut self, at: Time, link: u32, did: Did) {
-        if let Some(seen) = &mut self.seen {
-            seen.push_back(Seen { at, link, did });
+    fn on_link_event(&mut self, at: Time, link: u32, action: LinkAction) {
+        if let Some(link_events) = &mut self.link_events {
+            link_events.push_back(LinkEvent { at, link, action });
         }
     }
 }
 
 impl LinkObserver<Packet> for Exit {
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
-        self.see(now, link, Did::Drop(cause, packet));
+        self.on_link_event(now, link, LinkAction::Drop(cause, packet));
         self.add(now, packet, Fate::Dropped);
     }
 
@@ -103,15 +103,15 @@ impl LinkObserver<Packet> for Exit {
     }
 
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
-        self.see(now, link, Did::Arrive(*packet));
+        self.on_link_event(now, link, LinkAction::Arrive(*packet));
     }
 
     fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
-        self.see(now, link, Did::Depart(*packet));
+        self.on_link_event(now, link, LinkAction::Depart(*packet));
     }
 
     fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
-        self.see(now, link, Did::Mark { flow });
+        self.on_link_event(now, link, LinkAction::Mark { flow });
     }
 
     fn on_duplicate(&mut self, _now: Time, _link: u32, packet: &Packet) -> Option<Packet> {
@@ -207,18 +207,18 @@ impl KernelNetwork {
         Ok(KernelNetwork { network, routes, kernel_queues, exit: Exit::default(), now: Time::ZERO })
     }
 
-    /// Makes duplicates with `copy`; without it they have the handle of their packet.
+    /// Creates duplicates with `copy`; without it they have the handle of their packet.
     pub fn set_copies(&mut self, copy: CopyPacket) {
         self.exit.copy = Some(copy);
     }
 
-    /// From now on [`KernelNetwork::seen`] tells of drops and marks, of all links.
+    /// Enables [`KernelNetwork::next_link_event`] for drops and marks of all links.
     pub fn tell_signals(&mut self) {
-        self.exit.seen.get_or_insert_default();
+        self.exit.link_events.get_or_insert_default();
     }
 
-    /// Watches a link from now on, by its number in the plan: [`KernelNetwork::seen`] tells what it does. Gives whether it decides about
-    /// packets after their arrival.
+    /// Watches a link of the plan: [`KernelNetwork::next_link_event`] returns its events. Returns whether it drops or marks packets after
+    /// their arrival.
     pub fn watch(&mut self, link: u32) -> bool {
         self.tell_signals();
         let place = self.network.place_of(link);
@@ -229,9 +229,9 @@ impl KernelNetwork {
         })
     }
 
-    /// The next thing that a watched link did, in the order of time. Of drops and marks those of all links are told.
-    pub fn seen(&mut self) -> Option<Seen> {
-        self.exit.seen.as_mut()?.pop_front()
+    /// The next event of a watched link in chronological order, or the next drop or mark of any link.
+    pub fn next_link_event(&mut self) -> Option<LinkEvent> {
+        self.exit.link_events.as_mut()?.pop_front()
     }
 
     /// The time up to which it has run.

@@ -32,9 +32,9 @@ impl Bounded {
             _ => Ok(()),
         };
         // Opening a pipe would block until its other end is opened.
-        checked(std::fs::metadata(path).map_err(|error| refused(&said(&error)))?)?;
-        let file = File::open(path).map_err(|error| refused(&said(&error)))?;
-        checked(file.metadata().map_err(|error| refused(&said(&error)))?)?;
+        checked(std::fs::metadata(path).map_err(|error| refused(&os_message(&error)))?)?;
+        let file = File::open(path).map_err(|error| refused(&os_message(&error)))?;
+        checked(file.metadata().map_err(|error| refused(&os_message(&error)))?)?;
         Ok(Bounded { file, most, read: 0, digest: Sha256::new() })
     }
 
@@ -62,7 +62,7 @@ impl Read for Bounded {
 }
 
 /// The operating system's message of a failure, without the error number.
-pub(crate) fn said(error: &io::Error) -> String {
+pub(crate) fn os_message(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

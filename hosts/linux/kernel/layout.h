@@ -86,11 +86,11 @@ FIELD(sojourn_order, length, 16);
 FIELD(sojourn_order, link, 24);
 FIELD(sojourn_order, mtu, 28);
 
-SIZE(sojourn_given, 16);
-FIELD(sojourn_given, handle, 0);
-FIELD(sojourn_given, number, 8);
-FIELD(sojourn_given, rtt_ms, 12);
-FIELD(sojourn_given, marked, 14);
+SIZE(sojourn_offered, 16);
+FIELD(sojourn_offered, handle, 0);
+FIELD(sojourn_offered, number, 8);
+FIELD(sojourn_offered, rtt_ms, 12);
+FIELD(sojourn_offered, marked, 14);
 
 SIZE(sojourn_counted, 48);
 FIELD(sojourn_counted, arrived, 0);

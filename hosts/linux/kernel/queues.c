@@ -76,7 +76,7 @@ static void free_all(struct sk_buff *skb)
 	}
 }
 
-void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given)
+void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_offered *given)
 {
 	struct sk_buff *skb = (struct sk_buff *)(unsigned long)given->handle, *to_free = NULL;
 

@@ -166,8 +166,8 @@ struct sojourn_order {
 	u32 mtu;
 };
 
-/* The same as Given in abi/src/queues.rs. */
-struct sojourn_given {
+/* The same as Offered in abi/src/queues.rs. */
+struct sojourn_offered {
 	u64 handle;
 	u32 number;
 	u16 rtt_ms;
@@ -176,7 +176,7 @@ struct sojourn_given {
 
 int sojourn_set_discipline(const struct net_device *device, const char *kind, const u8 *options, size_t length);
 struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error);
-void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given);
+void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_offered *given);
 void sojourn_queue_flows(struct queue *queue, u64 now, u32 active);
 bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *marked);
 bool sojourn_queue_dropped(struct queue *queue, u32 *number, u8 *full);

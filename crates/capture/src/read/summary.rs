@@ -159,7 +159,7 @@ impl Reading {
 }
 
 /// The offered and delivered load of a flow's direction.
-struct Brought<'a> {
+struct FlowLoad<'a> {
     /// Its position in [`Summary::link`].
     direction: usize,
     /// Whether it is data.
@@ -169,19 +169,19 @@ struct Brought<'a> {
     delivered: Option<(&'a Load, f64)>,
 }
 
-fn of_flow(flow: &Flow) -> [Brought<'_>; 2] {
+fn of_flow(flow: &Flow) -> [FlowLoad<'_>; 2] {
     let main = flow.data();
     [0, 1].map(|way| {
         let Direction { load, delivered, sent, .. } = &flow.ways[way];
         let known = way == main && !delivered.load.tenths.is_empty();
         let delivered = known.then(|| (&delivered.load, load.bytes() as f64 / *sent as f64));
-        Brought { direction: usize::from(flow.left == (way == 1)), data: way == main, load, delivered }
+        FlowLoad { direction: usize::from(flow.left == (way == 1)), data: way == main, load, delivered }
     })
 }
 
-fn of_datagrams(flow: &Datagrams) -> [Brought<'_>; 2] {
+fn of_datagrams(flow: &Datagrams) -> [FlowLoad<'_>; 2] {
     let direction = |way| usize::from(flow.left == (way == 1));
-    [0, 1].map(|way| Brought { direction: direction(way), data: true, load: &flow.ways[way].load, delivered: None })
+    [0, 1].map(|way| FlowLoad { direction: direction(way), data: true, load: &flow.ways[way].load, delivered: None })
 }
 
 /// The load of each direction at the interface with most of it.
@@ -189,7 +189,7 @@ fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -
     let mut link = [Carried::default(); 2];
     // Per direction, interface and tenth of a second: offered and delivered bytes.
     let mut tenths: HashMap<(usize, usize), BTreeMap<u64, [f64; 2]>> = HashMap::new();
-    for Brought { direction, data, load, delivered } in flows.iter().flat_map(of_flow).chain(datagrams.iter().flat_map(of_datagrams)) {
+    for FlowLoad { direction, data, load, delivered } in flows.iter().flat_map(of_flow).chain(datagrams.iter().flat_map(of_datagrams)) {
         let bytes = load.bytes();
         link[direction].bytes += bytes;
         link[direction].data += if data { bytes } else { 0 };

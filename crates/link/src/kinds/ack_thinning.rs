@@ -1,8 +1,8 @@
 //! ACK thinning: of pure ACKs, only one of several passes, or one per interval (rfc3449#5.2).
 //!
-//! Those that tell more pass always: duplicates, SACK blocks, an ECN echo that changes, and whatever opens or closes a connection.
-//! The last ACK of a train may be among those that are lost; then the sender's timer repairs it. The ACK filter of a queue
-//! (`ack_filter`) knows what waits and loses nothing.
+//! ACKs with more information always pass: duplicates, SACK blocks, changed ECN echoes, and packets that open or close a connection. The
+//! last ACK of a train may be dropped; the sender's timer then recovers. The ACK filter of a queue (`ack_filter`) sees the queued ACKs and
+//! loses no information.
 
 use crate::{Ack, Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
@@ -48,16 +48,16 @@ impl crate::Params for Params {
 #[derive(Clone, Debug)]
 pub struct AckThinning {
     params: Params,
-    /// What the last ACK of each flow told.
-    flows: Vec<Option<Seen>>,
+    /// The last ACK of each flow.
+    flows: Vec<Option<LastAck>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LastAck {
     connection: u64,
     number: u32,
     echo: u16,
-    /// ACKs lost since the last that passed, and when that was.
+    /// ACKs dropped since the last passed one, and its time.
     lost: u32,
     passed: Time,
 }
@@ -74,7 +74,7 @@ impl Impairment for AckThinning {
         }
         let now = packet.now;
         let last = self.flows[at].filter(|last| last.connection == ack.connection);
-        let is_plain = |last: &Seen| ack.is_plain && comes_before(last.number, ack.number) && last.echo == ack.echo;
+        let is_plain = |last: &LastAck| ack.is_plain && comes_before(last.number, ack.number) && last.echo == ack.echo;
         let lost = last.filter(is_plain).and_then(|last| {
             let in_count = self.params.every.is_some_and(|every| last.lost + 1 < every);
             let in_time = self.params.interval.is_some_and(|interval| now.since(last.passed) < interval);
@@ -82,7 +82,7 @@ impl Impairment for AckThinning {
         });
         let (lost, passed) = lost.map_or((0, now), |last| (last.lost + 1, last.passed));
         let number = last.filter(|last| comes_before(ack.number, last.number)).map_or(ack.number, |last| last.number);
-        self.flows[at] = Some(Seen { connection: ack.connection, number, echo: ack.echo, lost, passed });
+        self.flows[at] = Some(LastAck { connection: ack.connection, number, echo: ack.echo, lost, passed });
         if lost > 0 { Effect::Drop } else { Effect::Pass }
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(passed(&Params { every: Some(100), interval: None }, &acks), [true, false, true, true, false, true, true]);
     }
 
-    /// An ACK that was overtaken tells nothing, and what is new is still judged by the highest number.
+    /// A reordered old ACK has no information; new ones are compared with the highest number.
     #[test]
     fn an_old_ack_passes_and_does_not_make_known_numbers_new() {
         let acks = numbers(&[5, 3, 4, 5, 6, 7]);

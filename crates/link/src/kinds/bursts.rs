@@ -1,5 +1,5 @@
-//! Bursts: what comes within an interval leaves together at its end, as from a layer that sends frames in aggregates (Wi-Fi) or at
-//! the times of a schedule (DOCSIS).
+//! Bursts: packets that arrive within an interval leave together at its end, as with frame aggregation (Wi-Fi) or scheduled grants
+//! (DOCSIS).
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use sojourn_units::{Duration, range};

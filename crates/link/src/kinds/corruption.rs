@@ -1,5 +1,5 @@
-//! Bit errors that checksums find. The packet takes the rest of its path, with the room and the time that it needs there, and
-//! its receiver discards it (netem `corrupt`, with every error found).
+//! Bit errors detected by checksums. The packet continues on its path with its buffers and transmission times, and its receiver discards it
+//! (netem `corrupt`, with all errors detected).
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};

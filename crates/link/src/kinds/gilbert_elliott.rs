@@ -1,9 +1,9 @@
-//! Loss in bursts: a Markov chain with a good and a bad state, and a loss probability in each (gilbert-1960, elliott-1963; netem
-//! `loss gemodel`).
+//! Bursty loss: a Markov chain with a good and a bad state, and a loss probability in each (gilbert-1960, elliott-1963; netem `loss
+//! gemodel`).
 //!
-//! Where states last times, the chain runs in time, whatever packets come: lengths are exponential and have a stream of their own, so
-//! two algorithms meet the same channel. Where they last packets, the chain makes a step after each packet, as in netem: lengths are
-//! geometric. netem's `p` is 1/good, `r` is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
+//! If lengths are times, the chain runs independently of packets: lengths are exponential with their own stream, so all algorithms see the
+//! same channel. If they are packets, the chain makes a step after each packet, as in netem: lengths are geometric. netem's `p` is 1/good,
+//! `r` is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
 
 use crate::error_rate;
 use crate::{Effect, Impairment, ParamError, Per, Spell, Streams, Transit};
@@ -97,7 +97,7 @@ pub struct GilbertElliott {
 enum Chain {
     /// The probability that a state ends with a packet.
     Packets { end: [f64; 2] },
-    /// The mean lengths, and when the present state ends.
+    /// The mean lengths, and the end of the current state.
     Time { mean: [Duration; 2], until: Time, states: Stream },
 }
 
@@ -122,7 +122,7 @@ impl Impairment for GilbertElliott {
                 *until += length(mean[usize::from(self.bad)], states);
             }
         }
-        // It draws whatever the probability, so that other probabilities meet the same numbers.
+        // Always draws, so that results with different probabilities use the same random numbers.
         let lost = self.random.unit() < self.loss[usize::from(self.bad)];
         if let Chain::Packets { end } = &self.chain {
             self.bad ^= self.random.unit() < end[usize::from(self.bad)];

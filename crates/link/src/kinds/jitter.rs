@@ -1,5 +1,5 @@
-//! Jitter: a random delay of each packet, without reordering: a packet goes on no earlier than 1 ns after the one ahead of it.
-//! (netem's `delay` with a distribution lets packets overtake each other: each train of packets is shuffled.)
+//! Jitter: a random delay of each packet without reordering: a packet continues at least 1 ns after the one ahead. (netem's `delay` with a
+//! distribution reorders packets: each train is shuffled.)
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
@@ -53,7 +53,7 @@ pub struct Pareto {
 }
 
 impl Distribution {
-    /// A delay that most others are below.
+    /// An upper quantile of the delay.
     fn largest(&self) -> Duration {
         match self {
             Distribution::Uniform([_, high]) => *high,
@@ -126,7 +126,7 @@ impl crate::Params for Params {
 #[derive(Clone, Debug)]
 pub struct Jitter {
     delay: Distribution,
-    /// When the last packet goes on.
+    /// The time at which the last packet continues.
     last: Time,
     random: Stream,
 }

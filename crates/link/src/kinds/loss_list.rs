@@ -1,5 +1,4 @@
-//! The loss of packets given by their numbers, for tests of how TCP repairs losses (ns-3's `ReceiveListErrorModel`, which counts
-//! from 0).
+//! The loss of packets given by their numbers, for tests of loss recovery (ns-3's `ReceiveListErrorModel`, which counts from 0).
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
@@ -39,7 +38,7 @@ impl crate::Params for Params {
 /// The state of the loss of given packets.
 #[derive(Clone, Debug)]
 pub struct LossList {
-    /// Those to come, the last first.
+    /// The remaining numbers, in reverse order.
     numbers: Vec<u64>,
     data_only: bool,
     seen: u64,

@@ -3,7 +3,7 @@
 use crate::trace::TraceLoss;
 use crate::{Ack, Allowance, Effect, Impairment, ParamError, Params, Streams, TcpOption, Transit};
 
-/// What is listed of an impairment.
+/// An entry of the list of impairments.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its name in scenario files.
@@ -32,7 +32,7 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub enum AnyImpairment {
             $(#[doc = $summary] $Impairment($file::$Impairment),)*
-            /// The loss that the trace of the link has.
+            /// The loss of the link's trace.
             Trace(TraceLoss),
         }
 
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// The model of every impairment: what it may answer follows from what its parameters promise.
+    /// The model test of every impairment: its effects match the properties of its parameters.
     #[test]
     fn an_impairment_keeps_the_order_and_corrupts_nothing_unless_it_says_so() {
         for entry in REGISTRY {

@@ -1,4 +1,4 @@
-//! Outages: times in which packets are lost, or held back until the end, as a handover to the next satellite does.
+//! Outages: intervals in which packets are lost, or held until the end, as in a satellite handover.
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use sojourn_units::{Duration, Time, range};
@@ -45,7 +45,7 @@ impl crate::Params for Params {
 #[derive(Clone, Debug)]
 pub struct Outage {
     params: Params,
-    /// When the last packet that was held back goes on.
+    /// The time at which the last held packet continues.
     last: Option<Time>,
 }
 

@@ -71,7 +71,7 @@ mod tests {
         // A packet takes 8 ms of 1 Mbit/s. Packets come each ms: the bucket of five packets is empty after the fifth, at 4 ms, but has
         // filled by half a packet meanwhile, so the next passes 4 ms later, and then each 8 ms.
         assert_eq!(passed(1_000_000, 5_000, 1_000, 30), [0, 1_000, 2_000, 3_000, 4_000, 8_000, 16_000, 24_000]);
-        // Exactly the rate passes whole, for ever; a bucket smaller than a packet lets none pass.
+        // Exactly the rate passes forever; a bucket smaller than a packet lets none pass.
         assert_eq!(passed(1_000_000, 1_000, 8_000, 1_000).len(), 1_000);
         assert!(passed(1_000_000, 999, 8_000, 1_000).is_empty());
     }

@@ -1,6 +1,6 @@
-//! Reordering: some packets are delayed, and those behind overtake them. Which ones is as in netem's `reorder`: each `gap`-th
-//! packet, with a probability. In netem those packets go at once and all others are delayed; here those packets are delayed, so the
-//! delay of the path stays what it is.
+//! Reordering: some packets are delayed, so that later ones overtake them. They are selected as in netem's `reorder`: each `gap`-th packet,
+//! with a probability. In netem the selected packets are sent immediately and all others are delayed; here the selected ones are delayed,
+//! so the path's delay is unchanged.
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
@@ -60,7 +60,7 @@ impl crate::Params for Params {
 pub struct Reorder {
     by: Duration,
     gap: u64,
-    /// Packets since the last one that might be chosen.
+    /// Packets since the last candidate.
     seen: u64,
     chosen: ErrorRate,
 }

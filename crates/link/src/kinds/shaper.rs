@@ -53,7 +53,7 @@ impl crate::Params for Params {
 /// The state of a shaper.
 #[derive(Clone, Debug)]
 pub struct Shaper {
-    /// With the tokens that are left when the last packet that waits has gone.
+    /// The bucket, with the tokens left after the last waiting packet.
     bucket: TokenBucket,
     latency: Duration,
 }

@@ -1,9 +1,9 @@
-//! A middlebox that lets a TCP option not through: it puts no-operations in its place (iptables `TCPOPTSTRIP`), or drops the packets that
-//! have it. Both are met on the internet (honda-2011). A packet keeps its size.
+//! A middlebox that blocks a TCP option: it overwrites the option by NOPs (iptables `TCPOPTSTRIP`), or drops packets with it. Both occur on
+//! the internet (honda-2011). A packet keeps its size.
 
 use crate::{Effect, Impairment, ParamError, Streams, TcpOption, Transit};
 
-/// Parameters of a middlebox that lets an option not through.
+/// Parameters of a middlebox that blocks an option.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TcpOptionFilter"))]

@@ -1,4 +1,4 @@
-//! Numbers in few bits: a column of a block of rows has a least value, a unit, and for each row a multiple of the unit.
+//! Compressed columns: a column of a block of rows has a minimum, a unit, and a multiple of the unit per row.
 
 use alloc::vec::Vec;
 
@@ -56,7 +56,7 @@ impl Column {
         self.least + self.unit * code
     }
 
-    /// All that it is, but where its codes are.
+    /// Its content without the position of its codes.
     pub fn content(&self) -> [u8; 17] {
         let mut content = [self.width; 17];
         content[..8].copy_from_slice(&self.least.to_le_bytes());

@@ -1,19 +1,19 @@
-//! A place in a trace, which moves on in time.
+//! A position in a trace that only moves forward.
 
 use super::{LinkTrace, Row, Service};
 use sojourn_units::{Duration, Time};
 
-/// A row of a trace, and what was before it. It only moves on: asking for an earlier time or a smaller capacity than before gives what
-/// the present row has.
+/// A row of a trace, and what was before it. It only moves forward: an earlier time or a smaller capacity than before returns the current
+/// row.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
-    /// The row at hand; `None` before the first.
+    /// The current row; `None` before the first.
     here: Option<Here>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Here {
-    /// How often the trace has begun again, the block, and the row in it.
+    /// The number of repetitions of the trace, the block, and the row in it.
     turn: u64,
     block: usize,
     at: usize,

@@ -14,7 +14,7 @@ pub struct TraceLoss {
 }
 
 impl TraceLoss {
-    /// The losses of a trace that has some.
+    /// The losses of a trace with losses.
     pub fn new(trace: Arc<LinkTrace>, random: Stream) -> TraceLoss {
         TraceLoss { trace, cursor: Cursor::default(), random }
     }
@@ -23,7 +23,7 @@ impl TraceLoss {
 impl Impairment for TraceLoss {
     fn on_packet(&mut self, packet: &Transit) -> Effect {
         let loss = self.cursor.row_at(&self.trace, packet.now).loss;
-        // A packet draws whatever the probability is, so that one row shifts no other's numbers.
+        // Always draws, so that one row does not shift the random numbers of others.
         if self.random.unit() < f64::from(loss) * 1e-9 { Effect::Drop } else { Effect::Pass }
     }
 }

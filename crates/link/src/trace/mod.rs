@@ -1,8 +1,8 @@
-//! The trace of a link: what it can carry at each time, as measured or as made by a program. It begins again at its end.
+//! The trace of a link: its capacity over time, measured or generated, repeated at its end.
 //!
 //! A trace is a list of rows, one after another in time. Each lasts for its span and gives a rate, or the bytes of an opportunity to send
-//! at its end. What counts is the sum of all that could be sent since the start, the capacity: it is kept in billionths of a bit, in
-//! whole numbers. So a link with packets waiting delivers in any window exactly what its trace has in it.
+//! at its end. The capacity is the sum of all that could be sent since the start, in integer billionths of a bit. Hence a backlogged link
+//! delivers in any window exactly the capacity of its trace.
 //!
 //! Ten million rows take 80 MB or less: rows are stored in blocks, each column in as few bits as its numbers need.
 
@@ -18,10 +18,10 @@ use alloc::vec::Vec;
 use column::Column;
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
 
-/// Rows that are stored together.
+/// Number of rows per block.
 const BLOCK: usize = 1024;
 
-/// How the rows of a trace say what can be sent.
+/// How the rows of a trace express capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Service {
@@ -38,7 +38,7 @@ pub struct Row {
     pub span: Duration,
     /// What can be sent: bit/s, or the bytes of the opportunity at its end.
     pub service: u64,
-    /// What the propagation delay is longer than that of the link.
+    /// Additional propagation delay.
     pub delay: Duration,
     /// The probability with which a packet is lost, in billionths.
     pub loss: u32,
@@ -138,7 +138,7 @@ impl Builder {
         }
     }
 
-    /// The trace; `None` if it lasts no time or never sends anything.
+    /// The trace; `None` if its length or its capacity is zero.
     pub fn finish(mut self) -> Option<LinkTrace> {
         if !self.last.is_empty() {
             self.store();
@@ -149,7 +149,7 @@ impl Builder {
 }
 
 impl LinkTrace {
-    /// How its rows say what can be sent.
+    /// How its rows express capacity.
     pub fn service(&self) -> Service {
         self.service
     }
@@ -159,7 +159,7 @@ impl LinkTrace {
         self.rows
     }
 
-    /// Never: a trace has a row.
+    /// Always false: a trace has a row.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -169,7 +169,7 @@ impl LinkTrace {
         self.blocks.iter().flat_map(|block| (0..block.rows as usize).map(|at| block.row(at)))
     }
 
-    /// When it begins again.
+    /// Its period.
     pub fn period(&self) -> Duration {
         self.period
     }
@@ -218,7 +218,7 @@ impl LinkTrace {
         self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
     }
 
-    /// Shows all that it is made of, in pieces: for a hash of its content. Equal rows are stored alike.
+    /// Visits its content in pieces, to hash it. Equal rows are stored identically.
     pub fn content(&self, mut piece: impl FnMut(&[u8])) {
         piece(&[matches!(self.service, Service::Opportunities).into()]);
         for block in &self.blocks {

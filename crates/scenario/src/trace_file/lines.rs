@@ -1,6 +1,6 @@
 //! The lines of a file, one at a time.
 
-use crate::bounded::said;
+use crate::bounded::os_message;
 use crate::error::Error;
 use std::io::{BufRead, BufReader, Read};
 
@@ -28,7 +28,7 @@ impl<'a> Lines<'a> {
             self.line.clear();
             self.number += 1;
             let read = self.text.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
-            let read = read.map_err(|error| self.refuse(0, &said(&error), "a file that can be read"))?;
+            let read = read.map_err(|error| self.refuse(0, &os_message(&error), "a file that can be read"))?;
             if read as u64 == LONGEST && !self.line.ends_with(b"\n") {
                 return Err(self.refuse(0, &"a longer one", "a line of at most 1000 bytes"));
             }

@@ -10,7 +10,7 @@ mod number;
 mod pairs;
 mod table;
 
-use crate::bounded::{Bounded, hexadecimal, said};
+use crate::bounded::{Bounded, hexadecimal, os_message};
 use crate::error::Error;
 use crate::written::TraceFormat;
 use lines::Lines;
@@ -52,7 +52,7 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
     let named = |error: Error| error.in_file(&path.display().to_string());
     let open = || Bounded::open(path, LARGEST, WANTED);
-    let digest = |file: Bounded| file.digest().map_err(|error| named(Error::got("", said(&error), WANTED)));
+    let digest = |file: Bounded| file.digest().map_err(|error| named(Error::got("", os_message(&error), WANTED)));
     let mut cached = READ.lock().unwrap_or_else(PoisonError::into_inner);
     if !cached.is_empty()
         && let Some(found) = cached.get(&(format, digest(open()?)?))

@@ -2,7 +2,7 @@
 //! patterns of these. Traces from its random generator are rejected.
 
 use super::{Rows, human};
-use crate::bounded::said;
+use crate::bounded::os_message;
 use crate::error::{Error, humanize};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -111,7 +111,7 @@ impl TryFrom<WrittenSpan> for Span {
 
 pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
     let mut bytes = Vec::new();
-    text.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Error::got("", said(&error), "a file that can be read"))?;
+    text.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| Error::got("", os_message(&error), "a file that can be read"))?;
     if bytes.len() as u64 > LARGEST {
         return Err(Error::got("", "a longer one", format_args!("a trace in JSON of at most {LARGEST} bytes")));
     }

@@ -1,7 +1,7 @@
 //! The structs that C mirrors: `hosts/linux/kernel/layout.h` checks the same sizes and offsets there.
 
 use crate::discipline::Counted;
-use crate::queues::{Given, Order};
+use crate::queues::{Offered, Order};
 use core::mem::offset_of;
 use sojourn_linux::{GuestFlow, Header, KernelAck, KernelNeeds, Packet, Windows, Written};
 
@@ -33,5 +33,5 @@ layout!(sojourn_ack: KernelAck, 112 {
 layout!(sojourn_windows: Windows, 24 { cwnd: 0, ssthresh: 4, pace: 8, limits_samples: 16, });
 layout!(sojourn_needs: KernelNeeds, 2 { owns_window: 0, grows_on_marks: 1, });
 layout!(sojourn_order: Order, 32 { kind: 0, options: 8, length: 16, link: 24, mtu: 28, });
-layout!(sojourn_given: Given, 16 { handle: 0, number: 8, rtt_ms: 12, marked: 14, });
+layout!(sojourn_offered: Offered, 16 { handle: 0, number: 8, rtt_ms: 12, marked: 14, });
 layout!(sojourn_counted: Counted, 48 { arrived: 0, marked: 8, early: 16, forced: 24, tail: 32, ack_filter: 40, });

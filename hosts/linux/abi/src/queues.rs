@@ -26,7 +26,7 @@ pub struct Order {
 
 /// A packet that C is to put into a queue.
 #[repr(C)]
-pub struct Given {
+pub struct Offered {
     pub handle: u64,
     pub number: u32,
     pub rtt_ms: u16,
@@ -35,7 +35,7 @@ pub struct Given {
 
 unsafe extern "C" {
     fn sojourn_queue_make(order: &Order, error: &mut c_int) -> *mut Queue;
-    fn sojourn_queue_enqueue(queue: *mut Queue, given: &Given);
+    fn sojourn_queue_enqueue(queue: *mut Queue, given: &Offered);
     fn sojourn_queue_flows(queue: *mut Queue, now: u64, active: u32);
     fn sojourn_queue_dequeue(queue: *mut Queue, handle: &mut u64, number: &mut u32, marked: &mut u8) -> bool;
     fn sojourn_queue_dropped(queue: *mut Queue, number: &mut u32, full: &mut u8) -> bool;
@@ -65,7 +65,7 @@ impl KernelQueue {
 impl HostQueue for KernelQueue {
     fn enqueue(&mut self, _now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
         let HostPacket { handle, is_marked, rtt_hint_ms, .. } = packet;
-        let given = Given { handle, number, rtt_ms: rtt_hint_ms, marked: u8::from(is_marked) };
+        let given = Offered { handle, number, rtt_ms: rtt_hint_ms, marked: u8::from(is_marked) };
         // SAFETY: as in `add_dropped`. The handle is that of a packet which the network gives to the queue and no longer uses.
         unsafe { sojourn_queue_enqueue(*self.queue.get_mut(), &given) };
         self.add_dropped(lost);
