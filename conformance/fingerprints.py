@@ -1,4 +1,4 @@
-"""Fingerprints of every scenario in the repository: a refactoring must not change them.
+"""Fingerprints of every scenario in the repository, which a refactoring must not change.
 
 `python conformance/fingerprints.py record FILE` runs every scenario of the papers, of the comparison with ns-2 and of
 the examples, and the dumbbell with every queue discipline, impairment, controller and TCP profile, and writes what it
@@ -58,7 +58,7 @@ def runs() -> Iterator[tuple[str, sj.Scenario]]:
 
 
 def outcome(run: tuple[str, sj.Scenario]) -> tuple[str, dict[str, str]]:
-    """A run's fingerprint and the hash of its whole record, or the type of its error."""
+    """A run's fingerprint and the hash of its record, or the type of its error."""
     name, scenario = run
     try:
         record = sj.run(scenario, seed=1)

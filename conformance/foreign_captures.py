@@ -1,4 +1,4 @@
-"""Captures as other programs write them, for the hunt with malformed files."""
+"""Captures in the formats of other programs, for tests with malformed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kill, interrupt and restart: nothing that has finished is lost, and nothing half-written is believed.
+"""Tests kills, interrupts and restarts: finished runs are never lost, and partial files are never accepted.
 
 `python -m conformance.kills --count N --seed S` starts sweeps with a store and ends each after a random time: one in
 four by Ctrl-C, the others by a kill. After each, every entry of the store is read, and none that was there may be gone.
@@ -61,7 +61,7 @@ ROUND = 50  # The store is cleared after this many: a sweep takes longer with ea
 
 
 class FaultError(Exception):
-    """Something was lost or falsified."""
+    """A result was lost or corrupted."""
 
 
 def start(folder: Path, out: str) -> int:
@@ -83,7 +83,7 @@ def start(folder: Path, out: str) -> int:
 
 @contextmanager
 def changed(folder: Path, after: float) -> Iterator[None]:
-    """The trace has another content after a time, and its own again when the block ends."""
+    """Changes the content of the trace after a time, and restores it at the end of the block."""
 
     def write(content: str) -> None:
         (folder / "new.csv").write_text(content, encoding="utf-8")
@@ -100,7 +100,7 @@ def changed(folder: Path, after: float) -> Iterator[None]:
 
 
 def end(child: int, after: float, how: signal.Signals) -> int | None:
-    """Ends a sweep after a time; its exit code, or None where it was ended."""
+    """Kills a sweep after a time; returns its exit code, or None if it was killed."""
     deadline = time.monotonic() + after
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -130,7 +130,7 @@ def entries(folder: Path) -> dict[str, str]:
 
 
 def compare(folder: Path) -> None:
-    """A sweep that was killed often has the results of one that was not, and leaves nothing unfinished."""
+    """Checks that a repeatedly killed sweep has the results of an uninterrupted one and leaves no temporary files."""
     if end(start(folder, "whole"), 600.0, signal.SIGKILL) != 0:
         raise FaultError("the sweep without a kill does not complete")
     left = list(folder.glob("cache/**/*.part")) + list(folder.glob("out/**/*.part"))

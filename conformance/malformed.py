@@ -1,4 +1,4 @@
-"""Malformed files: whatever a file holds, it is read or refused in one line, and nothing damaged is believed.
+"""Tests malformed files: each is read or rejected in one line, and damaged data is never accepted.
 
 `python -m conformance.malformed --count N --seed S` mutates scenarios, sweeps, papers' files, traces, records and
 entries of the store, and reads each as the commands do. Among the mistakes are texts of very many or deeply nested
@@ -49,11 +49,11 @@ PAPER = ROOT / "papers" / "lehto-2005"
 KEPT = ROOT / "target" / "malformed"
 KEY = "a" * 64
 DEVICE = b"/dev/zero"
-"""In place of a content: the file is a link to this device, which never ends."""
+"""Instead of content: the file is a link to this endless device."""
 PATIENCE = 300.0
-"""Seconds that reading a file may take, on a busy machine."""
+"""Time limit in seconds for reading a file, on a busy machine."""
 MEMORY = 3 << 30
-"""Bytes of data that the process may have, which reads one file after another."""
+"""Memory limit in bytes of the process that reads the files."""
 
 VALUES = [
     "0", "-1", "1e400", "-1e400", "nan", "inf", '""', '"\\u0000"', "9" * 5000, "1_0", "0x7fffffffffffffff", "true",
@@ -96,7 +96,7 @@ class Kind:
 
 
 def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
-    """The content with one to four mistakes, or a huge one."""
+    """The content with one to four mutations, or a huge one."""
     if draw.randrange(HUGE_EVERY) == 0:
         return draw.choice(HUGE)(content, others, draw)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
@@ -142,7 +142,7 @@ def _lines(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
 
 
 def _value(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
-    """Another value in place of a number or a text."""
+    """Replaces a number or a text by another value."""
     found = list(re.finditer(rb'"[^"\n]*"|\b\d[\d_.e+-]*\b|\btrue\b|\bfalse\b|\{[^{}\n]*\}|\[[^][\n]*\]', content))
     if not found:
         return content
@@ -151,14 +151,14 @@ def _value(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
 
 
 def _many(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
-    """A piece of the content or a value, again and again: up to 3 MB."""
+    """Repeats a part of the content or a value, up to 3 MB."""
     place = draw.randrange(len(content) + 1)
     piece = draw.choice([content[place : place + draw.choice((1, 3, 30, 300))], *REPEATED]) or b"x"
     return content[:place] + piece * draw.choice((50, 5000, 3_000_000 // len(piece))) + content[place:]
 
 
 def _deep(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
-    """A value within very many lists or tables."""
+    """A value nested in many lists or tables."""
     place, depth = draw.randrange(len(content) + 1), draw.choice((40, 500, 200_000))
     begin, end = draw.choice([(b"[", b"]"), (b'{"a":', b"}"), (b"{a=", b"}"), (b"a.", b"a = 1")])
     return content[:place] + begin * depth + b"1" + end * depth + content[place:]
@@ -178,7 +178,7 @@ REPEATED = [b"[],", b"{},", b"0,", b'"",', b"[[a]]\n", b"[a.b.c]\n", b"\n", b"a.
 
 
 def _key(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
-    """The key of another place in place of a key."""
+    """Replaces a key by another one of the content."""
     keys = rb"(?m)^\s*([\w.\"-]+)\s*="
     found, known = list(re.finditer(keys, content)), re.findall(keys, draw.choice(others))
     if not found or not known:
@@ -189,7 +189,7 @@ def _key(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
 
 MISTAKES = [_flip, _cut, _insert, _splice, _lines, _value, _value, _value, _key]
 HUGE = [_many, _many, _many, _many, _deep, _deep, _packed] + [_device] * Path(DEVICE.decode()).exists()
-"""Mistakes that make a file take long, or much memory: one file in `HUGE_EVERY` has one."""
+"""Mutations that need much time or memory; one file in `HUGE_EVERY` has one."""
 HUGE_EVERY = 200
 
 
@@ -388,7 +388,7 @@ def prepare(folder: Path) -> None:
 
 
 def say_or_fail(read: Callable[[Path, bytes], None], file: Path, content: bytes) -> str:
-    """Reads a content: "read", "refused", or the traceback."""
+    """Reads content; returns "read", "refused", or the traceback."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             read(file, content)

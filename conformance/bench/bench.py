@@ -123,7 +123,7 @@ $ns run
 
 
 def user_seconds(command: list[str], runs: int) -> tuple[float, str]:
-    """The least processor time of a few runs, in seconds, and what the last printed."""
+    """The smallest processor time of several runs in seconds, and the output of the last run."""
     least, said = float("inf"), ""
     for _ in range(runs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -190,7 +190,7 @@ def line(case: Case, runs: int, with_ns2: bool) -> str:
 
 
 def of_many_flows(pairs: int) -> str:
-    """How many times a packet of ten flows one of 10,000 costs, in their first 3 s and in 15 s, without the setup.
+    """The cost of a packet of 10,000 flows relative to one of ten flows, in the first 3 s and in 15 s, without setup.
 
     A run of ten flows with as many packets stands beside each of the others, and the median of their ratios counts. The
     least times of both come from different moments of a shared machine, and ten flows, which need the cache less, have
@@ -199,7 +199,7 @@ def of_many_flows(pairs: int) -> str:
     """
 
     def of_packet(flows: int, seconds: float) -> float:
-        """Processor seconds of a packet, where each flow has 1 Mbit/s."""
+        """Processor seconds per packet with 1 Mbit/s per flow."""
         case = Case("", flows, flows, seconds, 100, 84 * flows // 10)
         (setup, _, _), (whole, packets, _) = ours(replace(case, seconds=1e-6), 1), ours(case, 1)
         return (whole - setup) / packets
@@ -213,7 +213,7 @@ def of_many_flows(pairs: int) -> str:
 
 
 def counted(command: list[str], packets: str) -> tuple[int, int]:
-    """Instructions of a program, counted by valgrind, and the number before `packets` in what it prints."""
+    """Instructions of a program, counted by valgrind, and the number before `packets` in its output."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     run = subprocess.run(tool, capture_output=True, text=True, check=True)
     refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
@@ -242,7 +242,7 @@ def of_laboratory() -> float:
 
 
 def topologies(runs: int) -> None:
-    """Prints how many packets a second pass a link in networks that are no dumbbell."""
+    """Prints the packets per second over a link in networks other than a dumbbell."""
     for name, words in TOPOLOGIES.items():
         seconds, said = of_copies(TOPOLOGY, words.split(), runs)
         packets = re.search(r"(\d+) packets over links", said)
@@ -323,7 +323,7 @@ def random_loss() -> str:
 
 
 def guard(store: bool) -> bool:
-    """Prints instruction counts and the stored ones; returns whether none grew too much."""
+    """Prints instruction counts next to the stored ones; returns whether all are within the allowed growth."""
     counts = instructions()
     if store:
         STORED.write_text(json.dumps({name: round(count, 1) for name, count in counts.items()}, indent=2) + "\n")
@@ -353,7 +353,7 @@ def laws() -> str:
 
 
 def scaling(runs: int) -> str:
-    """How much faster two threads are than one for equal runs, in wall-clock time and in processor time.
+    """The speedup of two threads over one for equal runs, in wall-clock and processor time.
 
     Wall-clock time needs two idle cores; processor time is meaningful on a busy machine too.
     """

@@ -30,7 +30,7 @@ def scenario(rate: int, flows: int) -> Scenario:
 
 
 def processor_time() -> float:
-    """Of the kernels that have ended, in seconds."""
+    """Processor time of finished kernels, in seconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

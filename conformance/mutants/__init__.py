@@ -1,1 +1,1 @@
-"""Mutation testing: whether some test fails if one operator, value or branch of a source is changed."""
+"""Mutation testing: checks that some test fails if an operator, value or branch of a source changes."""

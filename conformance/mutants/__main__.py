@@ -1,4 +1,4 @@
-"""Runs a sample of mutants, and writes what survived to `results.json` and to docs/reliability.md.
+"""Runs a sample of mutants, and writes the survivors to `results.json` and docs/reliability.md.
 
 `python -m conformance.mutants PART ... --count N --seed S` draws N mutants of each part and runs its tests with each.
 `--shard K/N` takes the Kth of N shards of all mutants instead. Parts, their tests, and mutants that no test can notice
@@ -36,7 +36,7 @@ LIMIT = 0.03
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a sample of a part's mutants."""
+    """The result of a sample of a part's mutants."""
 
     listed: int
     drawn: int
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def judged(self) -> int:
-        """The mutants that a test can notice."""
+        """The mutants that a test can detect."""
         return self.viable - self.equivalent
 
     def row(self, part: str) -> str:
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Equivalent:
-    """The mutants of a part that no test can notice: patterns of their names."""
+    """The equivalent mutants of a part, by patterns of their names."""
 
     patterns: list[str]
 
@@ -69,7 +69,7 @@ class Equivalent:
         return any(re.fullmatch(pattern, name) for pattern in self.patterns)
 
     def check(self, names: Iterable[str]) -> None:
-        """Refuses a pattern that no mutant of the part has any more."""
+        """Rejects a pattern that no longer matches a mutant of the part."""
         names = list(names)
         for pattern in self.patterns:
             if not any(re.fullmatch(pattern, name) for name in names):
@@ -86,7 +86,7 @@ def drawn(count: int, arguments: argparse.Namespace) -> list[int]:
 
 
 def judged(mutants: dict[int, Mutant], catches: Callable[[int], bool], threads: int) -> list[str]:
-    """The names of the mutants that no test notices; each is printed as it is found."""
+    """The names of the surviving mutants; each is printed when found."""
     survivors = []
     with ThreadPoolExecutor(threads) as pool:
         for done, (mutant, caught) in enumerate(

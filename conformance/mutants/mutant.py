@@ -1,4 +1,4 @@
-"""A mutant: one place of a source with another text."""
+"""A mutant: a source with one replaced text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What identifies the mutant as long as its function stays as it is: no line number."""
+        """Identifies the mutant while its function is unchanged, without a line number."""
         return f"{self.file} {self.function}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
 
     def applied(self, source: bytes) -> bytes:

@@ -22,15 +22,15 @@ ENVIRONMENT = {
     "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true",
     "PROPTEST_MAX_SHRINK_ITERS": "0",
 }
-"""Property tests draw the same cases for each mutant, and the first failure is enough."""
+"""Property tests draw the same cases for each mutant, and stop at the first failure."""
 LIBRARY = Path("crates/units/src/lib.rs")
 LINTS = "[workspace.lints.rust]\n"
 ALLOWED = LINTS + "".join(f'{name} = "allow"\n' for name in ("warnings", "arithmetic_overflow", "unconditional_panic"))
-"""A sum that a mutant overflows fails its test, not its compilation."""
+"""An overflow in a mutant fails its test, not its compilation."""
 ROUNDS = 30
 """The most builds in which mutants that don't compile are found."""
 FIRST, SECOND = 6, 40
-"""A mutant faces its fastest tests first: so many, then so many, then all."""
+"""Numbers of the fastest tests run first and second for a mutant, before all others."""
 LEAST_S, SLOWEST = 15.0, 8.0
 """The tests of a mutant are stopped after this many seconds, or times the time that they need without it."""
 
@@ -52,7 +52,7 @@ def copied(root: Path, tree: Path) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file if it has another content."""
+    """Writes a file if its content differs."""
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -97,7 +97,7 @@ def compiled(tree: Path, crate: str, mutants: dict[int, Planted]) -> dict[int, P
 
 
 def guilty(spans: list[dict[str, Any]], sources: dict[str, Source]) -> tuple[int, ...]:
-    """The mutants that an error of the compiler is about."""
+    """The mutants that a compiler error refers to."""
     for span in sorted(spans, key=lambda each: not each["is_primary"]):
         if span["file_name"] in sources:
             numbers = blamed(sources[span["file_name"]], span["byte_start"], span["byte_end"])
@@ -135,7 +135,7 @@ def run(folder: Path, program: str, names: Iterable[str], environment: dict[str,
 
 @dataclass
 class Programs:
-    """Test programs, and which of their tests reach which mutant."""
+    """Test programs, with the mutants reached by each test."""
 
     tree: Path
     packages: list[str]
