@@ -46,7 +46,7 @@ class Walkthrough:
     commands: list[str] = field(default_factory=list)
 
     @property
-    def places(self) -> list[str]:
+    def touched_files(self) -> list[str]:
         """What is written: the new files, or the folder where there are several, and the files that get lines."""
         folders = {"/".join(path.split("/")[:2]) + "/" for path in self.files if path.startswith("papers/")}
         new = sorted(folders) or list(self.files)
@@ -83,8 +83,8 @@ def table() -> str:
     """What each walk-through touches; `python tests/test_walkthroughs.py` writes it into CONTRIBUTING.md."""
     rows = ["| to add | new files | lines added to |", "|---|---|---|"]
     for each in ALL:
-        new = [place for place in each.places if place not in {path for path, _, _ in each.lines}]
-        old = [place for place in each.places if place not in new]
+        new = [place for place in each.touched_files if place not in {path for path, _, _ in each.lines}]
+        old = [place for place in each.touched_files if place not in new]
         cells = [", ".join(f"`{place}`" for place in places) or "–" for places in (new, old)]
         rows.append(f"| {each.title.removeprefix('Add ')} | {cells[0]} | {cells[1]} |")
     return "\n".join(rows) + "\n"
@@ -98,7 +98,7 @@ def test_the_table_says_what_each_walkthrough_touches() -> None:
 
 @pytest.mark.parametrize("walkthrough", ALL, ids=lambda each: each.title)
 def test_an_addition_touches_two_places_at_most(walkthrough: Walkthrough) -> None:
-    assert len(walkthrough.places) <= 2, f"{walkthrough.title} touches {walkthrough.places}"
+    assert len(walkthrough.touched_files) <= 2, f"{walkthrough.title} touches {walkthrough.touched_files}"
     assert walkthrough.commands, f"{walkthrough.title} has no commands that try it"
 
 
