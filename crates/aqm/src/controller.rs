@@ -110,16 +110,11 @@ impl QueueController {
         admits
     }
 
-    /// Admits an arriving packet of `size` bytes if there is room, without asking the algorithm. For an algorithm that
-    /// passes every packet. Returns whether the packet enters the queue.
-    #[inline]
-    pub fn admit_if_room(&mut self, size: u32, backlog: &Backlog) -> bool {
+    /// Counts an arriving packet of `size` bytes as lost, for which there is no room; gives why it is.
+    pub fn refuse(&mut self, size: u32) -> DropReason {
         self.counters.count_arrival(size);
-        let full = self.is_full(size, backlog);
-        if full {
-            self.counters.count_drop(size, DropReason::Tail);
-        }
-        !full
+        self.counters.count_drop(size, DropReason::Tail);
+        DropReason::Tail
     }
 
     /// Whether there is room for a packet of `size` bytes.

@@ -2,7 +2,6 @@
 
 mod departures;
 mod go_over;
-mod hashes;
 mod impair;
 mod lookahead;
 mod offer;

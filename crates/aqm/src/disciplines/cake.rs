@@ -6,8 +6,7 @@
 
 mod tin;
 
-use crate::disciplines::Given;
-use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
 use crate::queuing::{QUEUES, Share};
 use crate::{Amount, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;

@@ -4,8 +4,10 @@
 //! [`Queues`]: how packets join its queues and leave them. All such disciplines share one [`Desk`]: the decisions, the limit, the ACK filter
 //! and the counters.
 
+use crate::queuing::NO_LIMIT;
 use crate::{
-    AckFilter, Aqm, ArrivingAck, Backlog, DropReason, Dropped, Fate, Packet, PacketView, Qdisc, QueueController, Subqueue, SubqueueSample,
+    AckFilter, Amount, Aqm, ArrivingAck, Backlog, DropReason, Dropped, DualFilter, Fate, Packet, PacketView, QueueController, Subqueue,
+    SubqueueSample,
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -29,6 +31,29 @@ pub struct Arrival<P> {
     pub idle_since: Option<Time>,
     /// Whether the link itself sends nothing.
     pub link_is_idle: bool,
+}
+
+/// What the queues of an algorithm are made with.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The limit of its queue. A discipline that makes room itself takes it ([`Given::take_limit`]).
+    pub limit: Amount,
+    /// The DSCP of each group of flows.
+    pub dscps: Vec<u8>,
+    /// What packets a dual queue knows by other fields than ECN.
+    pub filters: Vec<DualFilter>,
+}
+
+impl Given {
+    pub(crate) fn of(controller: &mut QueueController) -> Self {
+        let (dscps, filters) = (core::mem::take(&mut controller.dscps), core::mem::take(&mut controller.filters));
+        Given { limit: controller.limit, dscps, filters }
+    }
+
+    /// The limit, which no arriving packet is then refused for.
+    pub fn take_limit(&mut self) -> Amount {
+        core::mem::replace(&mut self.limit, NO_LIMIT)
+    }
 }
 
 /// What waits in the queues of a discipline, and what else a host asks besides its packets.
@@ -83,22 +108,6 @@ pub trait Contents<P>: Debug + Send + Sync {
 
     /// Which of them the last packet joined, where that is known.
     fn last_joined(&self) -> Option<usize> {
-        None
-    }
-
-    /// The queues of its classes, each with a discipline of its own.
-    fn children(&self) -> Vec<&Qdisc<P>> {
-        Vec::new()
-    }
-
-    /// The same, to tell their disciplines something.
-    fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
-        Vec::new()
-    }
-
-    /// The class that takes an ACK, if it has classes.
-    fn child_of(&mut self, ack: &ArrivingAck) -> Option<&mut Qdisc<P>> {
-        let _ = ack;
         None
     }
 
@@ -199,7 +208,7 @@ pub struct Leaving {
     pub size: u32,
     /// When its turn came; `None` if it did not and the packet is dropped for another one's sake.
     pub at: Option<Time>,
-    /// Whether it had waited since before the time of [`Qdisc::count_drops_of_earlier`].
+    /// Whether it had waited since before the time of [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier).
     pub is_earlier: bool,
 }
 

@@ -1,8 +1,7 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::Given;
-use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
 use crate::{
     Aqm, ArrivingAck, Backlog, DualAqm, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue,
     SubqueueSample,

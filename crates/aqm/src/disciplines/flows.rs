@@ -1,7 +1,6 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::disciplines::Given;
-use crate::disciplines::discipline::{Contents, Desk, Leaving, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
 use crate::queuing::NO_LIMIT;
 use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
 use alloc::collections::VecDeque;

@@ -1,12 +1,15 @@
 //! A queue that holds its packets and serves them as its discipline decides.
 
+use crate::disciplines::cake::CakeQueues;
 use crate::disciplines::classes::Classes;
-use crate::disciplines::discipline::{Arrival, Desk, DropsOfEarlier, Loss};
+use crate::disciplines::discipline::{Arrival, Contents, Desk, DropsOfEarlier, Given, Loss};
+use crate::disciplines::dual::DualQueues;
+use crate::disciplines::fifo::Fifo;
 use crate::disciplines::flows::FlowQueues;
 use crate::disciplines::host::HostQueues;
 use crate::{
-    AckFilter, AckHeader, AnyAqm, AnyDiscipline, Aqm, ArrivingAck, ClassConfig, Counters, DropReason, FlowQueuing, Given, HostDecision,
-    Packet, QueueController, Subqueue, SubqueueSample,
+    AckFilter, AckHeader, AnyAqm, Aqm, ArrivingAck, ClassConfig, Counters, DropReason, Fills, FlowQueuing, HostDecision, Packet,
+    QueueController, Subqueue, SubqueueSample,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -98,11 +101,9 @@ impl<P: Packet> Qdisc<P> {
         if matches!(self.discipline, AnyDiscipline::Host(_)) {
             return false;
         }
-        let (start_children, other_children) = (start.discipline.get().children(), other.discipline.get().children());
-        let here = self.discipline.get_mut().children_mut().into_iter();
-        let mut children = here.zip(start_children.into_iter().zip(other_children));
+        let others = start.discipline.children().zip(other.discipline.children());
         // The controller draws for all packets that are not of a class.
-        children.all(|(here, (start, other))| here.go_over(start, other))
+        self.discipline.children_mut().zip(others).all(|(here, (start, other))| here.go_over(start, other))
             && self.desk.controller.go_over(&start.desk.controller, &other.desk.controller)
     }
 
@@ -113,13 +114,13 @@ impl<P: Packet> Qdisc<P> {
 
     /// Counts the drops of packets that waited and had arrived before `from`.
     pub fn count_drops_of_earlier(&mut self, from: Time) {
-        self.discipline.get_mut().children_mut().into_iter().for_each(|child| child.count_drops_of_earlier(from));
+        self.discipline.children_mut().for_each(|child| child.count_drops_of_earlier(from));
         self.desk.earlier = DropsOfEarlier { from, count: 0 };
     }
 
     /// How many packets that waited were dropped and had arrived before the time of [`Qdisc::count_drops_of_earlier`].
     pub fn drops_of_earlier(&self) -> u64 {
-        self.desk.earlier.count + self.discipline.get().children().into_iter().map(Qdisc::drops_of_earlier).sum::<u64>()
+        self.desk.earlier.count + self.discipline.children().map(Qdisc::drops_of_earlier).sum::<u64>()
     }
 
     /// When something may be sent again that is held back now; `None` if nothing is.
@@ -139,7 +140,7 @@ impl<P: Packet> Qdisc<P> {
 
     /// Tells the algorithm that from `now` on `active` flows are active.
     pub fn set_flows(&mut self, now: Time, active: u32) {
-        self.discipline.get_mut().children_mut().into_iter().for_each(|child| child.set_flows(now, active));
+        self.discipline.children_mut().for_each(|child| child.set_flows(now, active));
         self.desk.controller.aqm.on_flows(now, active);
         self.discipline.get_mut().set_flows(now, active);
     }
@@ -219,7 +220,7 @@ impl<P: Packet> Qdisc<P> {
         let parts: Vec<Subqueue> = discipline.subqueues();
         let of_parts = parts.iter().fold(Counters::default(), |sum, part| sum.and(&part.counters));
         counters.arrived == self.desk.departed + counters.dropped() + u64::from(discipline.packets())
-            && discipline.children().into_iter().all(Qdisc::balances)
+            && self.discipline.children().all(Qdisc::balances)
             && (parts.is_empty() || of_parts == *counters)
     }
 
@@ -230,14 +231,14 @@ impl<P: Packet> Qdisc<P> {
 
     /// Whether it has an ACK filter, or a class of it has.
     pub fn filters_acks(&self) -> bool {
-        self.desk.controller.ack_filter != AckFilter::None || self.discipline.get().children().into_iter().any(Qdisc::filters_acks)
+        self.desk.controller.ack_filter != AckFilter::None || self.discipline.children().any(Qdisc::filters_acks)
     }
 
     /// Looks for a waiting ACK that the one which is offered next makes useless, for a queue with an ACK filter. `header` reads the headers
     /// of packets.
     pub fn compare_acks(&mut self, ack: &ArrivingAck, header: &dyn Fn(&P) -> Option<AckHeader>) {
-        if let Some(child) = self.discipline.get_mut().child_of(ack) {
-            return child.compare_acks(ack, header);
+        if let AnyDiscipline::Classes(classes) = &mut self.discipline {
+            return classes.child_of(ack).compare_acks(ack, header);
         }
         if self.desk.filters_next_ack()
             && let Some(queue) = self.discipline.get().queue_of(ack)
@@ -258,14 +259,14 @@ impl<P: Packet> Qdisc<P> {
 
     /// Whether it goes by the hashes of flows ([`Qdisc::set_hash`]).
     pub fn hashes_flows(&self) -> bool {
-        self.discipline.get().hashes_flows() || self.discipline.get().children().into_iter().any(Qdisc::hashes_flows)
+        self.discipline.get().hashes_flows() || self.discipline.children().any(Qdisc::hashes_flows)
     }
 
     /// Sets the hash of a flow, by which it finds its queue: that of its connection, as addresses and ports have one. A flow
     /// without is found by its number.
     pub fn set_hash(&mut self, flow: u32, hash: u64) {
         self.discipline.get_mut().set_hash(flow, hash);
-        self.discipline.get_mut().children_mut().into_iter().for_each(|child| child.set_hash(flow, hash));
+        self.discipline.children_mut().for_each(|child| child.set_hash(flow, hash));
     }
 
     /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
@@ -274,7 +275,7 @@ impl<P: Packet> Qdisc<P> {
         let discipline = self.discipline.get();
         let own =
             discipline.subqueues().into_iter().map(|queue| Subqueue { filters_acks: queue.filters_acks || self.has_filter(), ..queue });
-        own.chain(discipline.children().into_iter().flat_map(Qdisc::subqueues)).collect()
+        own.chain(self.discipline.children().flat_map(Qdisc::subqueues)).collect()
     }
 
     fn has_filter(&self) -> bool {
@@ -285,25 +286,25 @@ impl<P: Packet> Qdisc<P> {
     pub fn samples(&self) -> Vec<SubqueueSample> {
         let discipline = self.discipline.get();
         let own = discipline.samples(&self.desk).into_iter();
-        own.chain(discipline.children().into_iter().flat_map(Qdisc::samples)).collect()
+        own.chain(self.discipline.children().flat_map(Qdisc::samples)).collect()
     }
 
     /// The packets and bytes that wait in this one of [`Qdisc::subqueues`].
     #[inline(always)]
     pub fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
-        self.discipline.subqueue_backlog(at)
+        self.discipline.get().subqueue_backlog(at)
     }
 
     /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any: where there are classes, its class.
     #[inline(always)]
     pub fn last_subqueue(&self) -> Option<usize> {
-        self.discipline.last_subqueue()
+        self.discipline.get().last_subqueue()
     }
 
     /// Which of [`Qdisc::subqueues`] the last packet went to that joined the queue, where that is known.
     #[inline]
     pub fn last_joined(&self) -> Option<usize> {
-        self.discipline.last_joined()
+        self.discipline.get().last_joined()
     }
 
     /// Whether it has classes.
@@ -319,6 +320,98 @@ impl<P: Packet> Qdisc<P> {
             path.extend(classes.last_within());
         }
         path
+    }
+}
+
+/// Any discipline. Which it is stands in a byte of its own, and not among what a `VecDeque` can't be: it is asked several times for each
+/// packet.
+#[derive(Clone, Debug)]
+#[repr(u8)]
+#[allow(private_interfaces, reason = "a packet's way goes through these without a jump")]
+pub enum AnyDiscipline<P> {
+    /// First in, first out.
+    Fifo(Fifo<P>),
+    /// A queue for each flow.
+    Flows(Box<FlowQueues<P>>),
+    /// Two queues, one of them for scalable senders.
+    Dual(Box<DualQueues<P>>),
+    /// The queues of CAKE.
+    Cake(Box<CakeQueues<P>>),
+    /// A queue of the host.
+    Host(Box<HostQueues<P>>),
+    /// Classes.
+    Classes(Box<Classes<P>>),
+}
+
+impl<P: Packet> AnyDiscipline<P> {
+    /// Empty queues of this kind.
+    fn new(fills: Fills, given: &mut Given) -> Self {
+        match fills {
+            Fills::OneQueue => AnyDiscipline::Fifo(Fifo::default()),
+            Fills::FlowQueues(queuing) => AnyDiscipline::Flows(Box::new(FlowQueues::new(queuing, given))),
+            Fills::DualQueues(queuing) => AnyDiscipline::Dual(Box::new(DualQueues::new(queuing, given))),
+            Fills::CakeQueues(queuing) => AnyDiscipline::Cake(Box::new(CakeQueues::new(queuing, given))),
+        }
+    }
+
+    /// It, for what is not asked for each packet.
+    pub(crate) fn get(&self) -> &dyn Contents<P> {
+        match self {
+            AnyDiscipline::Fifo(discipline) => discipline,
+            AnyDiscipline::Flows(discipline) => &**discipline,
+            AnyDiscipline::Dual(discipline) => &**discipline,
+            AnyDiscipline::Cake(discipline) => &**discipline,
+            AnyDiscipline::Host(discipline) => &**discipline,
+            AnyDiscipline::Classes(discipline) => &**discipline,
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn get_mut(&mut self) -> &mut dyn Contents<P> {
+        match self {
+            AnyDiscipline::Fifo(discipline) => discipline,
+            AnyDiscipline::Flows(discipline) => &mut **discipline,
+            AnyDiscipline::Dual(discipline) => &mut **discipline,
+            AnyDiscipline::Cake(discipline) => &mut **discipline,
+            AnyDiscipline::Host(discipline) => &mut **discipline,
+            AnyDiscipline::Classes(discipline) => &mut **discipline,
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        match self {
+            AnyDiscipline::Fifo(queues) => desk.enqueue(queues, arrival, lost),
+            AnyDiscipline::Flows(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Dual(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Cake(queues) => desk.enqueue(&mut **queues, arrival, lost),
+            AnyDiscipline::Host(queues) => queues.enqueue(desk, arrival, lost),
+            AnyDiscipline::Classes(classes) => classes.enqueue(desk, arrival, lost),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        match self {
+            AnyDiscipline::Fifo(queues) => desk.dequeue(queues, now, lost),
+            AnyDiscipline::Flows(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Dual(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Cake(queues) => desk.dequeue(&mut **queues, now, lost),
+            AnyDiscipline::Host(queues) => queues.dequeue(desk, now, lost),
+            AnyDiscipline::Classes(classes) => classes.dequeue(desk, now, lost),
+        }
+    }
+
+    /// The queues of its classes, if it has classes.
+    fn children(&self) -> impl Iterator<Item = &Qdisc<P>> {
+        let classes = if let AnyDiscipline::Classes(classes) = self { Some(classes) } else { None };
+        classes.into_iter().flat_map(|classes| classes.children())
+    }
+
+    /// The same, to tell their disciplines something.
+    fn children_mut(&mut self) -> impl Iterator<Item = &mut Qdisc<P>> {
+        let classes = if let AnyDiscipline::Classes(classes) = self { Some(classes) } else { None };
+        classes.into_iter().flat_map(|classes| classes.children_mut())
     }
 }
 

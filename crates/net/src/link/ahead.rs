@@ -102,8 +102,8 @@ impl<P: Packet> Ahead<P> {
     ) -> Result<Option<Accepted>, DropReason> {
         let size = packet.size();
         let backlog = self.queue.backlog(simultaneous, transmitter.idle_since(now));
-        if !self.queue.controller.admit_if_room(size, &backlog) {
-            return Err(DropReason::Tail);
+        if !self.queue.controller.admits_unasked(size, &backlog) {
+            return Err(self.queue.controller.refuse(size));
         }
         let mut marked = false;
         let start = if transmitter.free_at <= now {

@@ -1,4 +1,4 @@
-//! Where a packet stands on its route: the links before and after it.
+//! Where a packet stands on its route, and what links are told of flows.
 
 use super::{Network, RouteId};
 use crate::contention::Order;
@@ -85,5 +85,17 @@ impl<P: Packet> Network<P> {
             HopTarget::Reading(_) => Order::Delayed(Duration::ZERO),
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => Order::OfArrival { apart: false },
         }
+    }
+
+    /// Sets the hash of a flow, by which queues and routers find what they keep for it.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        for &link in &self.hashing {
+            self.links[link].set_hash(flow, hash);
+        }
+    }
+
+    /// Whether a link goes by the hashes of flows ([`Network::set_hash`]).
+    pub fn hashes_flows(&self) -> bool {
+        !self.hashing.is_empty()
     }
 }

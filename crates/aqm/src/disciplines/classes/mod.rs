@@ -150,6 +150,22 @@ impl<P: Packet> Classes<P> {
         path.filter_map(place).map(|at| self.classes.len() + at)
     }
 
+    /// The queues of the classes.
+    pub fn children(&self) -> impl Iterator<Item = &Qdisc<P>> {
+        self.classes.iter().map(|class| &class.qdisc)
+    }
+
+    /// The same, to tell their disciplines something.
+    pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Qdisc<P>> {
+        self.classes.iter_mut().map(|class| &mut class.qdisc)
+    }
+
+    /// The queue of the class that takes an ACK.
+    pub fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
+        let at = self.classifier.class_of(ack.place, ack.ecn);
+        &mut self.classes[at].qdisc
+    }
+
     /// When a timer of a discipline expires next.
     pub fn next_update(&self) -> Time {
         self.classes.iter().map(|class| class.qdisc.next_update()).min().unwrap_or(Time::NEVER)
@@ -307,19 +323,6 @@ impl<P: Packet> Contents<P> for Classes<P> {
 
     fn last_subqueue(&self) -> Option<usize> {
         Some(self.last)
-    }
-
-    fn children(&self) -> Vec<&Qdisc<P>> {
-        self.classes.iter().map(|class| &class.qdisc).collect()
-    }
-
-    fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
-        self.classes.iter_mut().map(|class| &mut class.qdisc).collect()
-    }
-
-    fn child_of(&mut self, ack: &ArrivingAck) -> Option<&mut Qdisc<P>> {
-        let at = self.classifier.class_of(ack.place, ack.ecn);
-        Some(&mut self.classes[at].qdisc)
     }
 
     fn knows_groups(&self) -> bool {
