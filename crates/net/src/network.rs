@@ -174,6 +174,12 @@ impl<P: Packet> Network<P> {
         }
     }
 
+    /// Has links offer each packet to their queues, and makes each departure of a queue that holds packets an event.
+    pub(crate) fn take_no_shortcuts(&mut self) {
+        self.departure = NextDeparture::new(None, self.last);
+        self.links.iter_mut().for_each(Link::take_no_shortcuts);
+    }
+
     /// The links that decide or measure, in the order in which they were added. Access links are not among them.
     pub fn links(&self) -> &[Link<P>] {
         &self.links

@@ -248,13 +248,14 @@ impl<P: Packet> Link<P> {
     /// # Panics
     /// If packets have come to it.
     pub fn watch(&mut self) {
-        (self.watched, self.passes) = (true, false);
-        // The observer is told of departures in the order of time.
-        self.depart_by_events();
+        self.watched = true;
+        // The observer is told of all packets, and of departures in the order of time.
+        self.take_no_shortcuts();
     }
 
-    /// Makes each departure an event.
-    pub(crate) fn depart_by_events(&mut self) {
+    /// Offers each packet to its queue, and makes each departure of a queue that does not know it at arrival an event.
+    pub(crate) fn take_no_shortcuts(&mut self) {
+        self.passes = false;
         if let Queue::Ahead(Ahead { queue, .. }) = &self.queue {
             assert_eq!(queue.controller.counters.arrived, 0, "link {}: packets have come before it is watched", self.name);
             self.queue = Queue::Buffered(Buffered::new(Qdisc::new(queue.controller.clone()), false, self.meter.window.from));
