@@ -1,7 +1,30 @@
-//! Congestion control: how wide the congestion window may be, and nothing else.
+//! Congestion control: computes the congestion window, and nothing else.
 //!
-//! A [`CongestionController`] receives acknowledgments, congestion events and timeouts, and says how many segments may be in
-//! flight. The endpoint finds losses, sends segments again and keeps the timer. Windows are counted in segments.
+//! A [`CongestionController`] receives ACKs, congestion events and timeouts, and returns the number of segments that may be in flight.
+//! The endpoint detects losses, retransmits segments and runs the timers. Windows are counted in segments. [`REGISTRY`] lists all
+//! controllers. `crates/cc/examples/transfer.rs` defines a new one and drives it in a loop.
+//!
+//! ```
+//! use sojourn_cc::{Ack, CongestionController, CongestionEvent, REGISTRY, Signal, Start};
+//! use sojourn_units::{Duration, Time};
+//!
+//! let reno = REGISTRY.iter().find(|entry| entry.name == "reno").unwrap();
+//! let mut controller = (reno.default)().build(Start::new(10.0, f64::INFINITY)).unwrap();
+//!
+//! // Slow start: each ACK of one segment grows the window by one segment.
+//! let rtt = Duration::from_millis(50);
+//! let ack = |n: u64| Ack {
+//!     now: Time::ZERO + rtt, acked: 1.0, advanced: 1.0, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, one_way_delay: None,
+//!     in_flight: 10.0, cwnd_limited: true, in_recovery: false, after_timeout: false, open: true, abc_limit: 0.0,
+//!     snd_una: n * 1000, snd_max: (n + 10) * 1000, marked: 0.0,
+//! };
+//! (1..=10).for_each(|n| controller.on_ack(&ack(n)));
+//! assert_eq!(controller.cwnd(), 20.0);
+//!
+//! // A loss halves the window, and ends slow start.
+//! controller.on_congestion(&CongestionEvent { now: Time::ZERO + rtt * 2, window: 20.0, signal: Signal::Loss });
+//! assert_eq!((controller.cwnd(), controller.ssthresh()), (10.0, 10.0));
+//! ```
 #![no_std]
 
 extern crate alloc;
