@@ -110,7 +110,7 @@ def test_a_controller_without_on_loss_is_noted_once_before_the_run(
     ):
         assert main(command) == 0
         said = capsys.readouterr().err
-        assert said.count("note: controllers.Grows has no on_loss: it is not told of losses") == 1, said
+        assert said.count("note: controllers.Grows has no on_loss: it learns of losses only by sample.lost") == 1, said
 
 
 @pytest.mark.parametrize(

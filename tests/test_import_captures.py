@@ -267,8 +267,8 @@ def test_a_cut_last_packet_and_times_that_fall_a_little_are_noted(tmp_path: Path
     made, said = notes(file)
     assert made["flows"][0]["traffic"] == whole["flows"][0]["traffic"]
     assert said == [
-        f"the last packet is cut (byte {len(content) - 70}: expected 54 bytes more, got the end of the file after 43): "
-        "the capture is used up to it"
+        f"the last packet is truncated (byte {len(content) - 70}: expected 54 bytes more, got the end of the file "
+        "after 43): only packets before it are used"
     ]
     # The second packet of two comes 3 us too early, by the clock of another queue of the network card.
     first, second = (content.index(struct.pack(">HH", 40_000, 80)) for _ in range(2))
@@ -279,7 +279,7 @@ def test_a_cut_last_packet_and_times_that_fall_a_little_are_noted(tmp_path: Path
     struct.pack_into("<II", changed, record, sec - 1 + (part >= 3000), (part - 3000) % 10**9)
     file.write_bytes(changed)
     _, said = notes(file)
-    assert said == ["1 packet had an earlier time than one before, by 3 us at most: they were sorted"]
+    assert said == ["1 packet had timestamps out of order, by 3 us at most: they were sorted"]
     struct.pack_into("<I", changed, record, sec - 2)
     file.write_bytes(changed)
     with pytest.raises(sj.ScenarioError, match=f"byte {record}: expected times that rise"):

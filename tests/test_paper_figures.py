@@ -11,6 +11,7 @@ from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
+from sojourn.experiments.schema import law_figures
 from sojourn.experiments.tables import CaseTable, Head
 
 PAPERS = Path(__file__).parent.parent / "papers"
@@ -100,10 +101,10 @@ def test_a_wrong_name_in_a_figure_is_one_line(flower: Outcome, lehto: Outcome) -
     arrows = [spec.Arrow(**{"from": "t1", "to": "nowhere"})]
     with pytest.raises(UserError, match=r"figures\[fig2\].arrows: expected one of .*, got \"nowhere\""):
         diagrams.blocks(flower, wrong("fig2", flower, arrows=arrows))
-    panel = spec.SetPanel(variable="x", range=(0.0, 1.0), xlabel="x")
+    panel = law_figures.SetPanel(variable="x", range=(0.0, 1.0), xlabel="x")
     with pytest.raises(UserError, match=r"figures\[fig5\].panels.variable: expected one of e, de, dcwnd, got \"x\""):
         rule_tables.sets(flower, wrong("fig5", flower, panels=[panel]))
-    panel = spec.SetPanel(variable="e", range=(-50.0, 110.0), xlabel="x")
+    panel = law_figures.SetPanel(variable="e", range=(-50.0, 110.0), xlabel="x")
     with pytest.raises(
         UserError, match=r"range: expected a range that shows every set, got -50 to 110 without -5, -4$"
     ):
@@ -127,9 +128,9 @@ def test_a_column_that_a_trace_lacks_is_one_line(tmp_path: Path) -> None:
 
 def test_a_panel_of_sets_has_one_source() -> None:
     with pytest.raises(ValueError, match="one of variable, parameter and terms"):
-        spec.SetPanel(variable="e", terms={"a": 0.0}, range=(0.0, 1.0), xlabel="x")
+        law_figures.SetPanel(variable="e", terms={"a": 0.0}, range=(0.0, 1.0), xlabel="x")
     with pytest.raises(ValueError, match="one of variable, parameter and terms"):
-        spec.SetPanel(range=(0.0, 1.0), xlabel="x")
+        law_figures.SetPanel(range=(0.0, 1.0), xlabel="x")
 
 
 def test_a_figure_shows_one_law() -> None:

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sojourn.experiments.catalog import find_experiment
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.functions import all_functions
-from sojourn.experiments.model import Case, Grid, find_experiment
+from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome, PartResult
 from sojourn.experiments.reproduce import RunOptions, judge_claim, run_cases
 from sojourn.hosts import Host
