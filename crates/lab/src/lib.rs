@@ -1,7 +1,41 @@
 //! Runs scenarios and returns their records.
 //!
-//! [`run`] plans a checked scenario for one seed, builds the world, runs it and creates the record. [`run_many`] does so for many scenarios
-//! on all cores; each run uses one thread.
+//! [`run`] plans a checked scenario for one seed, builds the world, runs it and returns the record. [`run_many`] runs many scenarios on all
+//! cores, each in one thread.
+//!
+//! ```
+//! use sojourn_lab::{Laws, run};
+//! use sojourn_scenario::Document;
+//!
+//! let text = r#"
+//! duration = "20 s"
+//! warmup = "5 s"
+//!
+//! [[links]]
+//! name = "uplink"
+//! from = "home"
+//! to = "internet"
+//! rate = "10 Mbit/s"
+//! delay = "20 ms"
+//! queue = { aqm = "droptail", limit = "200 packets" }
+//! duplex = true
+//!
+//! [[flows]]
+//! name = "upload"
+//! count = 2
+//! from = "home"
+//! to = "internet"
+//! traffic = { kind = "bulk" }
+//! "#;
+//! let mean_wait_ms = |text: &str| {
+//!     let scenario = Document::from_toml("home.toml", text).unwrap().check().unwrap();
+//!     let record = run(&scenario, None, &Laws::default(), &|| false).unwrap().record;
+//!     record.links[0].wait_ms.unwrap().mean
+//! };
+//! // Two uploads fill a deep queue without AQM. CoDel keeps the wait short.
+//! let codel = mean_wait_ms(&text.replace("droptail", "codel"));
+//! assert!(codel < mean_wait_ms(text) / 4.0);
+//! ```
 
 mod batch;
 mod build;
