@@ -1,8 +1,8 @@
 //! The network of a scenario between the TCP stacks of a running Linux.
 //!
-//! The same code runs twice. Inside the kernel (`hosts/linux`), [`KernelNetwork`] carries the packets of real sockets, and a log records
-//! the actions of hosts: sends, reads, RTT samples. Afterwards the log is replayed through the same network to create the record, so every
-//! average, wait and trace of a link is computed by the simulator's code.
+//! The same code runs twice. In the kernel (`hosts/linux`), a [`KernelNetwork`] carries the packets of real sockets, and a log records
+//! the actions of the hosts: sends, reads and RTT samples. Afterwards the log is replayed through the same network to create the record.
+//! The simulator's code therefore computes every average, wait and trace of a link.
 //!
 //! ```text
 //!   scenario -> plan -> Wiring -- TOML --> kernel: KernelNetwork <-> sockets
@@ -11,6 +11,37 @@
 //!                          |                 log of Entry
 //!                          v                  |
 //!                    KernelNetwork <- replay -+-> record
+//! ```
+//!
+//! ```
+//! use sojourn_linux::{Fate, Flow, KernelNetwork, Packet, Time, Wiring};
+//! use sojourn_spec::{link::Link, queue::Queue};
+//! use sojourn_traffic::{Traffic, kinds::bulk};
+//! use sojourn_units::{Duration, Rate};
+//!
+//! // Two hosts: 12 Mbit/s there, a pure delay back.
+//! let delay = Duration::from_millis(10);
+//! let there = Link { name: "there".into(), rate: Rate::from_bps(12_000_000), delay, queue: Some(Queue::default().into()), ..Link::default() };
+//! let back = Link { name: "back".into(), delay, ..Link::default() };
+//! let end = Time::from_secs_f64(1.0);
+//! let flow = Flow {
+//!     name: "upload".into(), group: 0, dscp: 0, source: 0, destination: 1, forward: vec![0], back: vec![1], start: Time::ZERO, stop: end,
+//!     traffic: Traffic::Bulk(bulk::Params::default()), tcp: None,
+//! };
+//! let wiring = Wiring {
+//!     seed: 1, warmup: Time::ZERO, duration: end, packet: 1500, hosts: 2, headers: false, links: vec![there, back], flows: vec![flow],
+//!     traces: Vec::new(), classes: Vec::new(),
+//! };
+//!
+//! // The kernel reads the wiring as text. No queue of this network is one of the kernel's own.
+//! let read = Wiring::from_toml(&wiring.to_toml().unwrap()).unwrap();
+//! let mut network = KernelNetwork::new(&read, &mut |_| Err("expected no kernel queue".to_string())).unwrap();
+//! network.send(Time::ZERO, Packet { handle: 7, flow: 0, size: 1500, payload: 1448, ..Packet::default() });
+//! network.advance(Time::ZERO + delay * 2);
+//!
+//! // 1500 B take 1 ms at 12 Mbit/s, and then 10 ms to the other host.
+//! let settled = network.settled().unwrap();
+//! assert_eq!((settled.at.as_millis(), settled.packet.handle, settled.fate), (11, 7, Fate::Delivered));
 //! ```
 #![no_std]
 
