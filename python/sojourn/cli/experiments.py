@@ -207,7 +207,7 @@ def _print_scores(outcome: Outcome) -> None:
             table.add_row(row.queue, *row.texts)
         out.print(table)
         if card.uncounted:
-            out.print(f"not counted, without these measures: {', '.join(each.title for each in card.uncounted)}")
+            out.print(f"left out, for lack of a counted measure: {', '.join(each.title for each in card.uncounted)}")
 
 
 def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
