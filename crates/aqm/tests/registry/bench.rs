@@ -1,6 +1,6 @@
 //! A queue, the link that it feeds, and a log of what happens to every packet.
 
-use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Ecn, Fills, Link, Packet, Qdisc, QueueController};
+use sojourn_aqm::{AckHeader, Amount, AnyAqm, Aqm, DropReason, Ecn, Fills, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -42,6 +42,20 @@ impl Packet for TestPacket {
     }
     fn has_data(&self) -> bool {
         self.has_data
+    }
+    fn place(&self) -> u32 {
+        self.flow
+    }
+}
+
+impl TestPacket {
+    /// What an ACK filter reads of a packet without payload: one that acknowledges more than those before it, some with SACK blocks.
+    pub fn ack(&self) -> Option<AckHeader> {
+        let number = self.id / 4 * 1000;
+        let blocks = usize::from(self.id.is_multiple_of(7));
+        let sack = [(number + 5000, number + 9000); 4];
+        let echo = u16::from(self.id % 40 > 35);
+        (!self.has_data).then_some(AckHeader { connection: 1, number, is_pure: true, echo, timestamps: None, sack, blocks })
     }
 }
 

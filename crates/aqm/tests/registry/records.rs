@@ -7,7 +7,9 @@
 use crate::bench::{Bench, Fate, TestPacket, link};
 use crate::knobs::{combination, leaves, read, written};
 use serde_json::json;
-use sojourn_aqm::{Amount, Aqm, AqmConfig, Entry, REGISTRY};
+use sojourn_aqm::{
+    AckFilter, Amount, AnyAqm, Aqm, AqmConfig, ArrivingAck, Entry, Packet, Qdisc, QueueController, REGISTRY, Sample,
+};
 use sojourn_units::{Duration, Serializer, Stream, Time};
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,6 +28,10 @@ struct Hash(u64);
 impl Hash {
     fn add(&mut self, value: u64) {
         self.0 = (self.0 ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+
+    fn add_text(&mut self, text: &str) {
+        text.bytes().for_each(|byte| self.add(u64::from(byte)));
     }
 
     fn add_fate(&mut self, fate: Fate) {
@@ -50,40 +56,121 @@ fn gap(number: u64, id: u32, random: &mut Stream) -> Duration {
     }
 }
 
+/// A link that runs a queue, and the times at which packets arrive and leave.
+struct Run {
+    bench: Bench,
+    random: Stream,
+    wire: Serializer,
+    arrival: Time,
+    /// When the packet has left that is on the wire, and its size.
+    free: Time,
+    sending: u32,
+    id: u32,
+}
+
+impl Run {
+    fn new(config: &AqmConfig, number: u64) -> Self {
+        let limit = [Amount::Packets(60), Amount::Bytes(50_000), Amount::Packets(1000)][number as usize % 3];
+        let ecn = !number.is_multiple_of(4);
+        let mut bench = Bench::new(config.build(&link()).expect("built before"), limit, ecn, number);
+        let mut controller = QueueController::new(config.build(&link()).expect("built before"), limit, ecn, Stream::named(number, "queue"));
+        controller.ack_filter = [AckFilter::None, AckFilter::Filter, AckFilter::Aggressive][number as usize / 2 % 3];
+        controller.dscps = vec![0, 46, 8, 34];
+        bench.queue = Qdisc::new(controller);
+        (0..12).filter(|_| number.is_multiple_of(5)).for_each(|flow| bench.queue.add_place(flow, flow % 4));
+        (0..12).filter(|_| number.is_multiple_of(7)).for_each(|flow| bench.queue.set_hash(flow, u64::from(flow) * 7919));
+        bench.queue.count_drops_of_earlier(Time::ZERO + Duration::from_millis(200));
+        let wire = Serializer::new(link().rate);
+        Run { bench, random: Stream::named(number, config.name()), wire, arrival: Time::ZERO, free: Time::NEVER, sending: 0, id: 0 }
+    }
+
+    /// The next thing that happens.
+    fn step(&mut self, number: u64) {
+        let next = self.arrival.min(self.free).min(self.bench.queue.next_update().max(self.bench.now));
+        self.bench.advance(next);
+        let arrives_first = self.arrival == next && self.id % 2 == 1;
+        if self.free == next && !arrives_first {
+            self.send(next);
+        } else if self.arrival == next {
+            let departs = self.free == next;
+            self.bench.queue.set_simultaneous_departure(departs.then_some(self.sending));
+            self.arrive(next);
+            self.arrival = next + gap(number, self.id, &mut self.random);
+        }
+    }
+
+    fn send(&mut self, now: Time) {
+        let size = self.bench.free();
+        self.sending = size.unwrap_or(0);
+        self.free = size.map_or(Time::NEVER, |size| now + self.wire.send(size));
+    }
+
+    fn arrive(&mut self, now: Time) {
+        let size = [40, 500, 1000, 1500][self.random.below(4) as usize];
+        let flow = self.random.below(12) as u32;
+        let was_idle = self.bench.idle_since.is_some();
+        let rtt_hint_ms = [0, 20, 60, 100, 200, 400, 700, 1000][flow as usize % 8];
+        let packet = TestPacket { id: self.id, size, flow, ect: flow < 8, ce: flow == 7, rtt_hint_ms, has_data: size > 40 };
+        if let Some(header) = packet.ack() {
+            let ack = ArrivingAck { flow, place: flow, ecn: packet.ecn(), header };
+            self.bench.queue.compare_acks(&ack, &TestPacket::ack);
+        }
+        self.bench.arrive(packet);
+        if was_idle && self.bench.idle_since.is_none() {
+            (self.sending, self.free) = (size, now + self.wire.send(size));
+        }
+        if self.id.is_multiple_of(90) {
+            self.bench.queue.set_flows(now, self.random.below(30) as u32);
+        }
+        self.id += 1;
+    }
+}
+
 /// The hash of all that an algorithm does and shows.
 fn outcome(config: &AqmConfig, number: u64) -> u64 {
-    let mut random = Stream::named(number, config.name());
-    let limit = [Amount::Packets(60), Amount::Bytes(50_000), Amount::Packets(1000)][number as usize % 3];
-    let mut bench = Bench::new(config.build(&link()).expect("built before"), limit, !number.is_multiple_of(4), number);
-    let (mut hash, mut wire) = (Hash(number), Serializer::new(link().rate));
-    let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
-    while id < PACKETS {
-        let next = arrival.min(free).min(bench.queue.next_update().max(bench.now));
-        bench.advance(next);
-        if free == next {
-            free = bench.free().map_or(Time::NEVER, |size| next + wire.send(size));
-        } else if arrival == next {
-            let size = [40, 500, 1000, 1500][random.below(4) as usize];
-            let flow = random.below(12) as u32;
-            let was_idle = bench.idle_since.is_some();
-            let rtt_hint_ms = [0, 20, 60, 100, 200, 400, 700, 1000][flow as usize % 8];
-            bench.arrive(TestPacket { id, size, flow, ect: flow < 8, ce: flow == 7, rtt_hint_ms, has_data: size > 40 });
-            if was_idle && bench.idle_since.is_none() {
-                free = next + wire.send(size);
-            }
-            if id.is_multiple_of(90) {
-                bench.queue.set_flows(next, random.below(30) as u32);
-            }
-            id += 1;
-            arrival = next + gap(number, id, &mut random);
+    let (mut run, mut hash) = (Run::new(config, number), Hash(number));
+    while run.id < PACKETS {
+        run.step(number);
+        let Bench { queue, fates, .. } = &mut run.bench;
+        fates.drain(..).for_each(|fate| hash.add_fate(fate));
+        hash.add(queue.aqm().probability().map_or(0, |p| p.get().to_bits()));
+        hash.add(u64::from(queue.packets()) << 32 | queue.bytes());
+        if run.id.is_multiple_of(40) {
+            hash.add_text(&format!("{:?} {:?} {:?}", queue.samples(), queue.last_subqueue(), queue.ready()));
         }
-        bench.fates.drain(..).for_each(|fate| hash.add_fate(fate));
-        hash.add(bench.queue.aqm().probability().map_or(0, |p| p.get().to_bits()));
-        hash.add(u64::from(bench.queue.packets()) << 32 | bench.queue.bytes());
     }
-    let counters = *bench.queue.counters();
-    [counters.arrived, counters.marked, counters.dropped()].into_iter().for_each(|count| hash.add(count));
+    let queue = &run.bench.queue;
+    hash.add_text(&format!("{:?} {:?} {}", queue.counters(), queue.subqueues(), queue.drops_of_earlier()));
+    hash.add_text(&format!("{:?} {:?}", queue.aqm().needs(), queue.aqm().update_interval()));
+    assert!(queue.balances(), "{}: {:?}", config.name(), queue.counters());
+    add_law(&mut config.build(&link()).expect("built before"), &mut hash);
     hash.0
+}
+
+/// Adds what the law of an algorithm answers to drawn samples, if it has one: what the fluid model makes of it.
+fn add_law(aqm: &mut AnyAqm, hash: &mut Hash) {
+    let Some(law) = aqm.law() else { return };
+    hash.add_text(&format!("{:?} {:?} {:?}", law.interval(), law.first_step(), law.needs()));
+    let mut random = Stream::named(1, "law");
+    for step in 1..=150u64 {
+        let mut draw = |most: f64| if random.below(8) == 0 { 0.0 } else { most * random.unit() };
+        let backlog_packets = draw(if step < 60 { 20.0 } else { 300.0 });
+        let sample = Sample {
+            now: Time::ZERO + law.interval() * step,
+            backlog_packets,
+            backlog_bytes: backlog_packets * 1000.0,
+            least_backlog_packets: draw(backlog_packets),
+            arrived_packets: draw(40.0),
+            arrived_bytes: draw(40_000.0),
+            departed_packets: draw(40.0),
+            departed_bytes: draw(40_000.0),
+            sojourn: draw(0.3),
+        };
+        if step == 100 {
+            law.rest(&sample, 0.2);
+        }
+        hash.add(law.step(&sample).get().to_bits());
+    }
 }
 
 /// The hash of which values each parameter takes, and of how the others are refused.
@@ -100,7 +187,8 @@ fn bounds(entry: &Entry) -> u64 {
             *tree.pointer_mut(path).expect("a leaf") = value.clone();
             let built = read(entry.name, tree).and_then(|config| config.build(&link()).map_err(|error| error.to_string()));
             let text = built.map_or_else(|error| error, |_| String::new());
-            text.bytes().chain([0]).for_each(|byte| hash.add(u64::from(byte)));
+            hash.add_text(&text);
+            hash.add(0);
         }
     }
     hash.0
