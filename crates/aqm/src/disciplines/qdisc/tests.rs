@@ -247,8 +247,8 @@ fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full(
     assert!(q.balances());
 }
 
-#[test]
-fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() {
+/// Classes of these disciplines with 8 kbit/s each, for the groups 0, 1, and so on, which packets name by their place.
+fn slow_classes<const N: usize>(disciplines: [&str; N]) -> Qdisc<Parcel> {
     let slow = Shares { rate: sojourn_units::Rate::from_bps(8_000).unwrap(), ceil: sojourn_units::Rate::from_bps(8_000), link: None };
     let class = |group: u32, discipline: &str| {
         let entry = crate::REGISTRY.iter().find(|entry| entry.name == discipline).unwrap();
@@ -258,9 +258,14 @@ fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() 
         let queue = QdiscConfig::One(Box::new(controller), None);
         ClassConfig { rule, queue, priority: 0, quantum: 1514, shares: Some(slow) }
     };
-    let disciplines = ["droptail", "fq-codel", "dualpi2", "cake"];
     let mut q = Qdisc::of_classes((0..).zip(disciplines).map(|(group, name)| class(group, name)).collect());
     (0..4).for_each(|group| q.add_place(group, group));
+    q
+}
+
+#[test]
+fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() {
+    let mut q = slow_classes(["droptail", "fq-codel", "dualpi2", "cake"]);
     for id in 0..40 {
         q.offer(Time::ZERO, Parcel { id, place: id % 4, flow: id % 3, size: 1000, ..Parcel::default() }, None);
     }
@@ -271,4 +276,24 @@ fn a_queue_that_ends_gives_up_every_packet_also_those_that_a_class_holds_back() 
     q.into_packets(&mut |parcel| ids.push(parcel.id));
     ids.sort_unstable();
     assert_eq!(ids, (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_queue_balances_only_if_each_packet_is_accounted_for_in_each_part_and_in_each_class() {
+    let mut q = slow_classes(["dualpi2", "droptail"]);
+    for id in 0..9 {
+        q.offer(Time::ZERO, Parcel { id, place: id % 2, size: 1000, ..Parcel::default() }, None);
+    }
+    q.take(Time::ZERO);
+    let balances = |change: &dyn Fn(&mut Qdisc<Parcel>)| {
+        let mut changed = q.clone();
+        change(&mut changed);
+        changed.balances()
+    };
+    let class = |q: &mut Qdisc<Parcel>, change: fn(&mut Qdisc<Parcel>)| q.discipline.children_mut().for_each(change);
+    assert!(balances(&|_| ()));
+    assert!(!balances(&|q| q.desk.departed += 1), "a packet too many has departed");
+    assert!(!balances(&|q| q.desk.controller.counters.marked += 1), "a mark is in no part");
+    assert!(!balances(&|q| class(q, |q| q.desk.departed += 1)), "in a class");
+    assert!(!balances(&|q| class(q, |q| q.desk.controller.counters.marked += u64::from(!q.subqueues().is_empty()))), "in its queues");
 }

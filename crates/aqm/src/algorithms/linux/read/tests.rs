@@ -22,14 +22,51 @@ fn a_discipline_is_sent_as_tc_sends_it() {
     assert_eq!(Qdisc::read("cake bandwidth 8mbit").unwrap().options[4..], 1_000_000u64.to_ne_bytes());
 }
 
-/// The example of tc-red(8). A burst of 55 packets, with the weight 1/32, brings the average to 26.4 packets, which is more than the 26
-/// that are wanted; 0.02 / 60000 B is above 2^-22.
+/// What `tc` of iproute2 sends for these texts: sizes, logarithms (`Wlog`, `Plog`, `Scell_log`), the sum and three entries of the table of idle
+/// times, and the probability. The first is the example of tc-red(8): a burst of 55 packets, with the weight 1/32, brings the average to 26.4
+/// packets, which is more than the 26 that are wanted; 0.02 / 60000 B is above 2^-22.
 #[test]
-fn the_logarithms_of_red_are_those_of_tc() {
-    let red = Qdisc::read("red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit probability 0.02").unwrap();
-    assert_eq!(&red.options[4..16], [400_000u32, 30_000, 90_000].map(u32::to_ne_bytes).concat());
-    assert_eq!(red.options[16..18], [5, 22]);
-    assert_eq!(red.options.len(), 20 + 260 + 8);
+fn the_logarithms_and_the_table_of_red_are_those_of_tc() {
+    type Sent = (&'static str, [u32; 3], [u8; 3], u32, [u8; 3], u32);
+    let two_percent = 0x051e_b851;
+    let sent: [Sent; 6] = [
+        (
+            "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit probability 0.02",
+            [400_000, 30_000, 90_000],
+            [5, 22, 15],
+            2593,
+            [5, 10, 21],
+            two_percent,
+        ),
+        ("red limit 100000 avpkt 1000", [100_000, 8333, 25_000], [3, 20, 13], 2740, [5, 11, 22], two_percent),
+        (
+            "red limit 60k min 10k max 40k avpkt 1500 burst 20 bandwidth 100mbit probability 0.1 ecn",
+            [61_440, 10_240, 40_960],
+            [5, 19, 12],
+            2151,
+            [4, 8, 17],
+            0x1999_9999,
+        ),
+        (
+            "red limit 3m min 300k max 900k avpkt 1500 burst 400 bandwidth 50mbit adaptive harddrop ecn",
+            [3_145_728, 307_200, 921_600],
+            [8, 25, 16],
+            2121,
+            [4, 8, 17],
+            two_percent,
+        ),
+        ("choke limit 1000 min 100 max 300 burst 200 bandwidth 2mbit", [1000, 100, 300], [7, 24, 19], 2037, [4, 8, 16], two_percent),
+        ("choke limit 1000 bandwidth 5mbit", [1000, 83, 250], [6, 23, 17], 2576, [5, 10, 20], two_percent),
+    ];
+    for (text, sizes, logs, sum, entries, probability) in sent {
+        let options = Qdisc::read(text).unwrap().options;
+        let table = &options[24..280];
+        assert_eq!(options[4..16], sizes.map(u32::to_ne_bytes).concat(), "{text}");
+        assert_eq!(options[16..19], logs, "{text}");
+        assert_eq!((table.iter().map(|&at| u32::from(at)).sum::<u32>(), [table[64], table[128], table[254]]), (sum, entries), "{text}");
+        assert_eq!(options[284..288], probability.to_ne_bytes(), "{text}");
+        assert_eq!((table[255], options.len()), (31, 288), "{text}");
+    }
 }
 
 #[test]
