@@ -11,7 +11,8 @@ import pytest
 
 from source_tree import ROOT, files, text
 
-SENTENCE, PARAGRAPH, ENTRY = 35, 90, 120
+SENTENCE, PARAGRAPH, ENTRY, FIRST_LINE = 35, 90, 120, 90
+END = (".", ":", "?", "!")
 TOTAL = 28_000
 PAGE = 1_200
 BUDGETS = {
@@ -158,6 +159,56 @@ def test_comments_are_found_in_each_language(tmp_path: Path) -> None:
     for name, source in sources.items():
         (tmp_path / name).write_text(source)
         assert [each.lstrip("# ").strip() for each in comments(tmp_path / name)] == ["One two.", "three"], name
+
+
+# Folders and files whose doc comments begin with a short sentence on a line of its own. Others are added later.
+SHORT = (
+    "python/sojourn/cases.py",
+    "python/sojourn/cli/",
+    "python/sojourn/compare.py",
+    "python/sojourn/gym/",
+    "python/sojourn/linux/",
+    "python/sojourn/record.py",
+    "python/sojourn/running.py",
+    "python/sojourn/scenario.py",
+    "python/sojourn/store.py",
+    "python/sojourn/sweep.py",
+)
+
+
+def first_lines(path: Path) -> Iterator[str]:
+    """The first line of each doc comment or docstring of a file."""
+    if path.suffix == ".py":
+        docstrings = (
+            node.value.value
+            for node in ast.walk(ast.parse(text(path)))
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        yield from (docstring.strip().partition("\n")[0] for docstring in docstrings)
+    else:
+        blocks = re.finditer(r"(?:^[ \t]*(//[/!]) ?(.*)\n)(?:^[ \t]*\1.*\n)*", text(path), re.MULTILINE)
+        yield from (block[2] for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.rs", "//! A.\n//! More.\n\n/// B.\n#[test]\nfn b() {} // not this\n    /// C.\n    ///\n    /// More.\n"),
+        ("a.py", '"""A."""\n\ndef b():\n    """B.\n\n    More.\n    """\n\nC = 1\n"""C."""\n'),
+    ],
+)
+def test_first_lines_are_found_in_each_language(tmp_path: Path, name: str, source: str) -> None:
+    (tmp_path / name).write_text(source)
+    assert sorted(first_lines(tmp_path / name)) == ["A.", "B.", "C."]
+
+
+@pytest.mark.parametrize("part", SHORT)
+def test_a_doc_comment_begins_with_a_short_sentence(part: str) -> None:
+    paths = [path for path in files() if path.suffix in (".py", ".rs") and path.as_posix().startswith(part)]
+    lines = ((path, line) for path in paths for line in first_lines(path))
+    wrong = [f"{path}: {line}" for path, line in lines if len(line) > FIRST_LINE or not line.endswith(END)]
+    assert paths, f"{part} has no files"
+    assert not wrong, "\n".join(wrong)
 
 
 def test_comments_have_no_banned_phrases() -> None:

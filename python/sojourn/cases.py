@@ -1,4 +1,4 @@
-"""What a comparison varies: queues, congestion controllers, or any field of the scenario."""
+"""The axes and cases of a comparison: queues, congestion controllers, or any field."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a comparison: its name (`queue`, `cc`, or a path) and its changes of fields by label.
+    """An axis of a comparison: its name (`queue`, `cc`, or a path) and its changes by label.
 
-    `named` contains the part of a value that its label names, if other parts come from the scenario.
+    `named` contains the part of each value that its label shows, if other parts come from the scenario.
     """
 
     name: str
@@ -43,7 +43,10 @@ class Case:
 
 
 def with_unique_labels(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes with unambiguous labels: equal names get their owner, as in `mine access delay=5 ms`."""
+    """The axes with unambiguous labels.
+
+    Equal field names are prefixed by their owner, as in `mine access delay=5 ms`.
+    """
     ends = Counter(paths.split(axis.name)[-1] for axis in axes)
     labels = Counter(label for axis in axes for label in axis.changes)
     found = []
@@ -62,7 +65,7 @@ def with_unique_labels(axes: Sequence[Axis]) -> list[Axis]:
 def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> None:
     """Applies the changes of these labels.
 
-    Raises `UserError` for an axis that overwrites the change of an earlier one, because labels would then be wrong.
+    Raises `UserError` if an axis overwrites the change of an earlier one, because labels would then be wrong.
     """
     before: list[tuple[Axis, str]] = []
     for axis, label in zip(axes, labels, strict=True):
@@ -75,7 +78,10 @@ def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> Non
 
 
 def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
-    """Whether a scenario contains the change that a label names; tables may contain more."""
+    """Whether a scenario contains the change that a label describes.
+
+    Its tables may contain more.
+    """
     path, value = axis.changes[label]
     try:
         found = scenario.get_path(path)
@@ -91,11 +97,14 @@ def _within(value: Any, found: Any) -> bool:
         return isinstance(found, Mapping) and all(key in found and _within(value[key], found[key]) for key in value)
     if isinstance(value, list):
         return isinstance(found, list) and len(found) == len(value) and all(map(_within, value, found))
-    return repr(found) == repr(value)  # true is not 1, and NaN is itself
+    return repr(found) == repr(value)  # `repr` tells true from 1, and NaN equals itself
 
 
 def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
-    """Whether each TCP group has a controller of its own; None for an invalid scenario, which other checks report."""
+    """Whether each TCP group has a controller of its own.
+
+    None for an invalid scenario, which other checks report.
+    """
     try:
         groups = scenario.resolved()["groups"]
     except ScenarioError:
@@ -105,7 +114,10 @@ def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
 
 
 def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
-    """Raises `UserError` if no flow would get the controllers, because every TCP group has its own or none exists."""
+    """Raises `UserError` if no flow would use the controllers.
+
+    That is so if every TCP group has its own controller, or if there is no TCP group.
+    """
     if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
         return
     for case in cases:
@@ -115,9 +127,9 @@ def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
 
 
 def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
-    """Every combination of the axes' values, the last axis fastest.
+    """Every combination of the axes' values, with the last axis fastest.
 
-    A label names the values of the axes with several values; see `common_label` for the others.
+    A label shows the values of axes with several values; see `common_label` for the others.
 
     Raises `UserError` if one axis overwrites the change of another.
     """
@@ -134,23 +146,26 @@ def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
 
 
 def common_label(axes: Sequence[Axis]) -> str:
-    """The label of what all cases have in common: the axes with a single value, if others have several."""
+    """The label of the axes with a single value, which all cases share.
+
+    Empty if no other axis has several values.
+    """
     alone = [next(iter(axis.changes)) for axis in axes if len(axis.changes) == 1]
     return " with ".join(alone) if len(alone) < len(axes) else ""
 
 
 def _at(axis: Axis, label: str, value: Any) -> Any:
-    """A value as a table shows it: numbers and fields as values, others as labels."""
+    """A value as tables show it: numbers and fields as values, others as labels."""
     if axis.name in ("queue", "cc"):
         return label
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else value_label(value)
 
 
 def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] = ()) -> Axis:
-    """An axis of queues of a link, which inherit the scenario's `limit`, `ecn` and `hints`.
+    """An axis of queues of a link. They inherit the scenario's `limit`, `ecn` and `hints`.
 
-    A queue of the same discipline inherits all parameters. Raises `UserError` for a link with classes: each of them has
-    a queue of its own.
+    A queue of the same discipline inherits all parameters. Raises `UserError` for a link with classes, because each
+    class has its own queue.
     """
     at = link_paths(base)[link]
     before = table_at(base, f"{at}.queue") or {}
@@ -169,7 +184,7 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
             table = {**table, "aqm": "external", "law": aqm}
         elif laws and aqm not in _disciplines():
             raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
-        common = () if "linux" in (aqm, before["aqm"]) else every  # a kernel's queue has its own limit
+        common = () if "linux" in (aqm, before["aqm"]) else every  # a kernel's queue has a limit of its own
         kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
         changes[label], named[label] = (f"{at}.queue", {**kept, **table}), table
         if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - every:
@@ -183,24 +198,27 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
 
 
 def queue_tables(queues: Named) -> dict[str, dict[str, Any]]:
-    """Tables of queues by label, from a text such as `droptail,red(min=5,max=15)`, names, or tables by label."""
+    """Queue tables by label.
+
+    `queues` is a text such as `droptail,red(min=5,max=15)`, names, or tables by label.
+    """
     return _tables(queues, "queues", "aqm")
 
 
 def controller_tables(controllers: Named) -> dict[str, dict[str, Any]]:
-    """Tables of congestion controllers by label, from a text such as `reno,ledbat(target=60 ms)`."""
+    """Controller tables by label, from a text such as `reno,ledbat(target=60 ms)`."""
     return _tables(controllers, "cc", "cc")
 
 
 def controller_axis(
     base: Scenario, controllers: Named, group: str | None = None, own_laws: Collection[str] = ()
 ) -> Axis:
-    """An axis of congestion controllers of a group of flows, by default of every group without its own.
+    """An axis of congestion controllers of a group of flows.
 
-    Names in `own_laws` are controllers in Python.
+    By default it covers every group without a controller of its own. Names in `own_laws` are controllers in Python.
 
-    Raises `UserError` if every group has its own, and if they would replace a controller in Python that is not among
-    them.
+    Raises `UserError` if every group has its own controller, and if the axis would replace a Python controller that it
+    does not contain.
     """
     groups = tables_of(base, "flows")
     names = [str(paths.name_of(item)) for item in groups]
@@ -225,19 +243,22 @@ def controller_axis(
 
 
 def check_group(base: Scenario, group: str | None) -> None:
-    """Raises `UserError` for a group that a scenario does not have."""
+    """Raises `UserError` for a group that the scenario does not have."""
     names = [str(paths.name_of(item)) for item in tables_of(base, "flows")]
     if group is not None and group not in names:
         raise UserError.unknown("group", group, names)
 
 
 def _external(control: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
-    """A controller as a scenario writes it: one in Python is named by its class."""
+    """A controller as a scenario writes it. A controller in Python is named by its class."""
     return {"cc": "external", "controller": control["cc"]} if control.get("cc") in laws else control
 
 
 def field_axis(path: str, values: Iterable[Any]) -> Axis:
-    """An axis of values of any field. Raises `UserError` for an empty list, a duplicate, or no list."""
+    """An axis of values of any field.
+
+    Raises `UserError` for an empty list, a duplicate, or a value that is no list.
+    """
     paths.split(path)
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
@@ -254,22 +275,23 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
 
 @cache
 def of_every(definition: str, tag: str) -> set[str]:
-    """The keys common to all variants of a definition of the schema, without the tag and a kernel's variant.
+    """The keys that all variants of a schema definition share.
 
-    `of_every("Queue", "aqm")` returns the keys of every queue, such as its limit.
+    The tag and the kernel's variant are excluded. `of_every("Queue", "aqm")` returns the keys of every queue, such as
+    its limit.
     """
     choices = [choice["properties"] for choice in json.loads(_sojourn.schema())["$defs"][definition]["oneOf"]]
     return set.intersection(*(set(keys) for keys in choices if keys[tag]["const"] != "linux")) - {tag}
 
 
 def _discipline_of(queue: Mapping[str, Any]) -> str:
-    """The discipline of a queue; a kernel's discipline is named by its own key."""
+    """The discipline of a queue. A kernel's discipline is the value of its own key."""
     return str(queue.get("aqm", "linux" if "linux" in queue else "droptail"))
 
 
 @cache
 def _disciplines() -> list[str]:
-    """The names that `aqm` can have."""
+    """The values that `aqm` can have."""
     queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
     return [str(queue["properties"]["aqm"]["const"]) for queue in queues]
 
@@ -281,7 +303,7 @@ def _has_parameters(aqm: str) -> bool:
 
 
 def table_at(base: Scenario, path: str) -> dict[str, Any] | None:
-    """The table at a path; None if missing."""
+    """The table at a path; None if it is missing."""
     try:
         found = base.get_path(path)
     except UserError:
@@ -290,7 +312,7 @@ def table_at(base: Scenario, path: str) -> dict[str, Any] | None:
 
 
 def _tables(named: Named, what: str, key: str) -> dict[str, dict[str, Any]]:
-    """Tables by label, from text as on the command line, a list of such texts, or tables by label."""
+    """Tables by label, from text as on the command line, a list of such texts, or tables."""
     if isinstance(named, str):
         return parse_named(named, what, key)
     if not isinstance(named, Mapping):
@@ -303,7 +325,7 @@ def _tables(named: Named, what: str, key: str) -> dict[str, dict[str, Any]]:
 
 
 def _named(name: Any, what: str, key: str) -> str:
-    """The value if it is a string, as a name or a label."""
+    """The value as a name or label. Raises an error unless it is a string."""
     if not isinstance(name, str):
         raise UserError.expected(what, f"names such as {EXAMPLES[key]}", name)
     return name
@@ -321,7 +343,10 @@ _NAMED = re.compile(r"([\w+-]+)\s*(?:\((.*)\))?", re.DOTALL)
 
 
 def parse_named(text: str, what: str, key: str) -> dict[str, dict[str, Any]]:
-    """Tables by label, from text such as `droptail,red(min=5,max=15)`; `key` gets the name. `UserError` for others."""
+    """Parses a text such as `droptail,red(min=5,max=15)` into tables by label.
+
+    The name is stored under `key`. Raises `UserError` for other texts.
+    """
     found: dict[str, dict[str, Any]] = {}
     for label in split_list(text):
         match = _NAMED.fullmatch(label)
@@ -344,7 +369,7 @@ def parse_named(text: str, what: str, key: str) -> dict[str, dict[str, Any]]:
 
 
 def parse_variation(text: str) -> tuple[str, list[Any]]:
-    """Path and values of `PATH=a,b,c`. Raises `UserError` for anything else."""
+    """Path and values of `PATH=a,b,c`. Raises `UserError` for other texts."""
     path, sign, values = text.partition("=")
     if not sign or not path.strip():
         raise UserError.expected("--vary", "PATH=a,b,c such as flows.ftp.count=10,50", text)
@@ -355,7 +380,7 @@ def parse_variation(text: str) -> tuple[str, list[Any]]:
 
 
 def split_list(text: str) -> list[str]:
-    """The parts between commas outside brackets and quotation marks; empty for an empty text."""
+    """Splits at commas outside brackets and quotation marks. An empty text has no parts."""
     parts, depth, quote, start = [], 0, "", 0
     for i, letter in enumerate(text):
         if quote:

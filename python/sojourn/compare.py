@@ -1,4 +1,4 @@
-"""Comparing queues, congestion controllers or any field of one scenario, with identical traffic."""
+"""Compares queues, controllers or field values of one scenario, with identical traffic."""
 
 from __future__ import annotations
 
@@ -43,17 +43,20 @@ NOTHING_RANDOM = (
 )
 
 MOST_NAMED = 12
-"""Cases that a note names."""
+"""The maximum number of cases that a note names."""
 
 
 def same(records: Sequence[Record]) -> bool:
-    """Whether several runs are identical, as for a scenario without randomness."""
+    """Whether several runs are identical, which is so for a scenario without randomness."""
     prints = {record.get("fingerprint") for record in records}
     return len(records) > 1 and len(prints) == 1 and None not in prints
 
 
 def nothing_random(cases: Mapping[str, Sequence[Record]]) -> list[str]:
-    """A note on cases whose runs are identical for all seeds; the cases are named unless it applies to all."""
+    """A note that names the cases whose runs are identical for all seeds.
+
+    It names no case if it applies to all.
+    """
     return no_randomness([case for case, records in cases.items() if same(records)], len(cases))
 
 
@@ -64,7 +67,7 @@ def no_randomness(alike: Sequence[str], cases: int) -> list[str]:
 
 
 def inexact(measures: Sequence[Measure]) -> list[str]:
-    """A note on the measures that are estimated from histograms; empty if all are exact."""
+    """A note on the measures estimated from histograms; empty if all measures are exact."""
     found = [each for each in measures if each.error]
     names = list(dict.fromkeys(each.label.rpartition(" ")[2] for each in found))
     most = max((each.error for each in found), default=0.0)
@@ -76,9 +79,10 @@ def inexact(measures: Sequence[Measure]) -> list[str]:
 
 @dataclass
 class Comparison:
-    """The records of each case (a queue, a controller, a value), one for each seed, with their statistics.
+    """The records of each case, one record per seed, with their statistics.
 
-    Statistics of two or more seeds need SciPy (`pip install 'sojourn[analysis]'`).
+    A case is a queue, a controller or a value of a field. Statistics of two or more seeds need SciPy (`pip install
+    'sojourn[analysis]'`).
 
     >>> found = sj.compare("examples/dumbbell.toml", ["droptail", "red"], seeds=2)
     >>> found.differences()["queue mean"]["red"].mean < 0
@@ -88,21 +92,24 @@ class Comparison:
     scenario: str
     """The scenario's name."""
     link: str
-    """The link that is compared."""
+    """The compared link."""
     seeds: list[int]
     """The seeds, the same for every case."""
     records: dict[str, list[Record]]
-    """By case, the record of every seed."""
+    """The records of every seed, by case."""
     measures: list[Measure] = field(default_factory=list)
-    """What is compared."""
+    """The compared measures."""
     cases: list[Case] = field(default_factory=list)
-    """What differs."""
+    """The compared cases."""
     notes: list[str] = field(default_factory=list)
-    """Notes on the cases, such as which parameters are defaults."""
+    """Notes on the cases, for example which parameters have default values."""
     common: str = ""
-    """The common choice of all cases, such as the only controller; labels omit it."""
+    """The setting that all cases share, such as the only controller; labels omit it."""
     failed: list[str] = field(default_factory=list)
-    """A line per failed run. Its case is omitted, because cases are compared with the same seeds."""
+    """A line per failed run.
+
+    The case of a failed run is omitted, because cases are compared with the same seeds.
+    """
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
@@ -116,7 +123,7 @@ class Comparison:
         return shown + self._html(f"difference from {first}, paired by seed", self.differences())
 
     def _html(self, title: str, estimates: Mapping[str, Mapping[str, Estimate]]) -> str:
-        """A table with a row for each measure and a column for each case."""
+        """An HTML table with one row per measure and one column per case."""
         columns = list(next(iter(estimates.values()), {}))
         names = [measure.title for measure in self.measures]
         rows = [[name, *map(str, cells.values())] for name, cells in zip(names, estimates.values(), strict=True)]
@@ -129,12 +136,12 @@ class Comparison:
 
     @property
     def _where(self) -> str:
-        """The scenario, what all cases have in common, and the link."""
+        """The scenario, the shared setting of all cases, and the link."""
         return f"{self.scenario}{' with ' if self.common else ''}{self.common}, link {self.link}"
 
     @property
     def heading(self) -> str:
-        """The title of its table of means; one seed has no intervals."""
+        """The title of the table of means. It mentions intervals if there are several seeds."""
         return self.title + (", mean ± 95 %" if len(self.seeds) > 1 else "")
 
     @property
@@ -146,20 +153,23 @@ class Comparison:
         return ComparisonPlots(self)
 
     def values(self, case: str, measure: Measure) -> list[float]:
-        """The values of a `measure` in a `case`, by its label, in the measure's unit: one for each seed."""
+        """The values of a `measure` (a label) in a `case`, one per seed, in the measure's unit."""
         return [measure.of(record) for record in self.records[case]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval, by label of measure and by case. One seed gives a mean without an interval."""
+        """Mean and confidence interval, by label of measure and by case.
+
+        With one seed there is a mean only.
+        """
         return {
             m.label: {case: estimate(self.values(case, m), within=m.range) for case in self.records}
             for m in self.measures
         }
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
-        """Paired differences from the case `baseline` (default: the first), by label of measure and by case.
+        """Paired differences from the case `baseline`, by label of measure and by case.
 
-        Raises `UserError` where no case has that name.
+        The default baseline is the first case. Raises `UserError` for an unknown case.
         """
         base = baseline or next(iter(self.records))
         if base not in self.records:
@@ -173,9 +183,9 @@ class Comparison:
     def best(self, measure: Measure) -> list[str]:
         """The cases that are not significantly worse than the best one by `measure`.
 
-        They are the case with the best mean and all cases whose paired difference from it may be 0. The intervals hold
-        jointly with 95 % (Bonferroni) and are widened by the error of histogram quantiles. Empty with a single seed, or
-        if the measure has no better direction.
+        They are the case with the best mean, and all cases whose paired difference from it may be 0. The intervals hold
+        jointly with 95 % (Bonferroni) and are widened by the error of histogram quantiles. The result is empty for a
+        single seed, and for a measure without a better direction.
         """
         means = {case: estimate(self.values(case, measure)).mean for case in self.records}
         known = {case: mean for case, mean in means.items() if math.isfinite(mean)}
@@ -190,10 +200,10 @@ class Comparison:
         ]
 
     def table(self) -> pd.DataFrame:
-        """A row for each measure and case: mean, confidence interval, difference from the first case.
+        """One row per measure and case: mean, confidence interval, difference from the first case.
 
-        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `path`, `unit`, `better`,
-        `mean`, `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
+        Columns: `case`, the varied fields (`queue`, `cc`, or a path), `measure`, `path`, `unit`, `better`, `mean`,
+        `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
         """
         require("pandas")
         import pandas as pd
@@ -222,7 +232,7 @@ class Comparison:
         return next((each.at for each in self.cases if each.label == case), {})
 
     def runs(self) -> pd.DataFrame:
-        """A row for each run: case, what was varied, seed, and every measure."""
+        """One row per run: case, varied fields, seed, and every measure."""
         require("pandas")
         import pandas as pd
 
@@ -234,7 +244,10 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def to_xarray(self) -> xr.Dataset:
-        """Every measure over `case` and `seed`, with its unit. Raises `MissingExtraError` where xarray is missing."""
+        """Every measure over `case` and `seed`, with its unit.
+
+        Raises `MissingExtraError` if xarray is not installed.
+        """
         require("xarray")
         import xarray as xr
 
@@ -247,13 +260,13 @@ class Comparison:
 
 
 def queued_link(scenario: Scenario, link: str | None = None) -> str:
-    """The compared link: the named one, else the only one with a queue, else `bottleneck`.
+    """The compared link: `link` if given, else the only one with a queue, else `bottleneck`.
 
     Raises `UserError` if that is not unique.
     """
     links = tables_of(scenario, "links")
     if not links:
-        scenario.canonical()  # which says what else it is
+        scenario.canonical()  # reports what is there instead
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         known = list(link_paths(scenario))
@@ -271,7 +284,10 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
 
 def default_measures(link: str, records: Sequence[Record]) -> list[Measure]:
-    """The default measures of a comparison: of the link, of its queues if there are several, and of flows."""
+    """The default measures of a comparison: of the link, of its queues, and of the flows.
+
+    Queues are measured separately if the link has several.
+    """
     return [*link_measures(link, records), *inner_measures(link, records), *flow_measures(records)]
 
 
@@ -290,22 +306,27 @@ def compare(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs one `scenario` in several cases with the same seeds: queues, congestion controllers, values of any field.
+    """Runs one `scenario` in several cases with the same seeds.
 
-    `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
-    the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`, and all
-    of its parameters if it is of the same kind. `cc` names congestion controllers in the same way, for the flows of
-    `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. Several options
-    are combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
-    controllers in Python by name, as for `run`; such a name can stand in `queues` or `cc`. `seeds` is how many,
-    beginning with the scenario's, or which; `measures` are by default those of the link, of its classes or queues, and
-    of the groups of flows. For `threads`, `cache` and `progress` see `run_each`.
+    A case is a queue, a congestion controller, or a value of any field. Several options are combined. All cases use the
+    same random numbers, so differences are paired by seed.
 
-    A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on, and its case is left
-    out.
+    - `queues`: a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
+      the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`. A queue
+      of the same kind keeps all parameters.
+    - `cc`: congestion controllers in the same form, for the flows of `group` (default: all groups without a controller
+      of their own).
+    - `vary`: maps paths of fields to lists of values.
+    - `laws`: laws and controllers in Python by name, as for `run`. Such a name can be used in `queues` or `cc`.
+    - `seeds`: the number of seeds, starting with the scenario's, or a list of seeds.
+    - `measures`: default: those of the link, of its classes or queues, and of the groups of flows.
+    - `threads`, `cache` and `progress`: see `run_each`.
 
-    Raises `UserError` for what can't be compared, `ScenarioError` for a scenario that can't be run, `Interrupted` after
-    Ctrl-C, `RunError` where every case has a run that fails.
+    A run that is killed or runs out of memory is reported in a `Note` and in `failed`. Its case is omitted; the other
+    runs continue.
+
+    Raises `UserError` for an invalid argument, `ScenarioError` for a scenario that can't be run, `Interrupted` after
+    Ctrl-C, and `RunError` if every case has a failed run.
 
     >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
     <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
@@ -313,7 +334,7 @@ def compare(
     <Comparison of count=5, count=20 on dumbbell with cubic, link bottleneck, 1 seed>
     """
     base = load(scenario)
-    chosen = seeds_of(seeds, first_seed(base))  # this checks the scenario, too
+    chosen = seeds_of(seeds, first_seed(base))  # this also validates the scenario
     name = queued_link(base, link)
     check_group(base, group)
     axes: list[Axis] = []

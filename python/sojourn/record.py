@@ -33,21 +33,22 @@ Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
 MOST_SERIES = 1_000_000_000
-"""Bytes of the series of a run, which has at most 100,000,000 numbers."""
-# Simulated runs have no date: each file of another program's format that needs one has this.
+"""The maximum size of a run's series in bytes. A run has at most 100,000,000 numbers."""
+# Simulated runs have no date. Files in formats of other programs that need a date use this one.
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Record(Mapping[str, Any]):
-    """The results of one run: a dictionary, with its lists as tables and its traces as arrays.
+    """The results of one run: a dictionary with tables and traces.
 
     The keys are `scenario`, `seed`, `duration_s` and `warmup_s` (seconds), `fingerprint` (hexadecimal), the lists
     `links`, `flows` and `groups`, and the tables `total` and `audit`. A name ends in its unit: `_bps` is bit/s, `_ms`
-    milliseconds, `_s` seconds; queues are in packets, ratios from 0 to 1. docs/measurements.md defines every field. A
-    field without a value is None.
+    milliseconds, `_s` seconds. Queues are in packets, ratios from 0 to 1. A field without a value is None.
+    docs/measurements.md defines every field.
 
-    `links`, `flows` and `groups` are also attributes: pandas tables with a row for each, indexed by name, and dotted
-    columns (`queue.mean`). `series` has the traces. A record is made of `data`, the dictionary, and `series`.
+    `links`, `flows` and `groups` are also attributes: pandas tables with one row per entry, indexed by name, with
+    dotted columns (`queue.mean`). `series` contains the traces. The constructor requires `data`, the dictionary, and
+    accepts `series`.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> print(f'{record.links.loc["bottleneck", "utilization"]:.1f}')
@@ -55,7 +56,10 @@ class Record(Mapping[str, Any]):
     """
 
     series: Traces
-    """The traces by name (`queue/bottleneck`), each a dictionary of equally long arrays; none unless asked for."""
+    """The traces by name (`queue/bottleneck`), each a dictionary of equally long arrays.
+
+    Empty unless the scenario requests traces.
+    """
 
     def __init__(self, data: Mapping[str, Any], series: Series | None = None) -> None:
         self._data = dict(data)
@@ -63,7 +67,7 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def from_json(cls, text: str, series: Series | None = None) -> Record:
-        """The record that the engine gave as the JSON `text`, with `series`, its traces (default: none)."""
+        """Builds a record from the engine's JSON `text`, with traces `series` (default: none)."""
         data = json.loads(text)
         _check_shape(data)
         return cls(data, series)
@@ -90,7 +94,7 @@ class Record(Mapping[str, Any]):
         return links + self._html("groups of flows", "groups", measures.OF_A_GROUP)
 
     def _html(self, title: str, part: str, shown: Iterable[str]) -> str:
-        """A part of the record as an HTML table: a row per entry, the most important measures as columns."""
+        """A part of the record as an HTML table: one row per entry, one column per main measure."""
         names = [str(item["name"]) for item in self._data.get(part, [])]
         columns = [measures.measure(part, path, "*") for path in shown]
         header = ["", *(f"{each.label} ({each.unit})" if each.unit else each.label for each in columns)]
@@ -110,17 +114,17 @@ class Record(Mapping[str, Any]):
 
     @functools.cached_property
     def links(self) -> pd.DataFrame:
-        """One row a link, indexed by its name; nested fields have dotted names (`queue.mean`)."""
+        """One row per link, indexed by name. Nested fields have dotted names (`queue.mean`)."""
         return self._table("links")
 
     @functools.cached_property
     def flows(self) -> pd.DataFrame:
-        """One row a flow, indexed by its name."""
+        """One row per flow, indexed by name."""
         return self._table("flows")
 
     @functools.cached_property
     def groups(self) -> pd.DataFrame:
-        """One row a group of flows, indexed by its name."""
+        """One row per group of flows, indexed by name."""
         return self._table("groups")
 
     def _table(self, key: str) -> pd.DataFrame:
@@ -131,11 +135,11 @@ class Record(Mapping[str, Any]):
         return frame.set_index("name") if "name" in frame else frame
 
     def trace(self, name: str) -> pd.DataFrame:
-        """The series `name`, such as `record.trace("wait/bottleneck")`, as a table: a row for each entry.
+        """The series `name`, such as `record.trace("wait/bottleneck")`, as a table.
 
-        An entry is a sample, a packet or a connection. `t` is the time in seconds. Units are those of
-        `sojourn.measures.column`. Where the series has flows, `flow` has their names and `group` their groups. Raises
-        `UserError` where the record has no such series.
+        A row is a sample, a packet or a connection. `t` is the time in seconds. Units are those of
+        `sojourn.measures.column`. If the series covers flows, `flow` and `group` contain their names. Raises
+        `UserError` if the record lacks the series.
         """
         require("pandas")
         import pandas as pd
@@ -150,10 +154,10 @@ class Record(Mapping[str, Any]):
 
     @property
     def completions(self) -> pd.DataFrame:
-        """Every completed connection of the flows that `trace.completions` names, in order of time.
+        """All completed connections of the flows in `trace.completions`, in order of time.
 
-        Columns as those of `trace`: `t`, `start` and `seconds` in s, `bytes`, `flow` and `group`.
-        Raises `UserError` where none is traced.
+        Columns are those of `trace`: `t`, `start` and `seconds` in s, `bytes`, `flow` and `group`. Raises `UserError`
+        if no flow is traced.
         """
         require("pandas")
         import pandas as pd
@@ -163,11 +167,11 @@ class Record(Mapping[str, Any]):
         return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
 
     def samples(self, name: str, column: str = "seconds") -> Array:
-        """The values of a `column` of the series `name` after the warm-up, as used by the measures.
+        """The values of a `column` of the series `name` after the warm-up, in order of time.
 
-        `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and `record.samples("rtt/ftp/0")` give
-        waits, completion times and round-trip times in seconds, in order of time. Raises `UserError` where the record
-        has no such series or the series no such column.
+        Measures use the same values. `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and
+        `record.samples("rtt/ftp/0")` return waits, completion times and round-trip times in seconds. Raises `UserError`
+        for an unknown series or column.
         """
         columns = self._traced(name)
         if not isinstance(column, str) or column not in columns:
@@ -180,7 +184,7 @@ class Record(Mapping[str, Any]):
         return self.series[name]
 
     def value(self, path: str) -> Any:
-        """The value at a `path`, such as `links.bottleneck.queue.mean`. Raises `UserError` for an unknown path.
+        """The value at a `path`. Raises `UserError` for an unknown path.
 
         >>> sj.run("examples/dumbbell.toml").value("links.*.name")
         ['bottleneck', 'bottleneck:back']
@@ -188,7 +192,7 @@ class Record(Mapping[str, Any]):
         return paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
 
     def scalars(self) -> dict[str, float]:
-        """Every number of links, of the classes and queues in them, of groups and totals, by its path."""
+        """All numbers of links, their classes and queues, groups and totals, by path."""
         numbers: dict[str, float] = {}
         for key in ("links", "groups"):
             for item in self._data.get(key, []):
@@ -205,10 +209,10 @@ class Record(Mapping[str, Any]):
         return json.dumps(self._data, indent=1)
 
     def to_pandas(self, series: str | None = None) -> pd.DataFrame:
-        """One of the series as a table indexed by `t` in seconds; otherwise as `trace` gives it.
+        """One series as a table indexed by `t` in seconds; otherwise as `trace` returns it.
 
-        `series` is its name; it can be left out where there is a single one. Raises `UserError` for any other name. The
-        tables `links`, `flows` and `groups` are there already.
+        `series` is its name, optional if the record has one series only. Raises `UserError` for another name. For
+        links, flows and groups use the attributes of these names.
         """
         if series is None:
             names = list(self.series)
@@ -219,14 +223,15 @@ class Record(Mapping[str, Any]):
         return self.trace(series).set_index("t")
 
     def to_xarray(self) -> xr.DataTree:
-        """The series as a tree of datasets with units: `record.to_xarray()["queue/bottleneck"]`; see `Traces`.
+        """The series as a tree of datasets with units: `record.to_xarray()["queue/bottleneck"]`.
 
-        Scenario, seed, lengths and fingerprint are its attributes. Raises `MissingExtraError` where xarray is missing.
+        Scenario, seed, durations and fingerprint are its attributes. See also `Traces`. Raises `MissingExtraError` if
+        xarray is not installed.
         """
         return self.series.to_xarray({key: each for key, each in self._data.items() if np.isscalar(each)})
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
-        """Writes links, flows, groups and each series as Parquet files into `folder`; says which."""
+        """Writes links, flows, groups and each series as Parquet into `folder`; returns the files."""
         require("pandas", "pyarrow")
         import pandas as pd
 
@@ -238,7 +243,10 @@ class Record(Mapping[str, Any]):
         return written
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes the record (`record.json`), its tables, series and `SHA256SUMS` into `folder`; says which files."""
+        """Writes the record into `folder` and returns the files.
+
+        They are `record.json`, the tables, the series and `SHA256SUMS`.
+        """
         root = Path(folder)
         with together(root):
             written = self.to_parquet(root)
@@ -249,7 +257,7 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def read(cls, folder: str | Path) -> Record:
-        """The record that `save` wrote into `folder`. Raises `UserError` for a file changed or damaged since."""
+        """Reads the record that `save` wrote into `folder`. Raises `UserError` for a changed file."""
         file = Path(folder)
         file = file if file.is_file() else file / "record.json"
         root = file.parent
@@ -265,12 +273,12 @@ class Record(Mapping[str, Any]):
             return cls(data, unpack_series(read_result(root, "series.npz")))
         except UserError:
             raise
-        except Exception as error:  # NumPy, zipfile and zlib raise many kinds
+        except Exception as error:  # NumPy, zipfile and zlib raise many types
             raise UserError(f"{root / 'series.npz'}: expected series, got {error}") from None
 
 
 def _check_shape(data: Any) -> None:
-    """Raises ValueError for an invalid record."""
+    """Raises `ValueError` for an invalid record."""
     if not isinstance(data, dict):
         raise ValueError(f"{type(data).__name__} instead of a table")
     for key in TABLES:
@@ -282,7 +290,7 @@ def _check_shape(data: Any) -> None:
 
 
 def _collect(node: Any, path: str, into: dict[str, float]) -> None:
-    """Gathers the numbers under `node`."""
+    """Collects the numbers under `node`."""
     for key, item in node.items():
         if isinstance(item, (int, float)):
             if not isinstance(item, bool):
@@ -295,12 +303,15 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
 
 
 def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
-    """Writes a table as Parquet, whole or not at all."""
+    """Writes a table as Parquet, completely or not at all."""
     return frames_to_parquet([frame], path)
 
 
 def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
-    """Writes tables with the same columns as one Parquet file; they need not be in memory together."""
+    """Writes tables with the same columns as one Parquet file.
+
+    They need not be in memory together.
+    """
 
     def parts() -> Iterator[bytes]:
         import pyarrow as pa
@@ -320,13 +331,13 @@ def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
 
 
 def frames_to_csv(frames: Iterable[pd.DataFrame], path: Path) -> Path:
-    """The same as comma-separated values."""
+    """Writes tables with the same columns as one CSV file."""
     texts = (frame.to_csv(index=False, header=at == 0) for at, frame in enumerate(frames))
     return write_atomic(path, (text.encode("utf-8") for text in texts))
 
 
 class _Written(io.RawIOBase):
-    """A file that keeps what is written until it is taken."""
+    """A file that buffers written bytes until `take`."""
 
     def __init__(self) -> None:
         self._content, self._taken = bytearray(), 0
@@ -342,7 +353,7 @@ class _Written(io.RawIOBase):
         return len(content)
 
     def take(self) -> bytes:
-        """What was written since it was last taken."""
+        """The bytes written since the last call."""
         taken = bytes(self._content)
         self._taken += len(taken)
         self._content.clear()
@@ -350,7 +361,7 @@ class _Written(io.RawIOBase):
 
 
 def pack_series(series: Series) -> bytes:
-    """Series as one NumPy archive."""
+    """Packs series into one NumPy archive."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {
         f"{name}|{column}": data for name, columns in series.items() for column, data in columns.items()
@@ -360,7 +371,7 @@ def pack_series(series: Series) -> bytes:
 
 
 def unpack_series(data: bytes) -> Series:
-    """Series from the archive that `pack_series` made. Raises `ValueError` where they take more than `MOST_SERIES`."""
+    """Series from an archive of `pack_series`. Raises `ValueError` above `MOST_SERIES` bytes."""
     series: Series = {}
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         if sum(part.file_size for part in packed.infolist()) > MOST_SERIES:

@@ -1,4 +1,4 @@
-"""Running scenarios: one, or many in parallel with a cache."""
+"""Runs scenarios: one, or many in parallel with a cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_THREADS = 10_000
 
 
 def checked_seed(seed: int) -> int:
-    """The seed itself. Raises `UserError` unless it is a whole number from 0 to 2^63 - 1."""
+    """Returns the seed. Raises `UserError` unless it is a whole number from 0 to 2^63 - 1."""
     if not isinstance(seed, Integral) or not 0 <= seed <= LAST_SEED:
         raise UserError.expected("seed", f"a whole number, 0 to {LAST_SEED}", seed)
     return seed
@@ -53,24 +53,27 @@ def run(
     pcap_links: Sequence[str] = (),
     pcap_hosts: Sequence[str] = (),
 ) -> Record:
-    """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
+    """Runs a scenario once and returns its record. Releases the interpreter's lock meanwhile.
 
-    `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
-    `laws` maps names to factories, as in `laws={"mine": Mine}`: those of queues (`aqm = "external", law = "mine"`), and
-    those of flows (`cc = "external", controller = "mine"`). A queue's factory returns an object whose `step(sample)` is
-    called once per `interval` and returns the drop probability until the next step: see `Sample`. A controller's
-    factory is called for each connection. Its `on_ack(sample)` and its optional `on_loss(event)` and `on_mark(event)`
-    return a window in segments, a window with a pacing rate in segments per second, or None to keep both: see
-    `AckSample` and `CongestionEvent`. A call may take 10 s; a call that sleeps longer is abandoned, one that stays in C
-    code is not.
+    `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1; default: the scenario's.
+
+    `laws` maps names to factories, as in `laws={"mine": Mine}`. The scenario refers to the names: `aqm = "external",
+    law = "mine"` for a queue, and `cc = "external", controller = "mine"` for flows.
+
+    - A queue's factory returns an object with `step(sample)`. The engine calls it once per `interval`; it returns the
+      drop probability until the next step. See `Sample`.
+    - A controller's factory is called for each connection. Its object has `on_ack(sample)` and optionally
+      `on_loss(event)` and `on_mark(event)`. Each returns a window in segments, a window and a pacing rate in segments
+      per second, or None to keep both. See `AckSample` and `CongestionEvent`.
+    - A call may take 10 s. A call that sleeps longer is abandoned; one that stays in C code can't be.
 
     `pcap` is a pcapng file to write, for Wireshark. It contains the packets at the links of `pcap_links` and of the
-    hosts of `pcap_hosts` (`"ftp/0:sender"`, `"ftp/*:receiver"`, `"ftp/0"` for both hosts of a flow); by default of all
-    links with a rate. It does not affect the record.
+    hosts of `pcap_hosts`: `"ftp/0:sender"`, `"ftp/*:receiver"`, or `"ftp/0"` for both hosts of a flow. Default: all
+    links with a rate. A capture does not change the record.
 
-    Raises `ScenarioError` for an invalid scenario, for an unknown link or host, and for a law that does not return a
-    probability; `UserError` for an unused law and for an unreadable file; `DiskError` for a file that can't be written.
-    An exception of a law is passed on with a note of the law and the simulated time.
+    Raises `ScenarioError` for an invalid scenario, an unknown link or host, and a law that does not return a
+    probability; `UserError` for an unused law and an unreadable file; `DiskError` for a file that can't be written. An
+    exception of a law is passed on with a note of the law and the simulated time.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
@@ -95,9 +98,9 @@ def run(
 
 
 def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
-    """A count becomes consecutive seeds that begin at `first`; a sequence stays as it is.
+    """The seeds as a list. A count becomes consecutive seeds that start at `first`.
 
-    Raises `UserError` for a count below 1, for an empty or repeating sequence, and for a seed out of range.
+    Raises `UserError` for a count below 1, an empty sequence, a duplicate, and a seed out of range.
     """
     if isinstance(seeds, int):
         if not 1 <= seeds <= MOST_SEEDS:
@@ -130,10 +133,12 @@ def run_many(
 ) -> list[list[Record]]:
     """Runs every scenario with every seed, in parallel.
 
-    `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
-    list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache`,
-    `progress`, `laws` and what is raised see `run_each`. Runs that fail raise `RunError` after all others; with a list
-    `failed`, it gets a line on each instead, and their records are left out.
+    `scenarios` is one scenario or several. `seeds` is the number of seeds, starting with each scenario's own, or a
+    list. Returns a list per scenario with one record per seed, in the order of the arguments. For `threads`, `cache`,
+    `progress`, `laws` and errors raised see `run_each`.
+
+    If runs fail, the others continue, then `RunError` is raised. With a list `failed`, a line per failed run is
+    appended to it instead, and their records are missing.
 
     >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
     [1, 2, 3]
@@ -164,9 +169,9 @@ def run_jobs(
     progress: Progress | None = None,
     laws: Laws | None = None,
 ) -> list[Record]:
-    """Runs the jobs that the cache does not have, and returns the records of all, in order: see `run_each`.
+    """Runs the jobs that the cache lacks and returns the records of all in order.
 
-    Raises `RunError` for runs that fail, after all others.
+    For the arguments see `run_each`. If runs fail, the others continue, then `RunError` is raised.
     """
     found, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
     raise_failed(failed, len(jobs), cache)
@@ -181,7 +186,7 @@ def run_all(
     progress: Progress | None = None,
     laws: Laws | None = None,
 ) -> tuple[dict[int, Record], list[str]]:
-    """The same: the records by the places of their jobs, and a line on each that failed, in the order of the jobs."""
+    """As `run_jobs`, but returns records by job position, and a line per failed run."""
     found: dict[int, Record] = {}
     failed: dict[int, str] = {}
     run_each(
@@ -192,7 +197,10 @@ def run_all(
 
 
 def raise_failed(failed: list[str], total: int, cache: Store | None = None) -> None:
-    """Raises `RunError` for runs that failed: with the first, how many there are, and where the others are."""
+    """Raises `RunError` if runs failed. It contains the first failure and their number.
+
+    It also says where the finished runs are.
+    """
     if not failed:
         return
     count = f"; {len(failed)} of {total} runs failed" if total > 1 else ""
@@ -212,27 +220,29 @@ def run_each(
     laws: Laws | None = None,
     on_failed: Callable[[int, str], None] | None = None,
 ) -> None:
-    """Runs the jobs that the cache does not have, and calls `on_record(index, record)` for every job, in any order.
+    """Runs the jobs that the cache lacks. Calls `on_record(index, record)` for every job.
 
-    `threads` is how many run at the same time, 0 for one per core. `progress(done, total)` is called after each run.
-    Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
-    so that an interruption, a kill or a full disk loses none. Runs are done in processes: one that is out of memory or
-    is killed loses no other, and `on_failed(index, reason)` is called; without it the first failure ends all runs.
-    Where there is one run alone, this process does it.
+    The order of the calls is arbitrary. Every scenario is checked before the first run. `threads` is the number of
+    simultaneous runs; 0 uses every core. `progress(done, total)` is called after each run. A finished run is written to
+    the cache first, so an interruption, a kill or a full disk loses no finished run.
 
-    `executor` does the runs instead, on other machines: anything with `submit`, such as `client.get_executor()` of Dask
-    or submitit's `AutoExecutor`, or a `Cluster`. Its workers need the engine that is here, and no cache.
+    Runs are executed in worker processes; a single run is executed in this process. If one runs out of memory or is
+    killed, `on_failed(index, reason)` is called and the others continue. Without `on_failed`, the first failure ends
+    all runs.
 
-    `shard` is the part of the runs that is done, such as "3/64". It needs a cache, where all parts come together: the
-    same call without `shard` has them all, and does those that are missing.
+    `executor` executes the runs on other machines. It is an object with `submit`, such as `client.get_executor()` of
+    Dask or submitit's `AutoExecutor`, or a `Cluster`. Its workers need this engine and no cache.
 
-    `laws` are Python laws by name, as for `run`: runs that may call one are done in threads of this process, since a
-    law may be anything, and a run that takes all memory ends them all. They are not cached, since the code of a law is
-    no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
+    `shard` selects a part of the runs, such as "3/64". It requires a cache, which collects all parts. The same call
+    without `shard` then returns all runs, and executes those that are missing.
+
+    `laws` are Python laws by name, as for `run`. Runs that may call a law are executed in threads of this process, so
+    one that exhausts the memory ends them all. They are not cached, because a key does not cover the code of a law. An
+    exception of a law gets a note with the law, the time, the scenario and the seed.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or
-    a cache that can't be written to, `UserError` for a law that no scenario names, a worker with another engine and a
-    shard that another process does, `RunError` where an executor fails. A damaged entry of the cache gives a `Note`.
+    an unwritable cache, `RunError` if an executor fails, and `UserError` for a law that no scenario uses, a worker with
+    another engine, and a shard that another process executes. A damaged cache entry becomes a `Note`.
     """
     own = checked_laws(laws)
     if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
@@ -276,12 +286,12 @@ def run_each(
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callable[[int, Record], None]) -> bool:
-    """Whether the cache has a run; if so, passes it on for every job that is this run."""
+    """Whether the cache has a run. If so, its record is passed on for every equal job."""
     record = cache.get(key) if cache is not None else None
     if record is None:
         return False
@@ -291,9 +301,9 @@ def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callabl
 
 
 BATCH = 4096
-"""Number of runs passed to the engine at once; they are held in memory."""
+"""The number of runs passed to the engine, and held in memory, at once."""
 BLOCK = 1024
-"""Number of runs among which shared beginnings are searched."""
+"""The number of runs among which the engine looks for shared beginnings."""
 
 
 class _Runs:
@@ -304,7 +314,7 @@ class _Runs:
     laws: dict[str, Callable[..., Any]]
     uncached: set[str]
     traces: dict[str, dict[str, str]]
-    """The digests of the traces of links that are part of a key, by key and link."""
+    """The digests of link traces that are part of a key, by key and link."""
 
     def __init__(
         self, jobs: Sequence[Job], missing: dict[str, list[int]], cache: Store | None, progress: Progress | None,
@@ -315,7 +325,7 @@ class _Runs:
         self.total, self.done = total, total - len(missing)
 
     def run(self, linux: Mapping[str, str], cluster: Cluster | None, threads: int) -> None:
-        """Executes all: runs with a Linux kernel on kernels, the others on the cluster if there is one."""
+        """Executes all runs: those with a Linux kernel on kernels, the others on the cluster if any."""
         kernels = self.among(linux)
         here = self.among(self.uncached if self.total > 1 else self._keys, but=kernels)
         try:
@@ -330,23 +340,23 @@ class _Runs:
             raise Interrupted(self.done, self.total, self._cache is not None) from None
 
     def among(self, keys: Iterable[str], but: Collection[int] = ()) -> list[int]:
-        """The missing runs that have these keys, without some."""
+        """The missing runs with these keys, except `but`."""
         wanted, without = set(keys), set(but)
         return [index for index, key in enumerate(self._keys) if key in wanted and index not in without]
 
     def _job(self, index: int) -> Job:
-        """A missing run."""
+        """The job of a missing run."""
         return self._jobs[self._missing[self._keys[index]][0]]
 
     def say_progress(self) -> None:
-        """Says how many runs have finished."""
+        """Reports how many runs have finished."""
         if self._progress:
             self._progress(self.done, self.total)
 
     def _finish(self, index: int, record_json: str, series: Series, packed: bytes = b"") -> None:
-        """Writes a finished run to the cache and passes it on; `packed` contains its series in the cache's format.
+        """Writes a finished run to the cache and passes it on.
 
-        A run that used another trace than its key names has failed.
+        `packed` contains its series in the cache's format. A run that used another trace than its key names fails.
         """
         key = self._keys[index]
         record = Record.from_json(record_json, series)
@@ -361,7 +371,7 @@ class _Runs:
         self.say_progress()
 
     def _fail(self, index: int, reason: str) -> None:
-        """Reports a failure, or raises it."""
+        """Reports a failed run, or raises its failure."""
         job = self._job(index)
         said = job.scenario.clean_error(reason)
         place = "" if said.startswith(job.scenario.label) else f"{job.scenario.label}: "
@@ -374,7 +384,7 @@ class _Runs:
     def on_kernels(self, indices: Sequence[int], count: int, planned: Collection[str]) -> None:
         """Executes these runs on Linux kernels, each in its own process.
 
-        Raises `RunError` where the kernel is another than those `planned`.
+        Raises `RunError` if the kernel is not the one that was `planned`.
         """
         if not indices:
             return
@@ -409,7 +419,7 @@ class _Runs:
         return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, self._cache is not None)
 
     def _take(self, answer: Answer) -> None:
-        """Takes the answer of a process."""
+        """Handles the answer of a worker process."""
         if answer.refused:
             job = self._job(answer.index)
             raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
@@ -430,7 +440,7 @@ class _Runs:
             run_in_workers(families(), min(count, len(indices)), self._take)
 
     def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
-        """Groups runs with a shared beginning, if that leaves enough work for `count` processes.
+        """Groups runs that share a beginning, if that leaves enough work for `count` processes.
 
         Otherwise it groups them by seed, or not at all.
         """
@@ -467,7 +477,7 @@ class _Runs:
                 raise named from None
 
     def on_cluster(self, cluster: Cluster) -> None:
-        """Executes all runs on a cluster; runs with a shared beginning are adjacent."""
+        """Executes all runs on a cluster. Runs with a shared beginning are adjacent."""
 
         def tasks() -> Iterator[Task]:
             for first in range(0, len(self._keys), BLOCK):

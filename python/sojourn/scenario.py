@@ -1,4 +1,4 @@
-"""Scenarios: loaded from TOML or built as dictionaries, changed by path, checked by the engine."""
+"""Scenarios: loaded from TOML or a dictionary, changed by path, checked by the engine."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 ACCURATE = ("accurate", "l4s")
-"""Values of `ecn` with AccECN's feedback."""
+"""Values of `ecn` that use AccECN feedback."""
 
 
 class Scenario(MutableMapping[str, Any]):
-    """A scenario: a dictionary with the fields of the TOML file, and a label for error messages.
+    """A scenario: a dictionary with the fields of the TOML file, and a label for messages.
 
-    `tree` is the dictionary (default: empty), `label` the text (default: "scenario"). Changes are made in place; `copy`
-    gives another scenario. docs/scenario.md describes the fields.
+    `tree` is the dictionary (default: empty), `label` the text (default: "scenario"). Methods change it in place;
+    `copy` returns another scenario. docs/scenario.md describes the fields.
 
     >>> scenario = sj.load("examples/dumbbell.toml")
     >>> scenario.copy().set("links.bottleneck.rate", "5 Mbit/s").get_path("links.bottleneck.rate")
@@ -39,24 +39,24 @@ class Scenario(MutableMapping[str, Any]):
             raise UserError.expected("scenario", "a table of fields", tree)
         self._read: dict[str, Any] | None = toml.plain(tree or {}, f"{label}: ")
         self._text: str | None = None
-        self._source: str | None = None  # the text that a user wrote, also where it was changed since
+        self._source: str | None = None  # the user's text, even if the tree has changed since
         self.file = unicode(label)
-        """What it was read from: the name of a scenario that has none of its own."""
+        """The origin: the default name of the scenario."""
         self.label = label
-        """What the messages of errors begin with."""
+        """The prefix of error messages."""
 
     @classmethod
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
-        """The scenario of a TOML `text`; `label` names it in messages. Raises `UserError` for another text."""
+        """Parses a TOML `text`; `label` names it in messages. Raises `UserError` for invalid TOML."""
         scenario = cls(toml.parse(text, label), label)
         scenario._text = scenario._source = text
         return scenario
 
     @classmethod
     def from_json(cls, text: str, label: str = "scenario") -> Scenario:
-        """The scenario of a JSON `text`, where null is no value; `label` names it in messages.
+        """Parses a JSON `text`; `label` names it in messages. A null field is absent.
 
-        Raises `UserError` for another text.
+        Raises `UserError` for invalid JSON.
         """
         try:
             json_text.check_shape(text)
@@ -69,7 +69,7 @@ class Scenario(MutableMapping[str, Any]):
             raise UserError(f"{label}: {error}") from None
         except json_text.TooManyError as error:
             raise UserError(f"{label}: {error}") from None
-        except ValueError:  # of a whole number with more digits than Python reads
+        except ValueError:  # raised for integers with more digits than Python parses
             most = toml.LARGEST - 1
             raise UserError(f"{label}: expected whole numbers of at most {most}, got one of more digits") from None
         if not isinstance(tree, dict):
@@ -78,7 +78,7 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_engine(cls, text: str, file: str, label: str) -> Scenario:
-        """The scenario of a TOML `text` that the engine made from a `file`; parsed lazily.
+        """The scenario of a TOML `text` that the engine made from a `file`. Parsing is lazy.
 
         `label` names it in messages.
         """
@@ -93,7 +93,7 @@ class Scenario(MutableMapping[str, Any]):
         return self._read
 
     def _changed(self) -> dict[str, Any]:
-        """The tree, to be changed: its text is no longer right."""
+        """The tree, for a change. Invalidates the text."""
         tree = self._tree
         self._text = None
         return tree
@@ -136,16 +136,17 @@ class Scenario(MutableMapping[str, Any]):
         return copy.deepcopy(paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
-        """Sets the field at a `path` (`links.bottleneck.rate`) to `value` and returns the scenario: nothing is copied.
+        """Sets the field at a `path` to `value` in place; returns the same scenario.
 
-        For another scenario write `scenario.copy().set(...)`. Missing tables are made. Raises `ScenarioError` for a
-        field or a list entry that does not exist, with the nearest one; the scenario is then unchanged. The value, and
-        whether the chosen queue, controller or traffic has this parameter, are checked by `canonical` and by every run.
+        A path is dotted, such as `links.bottleneck.rate`. To keep the original, write `scenario.copy().set(...)`.
+        Missing tables are created. Raises `ScenarioError` for an unknown field or list entry, and suggests the nearest
+        one; the scenario is then unchanged. `canonical` and every run check the value, and whether the chosen queue,
+        controller or traffic has this parameter.
 
         >>> scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
         >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
         Traceback (most recent call last):
-        ...
+            ...
         sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
         """
         value = toml.plain(value, f"{self.label}: {printed(path)}")
@@ -157,7 +158,7 @@ class Scenario(MutableMapping[str, Any]):
         return self
 
     def _check_path(self, path: str, value: Any) -> None:
-        """Raises `ScenarioError` where no scenario has a field at this path."""
+        """Raises `ScenarioError` if no scenario has a field at this path."""
         steps = paths.split(path)
         found = first_unknown(steps)
         if found is None:
@@ -169,23 +170,26 @@ class Scenario(MutableMapping[str, Any]):
         changed = Scenario(self._tree, self.label)
         paths.put(changed._tree, path, value, self.label)
         try:
-            changed.canonical()  # the schema leaves out the other names of a parameter, such as those of ns-2
+            changed.canonical()  # the schema omits aliases of parameters, such as those of ns-2
         except ScenarioError as error:
             said = str(error)
             if f'got key "{steps[position]}"' not in said:
-                return  # something else is wrong, of which every run will say more
+                return  # another error, which every run reports in detail
             if "did you mean" not in said and (near := get_close_matches(steps[position], names, 1)):
                 said += f'; did you mean "{near[0]}"?'
             raise ScenarioError(said) from None
 
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
-        """Sets several fields, in order, and returns the same scenario: `changes` maps paths to values, as in `set`."""
+        """Sets several fields in order, as `set` does; `changes` maps paths to values.
+
+        Returns the same scenario.
+        """
         for path, value in changes.items():
             self.set(path, value)
         return self
 
     def to_toml(self) -> str:
-        """The scenario as TOML. If nothing has changed, this is the text that it was read from."""
+        """The scenario as TOML. An unchanged scenario returns its original text."""
         return self._text if self._text is not None else toml.dumps(self._tree, self.label)
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,28 +197,31 @@ class Scenario(MutableMapping[str, Any]):
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> dict[str, Any]:
-        """The scenario with every default filled in. Raises `ScenarioError` where it can't be run."""
+        """The scenario with all defaults filled in. Raises `ScenarioError` for an invalid scenario."""
         tree: dict[str, Any] = json.loads(self.canonical())
         return tree
 
     def canonical(self, laws: Collection[str] | None = None) -> str:
-        """The resolved scenario as JSON. Raises `ScenarioError` where it can't be run.
+        """The resolved scenario as JSON. Raises `ScenarioError` for an invalid scenario.
 
-        With `laws`, the names of the laws in Python that the run will have, also for a queue with another law.
+        `laws` are the names of the Python laws that the run will have. They are also accepted if no queue uses them.
         """
         with self.clean_errors():
             return _sojourn.check(self.to_toml(), self.file, None if laws is None else list(laws))
 
     @contextmanager
     def clean_errors(self) -> Iterator[None]:
-        """Gives the engine's errors the label, as `clean_error` does."""
+        """Prefixes errors of the engine with the label, as `clean_error` does."""
         try:
             yield
         except ScenarioError as error:
             raise ScenarioError(self.clean_error(str(error))) from None
 
     def clean_error(self, message: str) -> str:
-        """The engine's `message` with the label, and with line and column if the original text has the error too."""
+        """The engine's `message`, prefixed with the label.
+
+        Line and column are added if the original text has the same error.
+        """
         found = self._place(message)
         if found is None:
             return message
@@ -223,15 +230,18 @@ class Scenario(MutableMapping[str, Any]):
             place = self._place_in_source(said)
             if place:
                 return f"{one_line(self.file)}{place}: {said}"
-        label = shortened(one_line(self.label), LONGEST_LABEL)  # it may have the values that were set
+        label = shortened(one_line(self.label), LONGEST_LABEL)  # it may contain the values that were set
         return f"{label}{place}: {said}"
 
     def _place(self, message: str) -> re.Match[str] | None:
-        """The file in an error of the engine, with line and column if it has them."""
+        """The file in an error of the engine, with line and column if present."""
         return re.match(re.escape(one_line(self.file)) + r"(:\d+:\d+)?: ", message)
 
     def _place_in_source(self, said: str) -> str:
-        """Line and column of an error that the text has as a user wrote it, before it was changed; empty for others."""
+        """Line and column of an error in the user's text, before any change.
+
+        Empty if the text does not have this error.
+        """
         try:
             _sojourn.check(self._source or "", self.file, None)
         except ScenarioError as error:
@@ -241,13 +251,13 @@ class Scenario(MutableMapping[str, Any]):
 
 
 def tables_of(scenario: Scenario, part: str) -> list[dict[str, Any]]:
-    """Copies of the tables of a list, such as `links`; none where a scenario has none.
+    """Copies of the tables of a list, such as `links`; empty if it is absent.
 
-    Raises `ScenarioError` for something other than a list of tables.
+    Raises `ScenarioError` if the list contains anything but tables.
     """
     found = scenario.to_dict().get(part, [])
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        scenario.canonical()  # which says what else it is
+        scenario.canonical()  # reports what is there instead
     return list(found)
 
 
@@ -286,20 +296,20 @@ def _names(items: Any) -> str:
 def read_text(path: Path, what: str = "file") -> str:
     """The text of a user's UTF-8 file.
 
-    Raises `UserError`, which names it `what`, if it can't be read.
+    Raises `UserError` if it can't be read; the error calls the file `what`.
     """
     if unicode(str(path)) != str(path):
         raise UserError(f"{path}: expected a {what} with a name in UTF-8")
     with readable(path, what):
-        text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark first
+        text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @contextmanager
 def readable(path: Path, what: str) -> Iterator[None]:
-    """Guards the reading of a user's file, which errors call `what`.
+    """Guards the reading of a user's file.
 
-    Raises `UserError`, which names it `what`, if it can't be read.
+    Raises `UserError` if it can't be read; the error calls the file `what`.
     """
     try:
         yield
@@ -314,7 +324,7 @@ def readable(path: Path, what: str) -> Iterator[None]:
 
 
 def nearest_path(path: Path) -> Path | None:
-    """An existing path that differs from a wrong one only by a few letters in its first wrong part."""
+    """An existing path that differs from a wrong one by a few letters in its first wrong part."""
     there = next((folder for folder in path.parents if folder.is_dir()), None)
     if there is None:
         return None
@@ -325,11 +335,11 @@ def nearest_path(path: Path) -> Path | None:
 
 
 def load(source: Source) -> Scenario:
-    """The scenario of a `source`: a file, a TOML text (a string with a line break or a `=`), or a dictionary.
+    """Loads a `source`: a file, a TOML text, or a dictionary.
 
-    A file whose name ends in `.json` has the same structure in JSON. A `Scenario` is returned itself, not a copy.
-    Raises `UserError` for a file that can't be read and for a text that is neither. The fields are checked later, by
-    `canonical` and by every run.
+    A string with a line break or `=` is a TOML text. A file whose name ends in `.json` has the same structure in JSON.
+    A `Scenario` is returned as it is, without a copy. Raises `UserError` for a file that can't be read and for a text
+    that can't be parsed. `canonical` and every run check the fields.
 
     >>> sj.load("examples/dumbbell.toml")
     <Scenario dumbbell: duration 60 s, links bottleneck, flows ftp>
@@ -347,16 +357,16 @@ def load(source: Source) -> Scenario:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario of a file: one whose name ends in `.json` is read as JSON, every other as TOML.
+    """Reads a scenario file. If its name ends in `.json` it is JSON, else TOML.
 
-    Raises `UserError` for a file that can't be read and for a text that is neither.
+    Raises `UserError` for a file that can't be read or parsed.
     """
     read = Scenario.from_json if path.suffix == ".json" else Scenario.from_toml
     return read(read_text(path, "scenario"), str(path))
 
 
 def parse_value(text: str) -> Any:
-    """A value from the command line: read as TOML if it is TOML, else the text itself."""
+    """A value from the command line: parsed as TOML if possible, else the text itself."""
     try:
         return toml.parse(f"value = {text}", "value")["value"]
     except UserError:
@@ -364,7 +374,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
-    """Path and value of `path=value` from the command line. Raises `UserError` for anything else."""
+    """Path and value of `path=value` from the command line. Raises `UserError` for other texts."""
     path, sign, value = text.partition("=")
     if not sign or not path.strip():
         raise UserError.expected("--set", 'path=value such as links.bottleneck.rate="5 Mbit/s"', text)

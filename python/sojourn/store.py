@@ -1,4 +1,4 @@
-"""A cache of finished runs: the same scenario, seed and engine are never run twice."""
+"""A cache of finished runs. It prevents a second run of the same scenario, seed and engine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _LOADED = serve.stamp(_ENGINE)
 
 @functools.cache
 def engine_identity() -> str:
-    """A digest of the extension module, so that a rebuilt engine does not use another one's cache entries.
+    """A digest of the extension module. A rebuilt engine has other cache keys.
 
-    Raises `RunError` where its file is no longer the one that was loaded.
+    Raises `RunError` if the file is no longer the one that was loaded.
     """
     digest = hashlib.sha256(Path(_ENGINE).read_bytes()).hexdigest()
     if serve.stamp(_ENGINE) != _LOADED:
@@ -34,11 +34,14 @@ def engine_identity() -> str:
 
 
 class DamagedError(ValueError):
-    """A cache entry differs from what was written under its key."""
+    """A cache entry differs from the data that was written under its key."""
 
 
 def pack_entry(key: str, engine: str, record_json: str, arrays: bytes) -> bytes:
-    """A finished run as one file: a line with key, engine, sizes and checksum, the record, its packed series."""
+    """Packs a finished run into one file.
+
+    The file contains a line with key, engine, sizes and checksum, then the record, then its packed series.
+    """
     record = record_json.encode("utf-8")
     about = f"{key} {engine} {len(record)} {len(arrays)}".encode("ascii")
     digest = hashlib.sha256(about + b"\n" + record + arrays).hexdigest().encode("ascii")
@@ -46,7 +49,10 @@ def pack_entry(key: str, engine: str, record_json: str, arrays: bytes) -> bytes:
 
 
 def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
-    """Record and series of an entry. Raises `DamagedError` unless every byte is as it was written for this key."""
+    """Record and series of an entry.
+
+    Raises `DamagedError` unless every byte is as written for this key.
+    """
     head = _HEAD.match(data)
     if head is None:
         raise DamagedError("its first line is damaged")
@@ -59,14 +65,14 @@ def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
         raise DamagedError("its checksum is wrong")
     try:
         return body[:size].decode("utf-8"), unpack_series(body[size:]) if len(body) > size else {}
-    except Exception as error:  # NumPy, zipfile and zlib raise many kinds
+    except Exception as error:  # NumPy, zipfile and zlib raise many types
         raise DamagedError(f"its series cannot be read: {error}") from None
 
 
 class Store:
-    """A folder `root` of finished runs (default: results/cache), a file `KEY.run` for each.
+    """A folder `root` of finished runs (default: results/cache), one file `KEY.run` per run.
 
-    Damaged entries are never returned; they are renamed to `KEY.run.damaged`. `notes` collects a line per damaged or
+    A damaged entry is never returned. It is renamed to `KEY.run.damaged`. `notes` collects a line per damaged or
     unreadable entry.
 
     >>> len(sj.Store("results/none"))
@@ -84,7 +90,7 @@ class Store:
         return Path(f"{self.root}/{key[:2]}/{key}.run")
 
     def get(self, key: str) -> Record | None:
-        """The record with this `key`, a text of `key_of`, or None where it is absent, damaged or unreadable."""
+        """The record of this `key` (see `key_of`); None if it is absent, damaged or unreadable."""
         path = self._file(key)
         try:
             return Record.from_json(*unpack_entry(files.disk.read(path, reading.MOST_RESULT), key, engine_identity()))
@@ -98,7 +104,7 @@ class Store:
         return None
 
     def _set_aside(self, path: Path) -> str:
-        """Renames a damaged entry; says so where it can."""
+        """Renames a damaged entry. Returns a phrase for the note, empty if renaming fails."""
         try:
             files.disk.rename(path, path.with_name(f"{path.name}.damaged"))
         except OSError:
@@ -106,29 +112,32 @@ class Store:
         return "set aside as .damaged, "
 
     def put(self, key: str, record_json: str, series: Series) -> None:
-        """Writes a finished run to the cache, as `record_json` and its `series`, under `key`, a text of `key_of`.
+        """Writes a finished run to the cache: `record_json` and `series` under `key` (see `key_of`).
 
-        Raises `DiskError` where it can't, and `UserError` where the entry would lie behind a symbolic link.
+        Raises `DiskError` if the write fails, and `UserError` if the entry would be behind a symbolic link.
         """
         self.put_packed(key, record_json, pack_series(series) if series else b"")
 
     def put_packed(self, key: str, record_json: str, arrays: bytes) -> None:
-        """The same: writes `record_json` under `key` with `arrays`, the series as `pack_series` has packed them."""
+        """As `put`, but with series that `pack_series` has already packed into `arrays`.
+
+        Writes `record_json` under `key`.
+        """
         if not self._tidy:
             remove_unfinished(self.root)
             self._tidy = True
         entry = pack_entry(key, engine_identity(), record_json, arrays)
-        write_atomic(self._file(key), entry, via=self.root, sync=False)  # its checksum tells one that is damaged
+        write_atomic(self._file(key), entry, via=self.root, sync=False)  # its checksum reveals damage
 
     def say_notes(self) -> None:
-        """Notes in one line the damaged or unreadable entries since the last call."""
+        """Reports damaged or unreadable entries since the last call as one note."""
         if self.notes:
             more = f"; {len(self.notes) - 1} more like it" if len(self.notes) > 1 else ""
             note(self.notes[0] + more)
         self.notes.clear()
 
     def check_writable(self) -> None:
-        """Raises `DiskError` where finished runs can't be written."""
+        """Raises `DiskError` if finished runs can't be written."""
         there = self.root
         while not there.exists() and there != there.parent:
             there = there.parent

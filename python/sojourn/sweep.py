@@ -42,13 +42,13 @@ class Plan:
     """
 
     name: str
-    """Its name, for the folder of its results."""
+    """The name of the result folder."""
     axes: list[str]
     """The names of the axes."""
     points: Points
-    """The grid, the last axis fastest; a point is made when it is asked for."""
+    """The points of the grid, with the last axis fastest. A point is created on access."""
     seeds: Seeds
-    """Number of seeds per point, or the seeds."""
+    """The number of seeds per point, or a list of seeds."""
 
     def __repr__(self) -> str:
         return f"<Plan {self.name}: {self.grid}>"
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def replications(self) -> int:
-        """Number of seeds per point."""
+        """The number of seeds per point."""
         return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
 
     def jobs(self) -> Runs:
@@ -71,7 +71,7 @@ class Plan:
 
 @dataclass
 class SweepResult:
-    """The runs of a sweep: a row for each, with the axes, the seed, the fingerprint and every measure.
+    """The runs of a sweep, one row per run: axes, seed, fingerprint and every measure.
 
     >>> found = sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [5, 10]}, seeds=2)
     >>> found.summary(["links.bottleneck.queue.mean"])[["flows.ftp.count", "n"]].to_numpy().tolist()
@@ -79,13 +79,13 @@ class SweepResult:
     """
 
     plan: Plan
-    """What was run."""
+    """The plan that was run."""
     rows: Rows = field(repr=False)
     """The rows of the runs, in a temporary file."""
     series: list[Traces] = field(default_factory=list)
-    """The traces of every run, in the order of `runs`; empty unless `sweep` was asked for them."""
+    """The traces of every run, in the order of `runs`; empty unless `series=True` was passed."""
     failed: list[str] = field(default_factory=list)
-    """A line per failed run (out of memory or killed), which is missing in `runs`."""
+    """A line per failed run (killed or out of memory). Such runs are missing in `runs`."""
 
     def __repr__(self) -> str:
         traces = ", with traces" if self.series else ""
@@ -105,38 +105,41 @@ class SweepResult:
         return list(self.runs.columns)
 
     def __getitem__(self, column: str) -> pd.Series[Any]:
-        """A column of `runs`. Raises `UserError` for a name that none has."""
+        """A column of `runs`. Raises `UserError` for an unknown name."""
         if column not in self.runs:
             raise UserError.unknown(f"{self.plan.name}: column", column, map(str, self.runs.columns))
         return self.runs[column]
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """A row for each run; a measure is a column with the path and the unit that it has in a record."""
+        """One row per run. A measure's column has its path and unit in a record."""
         return self.rows.table()
 
     @property
     def axes(self) -> list[str]:
-        """The columns with the values of the axes."""
+        """The columns that contain the values of the axes."""
         return self.plan.axes
 
     @property
     def measures(self) -> list[str]:
-        """The columns with measures."""
+        """The columns that contain measures."""
         return [column for column in self.runs.columns if column not in {*self.axes, "seed", "fingerprint"}]
 
     @property
     def plot(self) -> SweepPlots:
-        """Plots of the sweep, such as `found.plot.means("links.bottleneck.queue.mean")`. Needs the extra `plots`."""
+        """Plots of the sweep, such as `found.plot.means("links.bottleneck.queue.mean")`.
+
+        Needs the extra `plots`.
+        """
         require("matplotlib")
         from sojourn.plots.comparisons import SweepPlots
 
         return SweepPlots(self)
 
     def summary(self, measures: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`.
+        """One row per point and measure: axes, `measure`, `mean`, `sd`, `low`, `high`, `n`.
 
-        `measures` is one name or several. Raises `UserError` for a name that none has.
+        `measures` is one name or several; default: all. Raises `UserError` for an unknown name.
         """
         chosen = [measures] if isinstance(measures, str) else list(measures or self.measures)
         known = self.measures
@@ -146,22 +149,22 @@ class SweepResult:
         return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
 
     def summaries(self, measures: Sequence[str] | None = None, points: int = 500) -> Iterator[pd.DataFrame]:
-        """The summary of `measures` (default: all) in tables of at most `points` points each.
+        """The summary of `measures` (default: all) as tables of at most `points` points each.
 
-        Neither they nor `runs` need be in memory together. What was changed in `runs` is not in them.
+        The whole summary and `runs` are never in memory together. Changes made to `runs` have no effect.
         """
         ranges = {name: range_of(name) for name in (self.rows.names if measures is None else measures)}
         for part in self.rows.tables(points * self.plan.replications):
             yield summarize(part, self.axes, ranges)
 
     def series_names(self) -> list[str]:
-        """The names of the series that any run has."""
+        """The names of all series of the runs."""
         return list(dict.fromkeys(each for traces in self.series for each in traces))
 
     def series_table(self, name: str) -> pd.DataFrame:
-        """The series `name` of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
+        """The series `name` of all runs in one table: the axes, `seed`, `t` in seconds, its columns.
 
-        Raises `UserError` where no run has such a series: `sweep` keeps them with `series=True`.
+        Raises `UserError` if no run has the series. `sweep` keeps series only with `series=True`.
         """
         require("pandas")
         import pandas as pd
@@ -174,9 +177,9 @@ class SweepResult:
         return pd.concat(tables, ignore_index=True)
 
     def to_xarray(self) -> xr.Dataset:
-        """Every measure over the axes and `seed`; NaN where a point has no such seed.
+        """Every measure over the axes and `seed`; NaN if a point lacks the seed.
 
-        Raises `MissingExtraError` where xarray is missing.
+        Raises `MissingExtraError` if xarray is not installed.
         """
         require("xarray")
         table = self.runs.drop(columns="fingerprint").set_index([*self.axes, "seed"])
@@ -185,13 +188,13 @@ class SweepResult:
 
 
 RESERVED = ("seed", "fingerprint", "measure", "unit", "mean", "sd", "low", "high", "n")
-"""Columns of the tables: no axis may have such a name."""
+"""Column names of the tables. An axis may not have such a name."""
 
 
 def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Plan:
-    """Reads a sweep file. Names of scenarios in it are relative to its folder.
+    """Reads a sweep file. Scenario names in it are relative to its folder.
 
-    `changes` maps paths of fields to values: they are set in the scenario before the axes are.
+    `changes` maps paths of fields to values. They are applied to the scenario before the axes.
 
     Raises `UserError` and `ScenarioError` for files that can't be used, `UserError` for a change of an axis.
     """
@@ -207,7 +210,7 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
     text = read_text(file, "sweep")
     try:
         grid = _sojourn.Grid(text, str(file), read, written=True)
-    except ScenarioError as error:  # its place may be in a text that was made from JSON, or of what is changed
+    except ScenarioError as error:  # its position may refer to generated text or to a changed field
         raise ScenarioError(named[-1].clean_error(str(error)) if named else str(error)) from None
     plan = _plan(grid, text, str(file), file.stem)
     written = toml.parse(text, str(file))
@@ -219,7 +222,7 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
 
 
 def _setting(written: Mapping[str, Any], base: Mapping[str, Any], path: str) -> str | None:
-    """The axis of a sweep that sets the field at `path` at every point, if one does."""
+    """The axis that sets the field at `path` at every point of a sweep; None if none does."""
     points: dict[str, list[list[str]]] = {axis: [[axis]] for axis in written.get("axes", {})}
     points |= {axis: list(map(list, variants.values())) for axis, variants in written.get("variants", {}).items()}
     for axis, every in points.items():
@@ -236,11 +239,13 @@ def make_plan(
     variants: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
     name: str = "sweep",
 ) -> Plan:
-    """A sweep made in Python.
+    """Makes a plan of a sweep from a `scenario` and its axes.
 
-    `scenario` is what `load` takes. `axes` maps paths of fields to lists of values. `variants` maps the name of an axis
-    to named sets of fields. `seeds` is how many or which, `name` that of the sweep in messages and files.
-    Raises `UserError` and `ScenarioError` for what can't be used.
+    `scenario` is anything that `load` accepts. `axes` maps paths of fields to lists of values. `variants` maps the name
+    of an axis to named sets of fields. `seeds` is the number of seeds or a list. `name` is used in messages and file
+    names.
+
+    Raises `UserError` and `ScenarioError` for arguments that can't be used.
 
     >>> sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
     <Plan sweep: 2 points × 5 seeds over flows.ftp.count>
@@ -264,7 +269,7 @@ def make_plan(
 
 
 def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
-    """The plan of a grid that was read from a sweep's text."""
+    """The plan of a grid that was read from the text of a sweep."""
     if not grid.axes:
         raise UserError(f"{label}: axes: expected one or more, got none: `run --seeds` runs one scenario several times")
     for axis in grid.axes:
@@ -275,7 +280,10 @@ def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
 
 
 def _check_different(label: str, written: Mapping[str, Any]) -> None:
-    """Rejects duplicate values of an axis, whose runs would count twice, and variants named like a measure."""
+    """Rejects duplicate values of an axis, and variants named like a measure.
+
+    The runs of duplicate values would count twice.
+    """
     for axis, values in written.get("axes", {}).items():
         seen = set()
         for value in values:
@@ -302,17 +310,17 @@ def sweep(
     laws: Laws | None = None,
     series: bool = False,
 ) -> SweepResult:
-    """Runs a sweep in parallel: `plan` is a plan, a sweep file, or a scenario with axes.
+    """Runs a sweep in parallel. `plan` is a plan, a sweep file, or a scenario with axes.
 
-    `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
-    call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are
-    otherwise left out: they may take much memory. For `threads`, `cache`, `progress`, `executor`
-    (other machines), `shard` (a part of the runs) and `laws` (laws in Python by name) see `run_each`.
+    `axes` maps paths of fields to lists of values. `seeds` is the number of seeds per point, or a list. With a cache, a
+    second call continues an interrupted one. With `series` the result contains the traces of every run, which may need
+    much memory. `executor` runs jobs on other machines, and `shard` selects a part of the runs. For these, `threads`,
+    `cache`, `progress` and `laws` (laws in Python by name) see `run_each`.
 
-    A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on.
+    A run that is killed or runs out of memory is reported in a `Note` and in `failed`; the others continue.
 
     Raises `UserError` for a plan that can't be used, `ScenarioError` for a scenario that can't be run, `Interrupted`
-    after Ctrl-C, `RunError` where every run fails, `MissingExtraError` where pandas is missing.
+    after Ctrl-C, `RunError` if every run fails, and `MissingExtraError` if pandas is not installed.
 
     >>> sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [5, 10, 20]}, seeds=1)
     <SweepResult sweep: 3 points × 1 seed over flows.ftp.count, ... measures>

@@ -1,4 +1,7 @@
-"""The command line `sojourn`: each module registers its commands; user errors are printed as one line."""
+"""The command line `sojourn`: each module of this folder registers its commands.
+
+A user error is printed as one line.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def _start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """A congestion-control laboratory: run, compare, sweep and reproduce experiments on queues and transports."""
+    """A congestion-control laboratory: runs, compares and reproduces network experiments."""
     if version:
         typer.echo(f"sojourn {__version__}")
         raise typer.Exit
@@ -67,10 +70,13 @@ completion.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    """Runs the command line and returns its exit code.
+
+    0: done. 1: failed. 2: wrong input. 130: interrupted.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for names that are not in UTF-8
+            stream.reconfigure(errors="backslashreplace")  # for names that the encoding lacks
     with warnings.catch_warnings(), _ctrl_c() as interrupted:
         warnings.simplefilter("always", Note)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -79,12 +85,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @cache
 def _commands() -> Any:
-    """All commands, as typer derives them from functions; this takes longer than many commands."""
+    """All commands, derived by typer from functions. This takes longer than many commands."""
     return typer.main.get_command(app)
 
 
 def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> Any:
-    """Runs a command. A library that is loading may turn Ctrl-C into another error."""
+    """Runs a command.
+
+    A library that is interrupted while loading may turn Ctrl-C into another error. It still counts as Ctrl-C.
+    """
     try:
         return _commands()(list(arguments) if arguments is not None else None, standalone_mode=False)
     except StoppedError:
@@ -151,12 +160,12 @@ def _ctrl_c() -> Iterator[Callable[[], bool]]:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-    """Prints a note, or another warning, in one line on stderr."""
+    """Prints a note or any other warning as one line on stderr."""
     kind = "note" if issubclass(category, Note) else f"{category.__name__} in {filename}:{lineno}"
     print(f"{kind}: " + one_line(" ".join(str(message).split())), file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:
-    """Prints one line on stderr and returns the code."""
+    """Prints one line on stderr and returns `code`."""
     print("error: " + one_line(" ".join(message.split())), file=sys.stderr)
     return code

@@ -31,16 +31,16 @@ def register(app: typer.Typer) -> None:
 
 @dataclass
 class Model:
-    """The model's results for one loop; unavailable ones are None, and `notes` explain why."""
+    """The model's results for one loop. An unavailable result is None; `notes` explain why."""
 
     loop: Loop
     notes: list[str]
     point: Point | None = None
     margins: Margins | None = None
     predicted: LimitCycle | None = None
-    """By describing function."""
+    """Predicted by describing functions."""
     simulated: LimitCycle | None = None
-    """By integrating the nonlinear equations."""
+    """Found by integrating the nonlinear equations."""
 
 
 def analyze(
@@ -94,7 +94,10 @@ def analyze(
 
 
 def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
-    """Operating point, margins and limit cycles, if the model covers them: not for controllers `unlike_reno`."""
+    """Operating point, margins and limit cycles, if the model covers the loop.
+
+    The model does not cover the controllers `unlike_reno`.
+    """
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
     from sojourn.analysis.feedback_loop import no_margins
 
@@ -177,7 +180,10 @@ def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: T
 
 
 def _show_calibrated(known: Evidence, found: Means) -> None:
-    """Prints the operating point for the measured inputs, and how much of the difference that explains."""
+    """Prints the operating point for the measured inputs.
+
+    Also prints how much of the difference from packet runs it explains.
+    """
     from sojourn.analysis.text import percent
 
     rest, packets = known.point, known.packets
@@ -191,7 +197,7 @@ def _show_calibrated(known: Evidence, found: Means) -> None:
 
 
 def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops: bool) -> Table:
-    """The means of model and packet runs, a row per quantity."""
+    """The means of the model and of packet runs, one row per quantity."""
     act = (runs.acts if runs else "") or ("dropped" if drops else "marked")
     some, part = Range(0.0), Range(0.0, 1.0)
     rows = [
@@ -219,7 +225,7 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
 
 
 def _off(packets: float, model: float) -> str:
-    """The difference of packet runs from the model, in percent of the model."""
+    """The difference between packet runs and the model, in percent of the model."""
     if not (math.isfinite(packets) and math.isfinite(model)) or abs(model) < 0.01 * abs(packets):
         return ""
     return f"{100 * (packets / model - 1):+z.0f} %"

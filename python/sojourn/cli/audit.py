@@ -1,4 +1,4 @@
-"""The command that tests the claims of a paper with wrong versions of its algorithm: `audit-claims`."""
+"""The command `audit-claims`: runs a paper's claims against wrong versions of its algorithm."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def audit_claims(
 
 
 def _print(found: Audit) -> None:
-    """Prints the table and the mutants that no claim detects."""
+    """Prints the table of mutants, and those that no claim detects."""
     table = Table(
         title=f"{found.experiment}: {counted(len(found.claims), 'claim')}, {counted(found.seeds, 'seed')}",
         title_justify="left",

@@ -43,7 +43,7 @@ def variations(texts: list[str] | None) -> dict[str, list[Any]]:
 
 
 def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable[str]) -> None:
-    """Raises `UserError` for a change of `--set` that `--vary` overwrites."""
+    """Raises `UserError` if `--vary` overwrites a field that `--set` changes."""
     for change, _ in map(parse_assignment, changes):
         for path in varied:
             if paths.replaces(scenario.to_dict(), path, change):
@@ -52,7 +52,7 @@ def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable
 
 @contextmanager
 def of_vary(fields: Iterable[str]) -> Iterator[None]:
-    """Prefixes errors about one of these paths with `--vary`."""
+    """Prefixes errors about these paths with `--vary`."""
     try:
         yield
     except UserError as error:
@@ -62,7 +62,10 @@ def of_vary(fields: Iterable[str]) -> Iterator[None]:
 
 
 def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
-    """The quantities of `--cdf`; adds the traces to the scenario that make their distributions exact."""
+    """The quantities of `--cdf`.
+
+    Adds the traces that make their distributions exact to the scenario.
+    """
     wanted = names_of(cdf)
     if not wanted:
         return []
@@ -78,7 +81,7 @@ def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: 
 
 
 def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[str]) -> None:
-    """Raises `UserError` for a distribution that no case can have, before the first run."""
+    """Raises `UserError` if no case can have the distribution. Called before the first run."""
     if not curves:
         return
     from sojourn.plots.distributions import QUANTITIES, nothing
@@ -92,7 +95,7 @@ def check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[
 
 
 def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
-    """Plots one distribution and returns its files; none, with a note, if no run measured it."""
+    """Plots one distribution and returns its files. If no run measured it: a note, no file."""
     from sojourn.plots.results import plot_cdf
 
     try:
@@ -103,9 +106,9 @@ def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
 
 
 def save_comparison(found: Comparison, curves: list[str], folder: Path) -> list[Path]:
-    """Writes runs and summary into a folder as one result, then overview and these distributions; returns the files.
+    """Writes the runs, the summary, the overview and these distributions; returns the files.
 
-    Plots that fail are noted.
+    A plot that fails becomes a note.
     """
     from sojourn.plots.results import plot_overview
     from sojourn.plots.style import drawn_or_noted

@@ -10,7 +10,7 @@ import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]  # not in its __all__
 
 PROGRAM = "sojourn"
-VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"  # the shell sets it when it asks for completions
+VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"  # the shell sets it to request completions
 
 
 class Shell(enum.StrEnum):
@@ -22,7 +22,7 @@ class Shell(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command, and answers completion requests of a shell."""
+    """Adds the command, and answers a shell's completion requests."""
     app.command()(completion)
     if VARIABLE in os.environ:
         completion_init()

@@ -17,7 +17,7 @@ RATES = '"15 Mbit/s", or in packets a second "3750pps"'
 
 
 class Controller(enum.StrEnum):
-    """The controllers that can be designed."""
+    """The controllers that `design` can compute."""
 
     CPC = "cpc"
     PI = "pi"
@@ -52,8 +52,8 @@ def design(
 ) -> None:
     """Designs a queue controller for given flows.
 
-    The flows are described by their number, the link rate and the RTT. The command prints parameters and stability
-    margins that include the dead time.
+    Their number, the link rate and the RTT describe the flows. The command prints parameters and stability margins that
+    include the dead time.
     """
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output
@@ -71,7 +71,7 @@ def design(
     asked = flows, packets_a_second(rate, packet), quantity("--rtt", "time", rtt)
     try:
         point = OperatingPoint(*asked)
-    except UserError as error:  # its fields have the names of the options
+    except UserError as error:  # the error names a field, and options have the names of fields
         raise UserError(f"--{error}") from None
     if point.probability > 1:
         raise UserError(
@@ -92,7 +92,10 @@ def design(
 
 
 def packets_a_second(text: str, packet: str) -> float:
-    """Packets per second of a rate such as `3750pps` or `15 Mbit/s`. Raises `UserError` for other texts."""
+    """Converts a rate such as `3750pps` or `15 Mbit/s` to packets per second.
+
+    Raises `UserError` for other texts.
+    """
     size = quantity("--packet", "size", packet)
     if size <= 0:
         raise UserError.expected("--packet", "a size above 0", packet)

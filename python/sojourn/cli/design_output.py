@@ -1,4 +1,4 @@
-"""The output of `design`, a function for each controller."""
+"""The output of `design`: one function per controller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sojourn.errors import UserError
 
 
 def _show_point(point: OperatingPoint) -> None:
-    """Prints the operating point, after all checks."""
+    """Prints the operating point. Called after all checks."""
     out.print(
         f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
         f"window {point.window:.4g} packets, probability {point.probability:.4g}"
@@ -24,7 +24,7 @@ def _show_point(point: OperatingPoint) -> None:
 
 
 def _show_loops(point: OperatingPoint, rows: list[tuple[str, Response]]) -> None:
-    """Prints crossover and margins, a row per loop, or the reason why they are unavailable."""
+    """Prints crossover and margins, one row per loop, or the reason why they are unavailable."""
     why = no_margins(point.window)
     if why:
         out.print(f"note: {why}")
@@ -78,7 +78,7 @@ def pi(point: OperatingPoint, target: float) -> None:
 
 
 def pid(point: OperatingPoint, target: float, margin: float, crossover: float | None) -> None:
-    """Prints a single PID for the whole plant with its dead time, and the queue table for a scenario."""
+    """Prints a single PID for the whole plant, dead time included, and its queue table."""
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
         raise UserError.expected("--crossover", "a frequency above 0", at)
@@ -86,7 +86,7 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
         raise UserError.expected("--target", "a number of packets above 0", target)
     try:
         made = cascade.pid_at(response(point.plant(), point.rtt), at, margin)
-    except UserError as error:  # it begins with the name of the option
+    except UserError as error:  # the error begins with the name of the option
         raise UserError(f"--{error}") from None
     _show(point, made, crossover)
     gains = (made.gain, made.gain / made.integral_time, made.gain * made.derivative_time)
@@ -97,7 +97,10 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
 
 
 def _show(point: OperatingPoint, made: Pid, crossover: float | None = None) -> None:
-    """Prints a single loop and its margins. Raises `UserError`, which names a given `crossover`, if unstable."""
+    """Prints a single loop and its margins.
+
+    Raises `UserError` for an unstable loop. The error names `crossover` if it was given.
+    """
     loop = response(made.transfer() * point.plant(), point.rtt)
     found = margins(loop)
     if not found.stable and crossover is not None:
@@ -114,7 +117,7 @@ def _show(point: OperatingPoint, made: Pid, crossover: float | None = None) -> N
 
 
 def red(point: OperatingPoint, target: float | None) -> None:
-    """Prints RED as a low pass by the rule of hollot-2001, the integrator of cpc-2015, and a queue table.
+    """Prints RED as a low pass (hollot-2001), the integrator of cpc-2015, and a queue table.
 
     RED's operating point is where its line reaches the probability that the flows need, above `min`. With the default
     target, `min` is a quarter of it.

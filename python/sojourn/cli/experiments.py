@@ -149,7 +149,7 @@ def reproduce(
 
 
 def _chosen(experiment: str, kind: Kind, queues: str | None) -> list[Experiment]:
-    """The experiment of a name, or all of a kind, with other queues if some are given."""
+    """The experiment of this name, or all of a kind; `queues` replaces their queues if given."""
     from sojourn.experiments import find_experiment, find_experiments
 
     chosen = find_experiments(kind) if experiment == ALL else [find_experiment(experiment)]
@@ -185,7 +185,7 @@ def _rerun(
 
 
 def _run_shard(chosen: list[Experiment], grid: str | None, seeds: int | None, options: RunOptions, shard: str) -> None:
-    """Does a part of the runs; its results are in the cache alone."""
+    """Executes one part of the runs. The results are written to the cache only."""
     from sojourn.experiments.reproduce import run_shard
 
     for each in chosen:
@@ -195,7 +195,7 @@ def _run_shard(chosen: list[Experiment], grid: str | None, seeds: int | None, op
 
 
 def _print_scores(outcome: Outcome) -> None:
-    """Prints the score card, if there is one."""
+    """Prints the score card, if the outcome has one."""
     from sojourn.experiments.scores import score_card
 
     if card := score_card(outcome):
@@ -211,7 +211,7 @@ def _print_scores(outcome: Outcome) -> None:
 
 
 def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
-    """Rejects options for a single paper together with `all`."""
+    """Rejects `--grid`, `--out` and `--archive` together with `all`."""
     asked = {"--out": out_dir, "--zip": archive}
     given = [f'the grid "{grid}"'] if grid is not None else []
     given += [f'{option} "{value}"' for option, value in asked.items() if value is not None]
@@ -228,7 +228,7 @@ class _Report:
     written: Future[list[Path]]
 
     def print(self) -> None:
-        """Waits for its files and prints where they are."""
+        """Waits for the report and prints where its files are."""
         written = self.written.result()
         figures = sum(path.suffix == ".pdf" for path in written)
         out.print(one_line(f"report:  {written[-1]}"))
@@ -270,13 +270,16 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
 
 
 def _results(experiment: Experiment, quick: bool, host: Host = Host.SIMULATOR) -> Path:
-    """The default folder of the report: in `results`, even if the experiment's folder contains links."""
+    """The default folder of the report, inside `results`.
+
+    This holds even if the experiment's folder contains symbolic links.
+    """
     suffixes = ["quick"] * quick + [str(host)] * (host is Host.LINUX)
     return results_folder("-".join([experiment.id, *suffixes]), Path.cwd().is_relative_to(experiment.root.resolve()))
 
 
 def _cells(outcome: Outcome, grid: Grid) -> Table:
-    """Published and measured values of a grid, a row for each case."""
+    """A table of published and measured values, one row per case of the grid."""
     cells = outcome.cells(grid)
     measures = list(dict.fromkeys(cells["measure"]))
     title = f"{grid.title}: published/measured, mean ± 95 % over {counted(outcome.replications(grid), 'seed')}"
@@ -297,7 +300,7 @@ def _cells(outcome: Outcome, grid: Grid) -> Table:
 
 
 def _cell(row: Any, unit: str) -> Text:
-    """One cell: published / measured and the mark of its verdict."""
+    """One cell: published / measured, and the mark of its verdict."""
     from sojourn.experiments.pages import CLASSES, MARKS
 
     digits, verdict = int(row["decimals"]), str(row["verdict"])
@@ -311,7 +314,10 @@ def _cell(row: Any, unit: str) -> Text:
 
 
 def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
-    """One line for each claim of an origin; for a claim with several parts, how many of them hold."""
+    """A table with one row per claim of this origin.
+
+    For a claim with several parts, the row shows how many of them hold.
+    """
     from sojourn.experiments.pages import CLASSES, MARKS
     from sojourn.experiments.report import counts_text
 
@@ -345,6 +351,6 @@ def _one_part(part: PartResult) -> list[str]:
 
 
 def _many_parts(result: ClaimResult) -> list[str]:
-    """The same for a claim with several parts: how many of them hold."""
+    """The same columns for a claim with several parts: the number of parts that hold."""
     said = [part.published_holds for part in result.parts if part.published_holds is not None]
     return ["", f"{sum(said)} of {len(said)}" if said else "", result.held]

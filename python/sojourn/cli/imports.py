@@ -58,7 +58,10 @@ def import_(
 
 
 def _queues(scenario: Scenario) -> str:
-    """Suggested queues: ones that mark if some flows use ECN, and the dual queue for scalable flows."""
+    """Suggested queues for this scenario.
+
+    They are queues that mark if some flows use ECN, and the dual queue for scalable flows.
+    """
     feedback = [group.get("tcp", {}).get("ecn") for group in scenario["flows"]]
     if "l4s" in feedback:
         return "'droptail,dualpi2(ecn=true),fq-codel(ecn=true)'"

@@ -57,7 +57,7 @@ def infer(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Searches values for parameters that a paper omits.
+    """Searches for values of parameters that a paper omits.
 
     The section `omitted` of experiment.toml declares the parameters and their ranges. The command prints the values
     that fit the paper's figures, how well they fit, and which claims they change.
@@ -113,7 +113,7 @@ def _print_values(found: Inference) -> None:
 
 
 def _print_parts(found: Inference) -> None:
-    """Prints each part as chosen, at the best point, and the range over all points."""
+    """Prints each part of a claim: as chosen, at the best point, and over all points."""
     table = Table(title="parts", title_justify="left")
     for name in ("claim", "measure", "target", "as chosen", "best", "all points"):
         table.add_column(name, overflow="fold")
@@ -131,7 +131,10 @@ def _print_parts(found: Inference) -> None:
 
 
 def _print_claims(found: Inference) -> None:
-    """Prints the claims whose verdict changes at the best point, and how many points reproduce each."""
+    """Prints the claims whose verdict changes at the best point.
+
+    For each claim it prints how many points reproduce it.
+    """
     table = Table(title="claims", title_justify="left")
     for name in ("claim", "as chosen", "best", "points that reproduce it"):
         table.add_column(name, overflow="fold")
@@ -149,7 +152,7 @@ def _shown(value: Any) -> str:
 
 
 def _csv(found: Inference) -> str:
-    """A row for each point: its values, the mean of each part, its weight."""
+    """CSV with one row per point: its parameter values, the mean of each part, its weight."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     parts = [f"{claim}: {part.label or part.measure}" for claim, part in found.parts]

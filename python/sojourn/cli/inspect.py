@@ -1,4 +1,4 @@
-"""Commands that run no simulation: `check`, `schema`."""
+"""Commands that run no simulation: `check`, `new`, `schema`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check(
 
 
 def _check_folder(folder: Path) -> None:
-    """Checks every file of an experiment, and each scenario that it runs."""
+    """Checks every file of an experiment, and every scenario that the experiment runs."""
     require("pydantic", "scipy", "control")
     from sojourn.experiments.new import check_experiment
 

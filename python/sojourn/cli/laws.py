@@ -1,4 +1,4 @@
-"""Laws and controllers in Python on the command line: `--law FILE.py:Class`, `--controller FILE.py:Class`."""
+"""Queue laws and controllers in Python: `--law FILE.py:Class`, `--controller FILE.py:Class`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Controller = Annotated[
 
 @dataclass(frozen=True)
 class Option:
-    """An option that names classes: the kind of class, its method, and an example."""
+    """An option that names classes: the kind of class, its required method, and an example."""
 
     name: str
     kind: str
@@ -44,7 +44,7 @@ class Option:
 
     @property
     def form(self) -> str:
-        """The expected form."""
+        """The expected form, for error messages."""
         return f"FILE.py:Class such as {self.example}"
 
 
@@ -54,14 +54,14 @@ CONTROLLERS = Option("--controller", "controller", ANSWERS[0], "controller.py:Ad
 
 @dataclass(frozen=True)
 class LawFiles:
-    """The laws of the options `--law` and `--controller`, by the names of their classes."""
+    """The classes that `--law` and `--controller` name, by class name."""
 
     laws: dict[str, Callable[[], Any]]
     files: frozenset[str]
 
     @property
     def of_queues(self) -> list[str]:
-        """The names of laws of queues."""
+        """The names of queue laws."""
         return [name for name, found in self.laws.items() if not is_controller(found)]
 
     @property
@@ -70,11 +70,13 @@ class LawFiles:
         return [name for name, found in self.laws.items() if is_controller(found)]
 
     def put_into(self, scenario: Scenario, changed: Scenario) -> Scenario:
-        """Assigns the law to the main link and the controller to all flows, unless the scenario names them.
+        """Assigns the law to the main link and the controller to all flows.
 
-        The main link is the one that `compare` takes: the only one with a queue, else `bottleneck`. `changed` is the
-        scenario with the changes of `--set`: laws that it names are not assigned. Returns the scenario. Raises
-        `UserError` for several unnamed laws, and if no queue or flow can get one.
+        A law or controller that the scenario names itself is not assigned. The main link is the one that `compare`
+        uses: the only link with a queue, else `bottleneck`. `changed` is the scenario after `--set`; laws that it names
+        are not assigned either.
+
+        Returns the scenario. Raises `UserError` if several laws are unnamed, and if no queue or flow can use one.
         """
         controllers, unused = self._left_by(changed)
         if len(controllers) > 1:
@@ -92,10 +94,10 @@ class LawFiles:
         return scenario
 
     def check_put(self, scenario: Scenario) -> None:
-        """Raises `UserError` for a law that `put_into` assigned and a later change removed."""
+        """Raises `UserError` if a later change removed a law that `put_into` assigned."""
         controllers, laws = self._left_by(scenario)
         if controllers or laws:
-            scenario.canonical(list(self.laws))  # which says what else is wrong
+            scenario.canonical(list(self.laws))  # reports any other error of the scenario first
         for name in controllers:
             raise UserError(
                 f"--controller: expected flows that {name} controls, got none, since --set gives them another"
@@ -104,19 +106,22 @@ class LawFiles:
             raise UserError(f"--law: expected a queue with the law {name}, got none, since --set replaces it")
 
     def _left_by(self, scenario: Scenario) -> tuple[list[str], list[str]]:
-        """The controllers and the laws that a scenario does not name."""
+        """The controllers and the queue laws that the scenario does not name."""
         controllers = [each for each in self.of_flows if each not in external_controllers(scenario)]
         return controllers, [each for each in self.of_queues if each not in external_laws(scenario)]
 
     def unnamed(self, scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> LawFiles:
-        """The laws that neither the scenario nor a varied value names; a comparison adds them as cases."""
+        """The laws that neither the scenario nor a varied value names.
+
+        A comparison adds them as cases.
+        """
         changed = (scenario.copy().set(path, value) for path, values in varied.items() for value in values)
         places = [scenario, *changed]
         named = {name for each in places for name in named_by(each)}
         return replace(self, laws={name: law for name, law in self.laws.items() if name not in named})
 
     def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
-        """The compared queues: those of `--queues` (default: the scenario's), and the laws."""
+        """The compared queues: those of `--queues` (default: the scenario's), then the laws."""
         if not self.of_queues:
             return queues
         if queues:
@@ -129,7 +134,7 @@ class LawFiles:
         return {**tables, **{name: {"aqm": name} for name in self.of_queues if name not in named}}
 
     def controls(self, cc: str | None, scenario: Scenario) -> Named | None:
-        """The compared controllers: those of `--cc` (default: the scenario's), and those in Python."""
+        """The compared controllers: those of `--cc` (default: the scenario's), then those in Python."""
         if not self.of_flows:
             return cc
         own = str(paths.below(scenario.to_dict(), "tcp", "control", "cc") or "reno")
@@ -152,7 +157,7 @@ class LawFiles:
             raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
 
     def say_uncached(self) -> None:
-        """Notes that runs with these laws are not cached."""
+        """Prints a note that runs with these laws are not cached."""
         if self.laws:
             note(
                 f"runs with {', '.join(self.laws)} are not cached, because Python code may behave differently each time"
@@ -160,7 +165,7 @@ class LawFiles:
 
     @contextmanager
     def one_line(self) -> Iterator[None]:
-        """Converts an exception of a law into a `UserError`."""
+        """Converts an exception that a law raises into a `UserError`."""
         try:
             yield
         except (KeyboardInterrupt, Stopped):
@@ -172,19 +177,25 @@ class LawFiles:
             raise UserError(said) from error
 
     def _line(self, error: BaseException) -> str | None:
-        """An exception of a law in one line with its place in the file; None for an error from elsewhere."""
+        """An exception of a law as one line with its place in the file.
+
+        None for an error from elsewhere.
+        """
         notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-        if not isinstance(error, Exception):  # from where the engine calls a law, as when it is copied
+        if not isinstance(error, Exception):  # raised where the engine calls a law, for example while copying it
             return f"{place}raised {_shown(error)}"
-        if not notes or (isinstance(error, UserError) and not frames):  # one of ours says all itself
+        if not notes or (isinstance(error, UserError) and not frames):  # a complete message of our own
             return None
         return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
 
 
 def _check_without_own(scenario: Scenario, name: str) -> None:
-    """Raises `UserError` if every group of flows has a controller of its own, so that none gets this one."""
+    """Raises `UserError` if no group of flows can get this controller.
+
+    That is so if every group has a controller of its own.
+    """
     controlled = own_controllers(scenario)
     if controlled and all(controlled.values()):
         names = list(controlled)
@@ -194,7 +205,10 @@ def _check_without_own(scenario: Scenario, name: str) -> None:
 
 
 def _main_link(scenario: Scenario, name: str) -> str:
-    """The link whose queue gets a law. Raises `UserError` with the needed option if it is ambiguous."""
+    """The link whose queue gets the law.
+
+    Raises `UserError`, which names the needed option, if the choice is ambiguous.
+    """
     try:
         return queued_link(scenario)
     except UserError:
@@ -206,11 +220,14 @@ def _main_link(scenario: Scenario, name: str) -> str:
 
 
 def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
-    """Raises `UserError` for a link with classes, with the option that assigns the law to a class."""
+    """Raises `UserError` for a link with classes.
+
+    The error names the option that assigns the law to one class.
+    """
     links = tables_of(scenario, "links")
     queue = next((each.get("queue") for each in links if str(paths.name_of(each)) == link), None) or {}
     if not isinstance(queue, Mapping):
-        scenario.canonical()  # which says what is expected
+        scenario.canonical()  # reports why `classes` is invalid
     elif "classes" in queue:
         at = f"links.{paths.element(link)}.queue"
         way = f"--set '{at}.classes[0].aqm=external' --set '{at}.classes[0].law={name}'"
@@ -218,7 +235,10 @@ def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
 
 
 def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None = None) -> LawFiles:
-    """The laws and controllers that the options name. Raises `UserError` for what can't be loaded."""
+    """The laws and controllers that the options name.
+
+    Raises `UserError` if a file can't be loaded.
+    """
     laws: dict[str, Callable[[], Any]] = {}
     files: set[str] = set()
     chosen = [(LAWS, each) for each in options or []] + [(CONTROLLERS, each) for each in controllers or []]
@@ -237,14 +257,17 @@ def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None =
 
 
 def _loaded(file: Path, kind: str) -> ModuleType:
-    """Loads a Python file as a module, with its folder on the path. Raises `UserError` with the line that fails."""
+    """Loads a Python file as a module, with its folder on the import path.
+
+    Raises `UserError` with the line that fails.
+    """
     text = read_text(file, kind)
     module = ModuleType(str(file))
     module.__file__ = str(file)
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    sys.modules[module.__name__] = module  # a dataclass looks for its module
+    sys.modules[module.__name__] = module  # `dataclass` looks up its module here
     try:
         exec(compile(text, str(file), "exec"), module.__dict__)
     except SyntaxError as error:
@@ -260,7 +283,7 @@ def _loaded(file: Path, kind: str) -> ModuleType:
 
 
 def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
-    """The named class of a file, or the only one with the option's method."""
+    """The named class of a file. Without a name, the only class with the option's method."""
     own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
     known = {each.__name__: each for each in own if hasattr(each, of.method)}
     if not name and len(known) == 1:
@@ -277,7 +300,10 @@ def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
 
 
 def _shown(error: BaseException) -> str:
-    """An error as Python shows it, without notes; exceptions such as that of `sys.exit` as they were raised."""
+    """An error as Python prints it, without its notes.
+
+    `SystemExit` and similar exceptions are shown as they were raised.
+    """
     cause = error.__cause__
     error = error if cause is None or isinstance(cause, Exception) else cause
     return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

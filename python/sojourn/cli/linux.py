@@ -1,4 +1,4 @@
-"""Commands for the Linux kernel as host: `linux build`, `linux status`."""
+"""Commands for the Linux kernel host: `linux build`, `linux status`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that lists algorithms, options, measures and papers with their parameters: `list`."""
+"""The command `list`: algorithms, options, measures and papers, with their parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
     "studies": "studies of this project, for `sojourn study`",
 }
 
-# The schema definition of each kind, and the field that names the algorithm.
+# The schema definition of each kind, and the field that holds the algorithm's name.
 TAGS = {
     "aqm": ("Queue", "aqm"),
     "cc": ("Control", "cc"),
@@ -38,9 +38,9 @@ TAGS = {
     "impairment": ("Impairment", "kind"),
 }
 
-# The columns of a table of parameters, with their heads.
+# The columns of a table of parameters, with their headings.
 COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "meaning"}
-# The same for the variables of a congestion controller.
+# The columns of a table of a controller's variables, with their headings.
 VARIABLES = {"name": "variable", "unit": "unit", "summary": "meaning"}
 
 
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def names(kind: str) -> list[str]:
-    """The names of a kind, for the completion of a command line."""
+    """The names of a kind, for shell completion."""
     return [entry["name"] for entry in _entries(kind)] if kind in KINDS else []
 
 
@@ -97,7 +97,10 @@ def list_(
 
 
 def _is_series(form: str, name: str) -> bool:
-    """Whether a name such as `signals/bottleneck` or `signals` matches a series such as `signals/<link>`."""
+    """Whether a name matches a series form.
+
+    `signals/bottleneck` and `signals` match the form `signals/<link>`.
+    """
     kind, sign, _ = form.partition("/<")
     return bool(sign) and name.partition("/")[0] == kind
 
@@ -138,7 +141,10 @@ def _entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
-    """The parameters of one algorithm from the schema: its own, then those common to its kind."""
+    """The parameters of one algorithm from the schema.
+
+    Its own come first, then those that all algorithms of its kind have.
+    """
     definitions = json.loads(_sojourn.schema()).get("$defs", {})
     definition, tag = TAGS[kind]
     choices = definitions[definition].get("oneOf", [])
@@ -162,7 +168,7 @@ def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
 
 
 def values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """The values of a scenario's field by its schema, in short; the range is in its description."""
+    """The values of a scenario field in short form. The field's description states its range."""
     described = _described(field, definitions)
     if "oneOf" in described:
         named = [(_name(one), one) for one in described["oneOf"]]
@@ -185,25 +191,25 @@ def values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 def _examples(described: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
-    """An example of each form in which a quantity can be written."""
+    """One example of each form in which a quantity can be written."""
     forms = [_described(one, definitions) for one in described.get("anyOf", [described])]
     return [form["examples"][0] for form in forms if "examples" in form]
 
 
 def _described(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of a field, or the definition to which it refers."""
+    """The schema of a field, or the definition that it references."""
     found: Mapping[str, Any] = definitions[field["$ref"].rpartition("/")[2]] if "$ref" in field else field
     return found
 
 
 def _choices(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
-    """A line per possible name of a field."""
+    """The possible names of a field, one line each."""
     described = [one for one in _described(field, definitions).get("oneOf", []) if "description" in one]
     return [f"{_name(one)}: {_in_one_line(one)}" for one in described if _name(one)]
 
 
 def _name(form: Mapping[str, Any]) -> str:
-    """The name of a form: its only value, or the key of a table; empty for others."""
+    """The name of a form: its only value, or the key of its table; empty for other forms."""
     return str(form["const"]) if "const" in form else ", ".join(form.get("properties", ()))
 
 
@@ -212,7 +218,7 @@ def _in_one_line(field: Mapping[str, Any]) -> str:
 
 
 def _experiment_entry(experiment: Experiment) -> dict[str, Any]:
-    """A paper as an entry, its experiments as parameters."""
+    """A paper as an entry whose parameters are its experiments."""
     parameters = [{"name": e.id, "summary": e.title} for e in experiment.grids.values()]
     return {
         "name": experiment.id,
@@ -223,7 +229,7 @@ def _experiment_entry(experiment: Experiment) -> dict[str, Any]:
 
 
 def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
-    """A table with a line for each entry."""
+    """A table with one row per entry."""
     table = Table(title=f"{kind}: {KINDS[kind]}", title_justify="left", box=None, pad_edge=False, show_header=False)
     for entry in entries:
         table.add_row(f"  {entry['name']}", entry.get("summary", ""))
@@ -245,7 +251,7 @@ def _show_entry(entry: dict[str, Any]) -> None:
 
 
 def _print_table(heads: Mapping[str, str], rows: list[dict[str, Any]]) -> None:
-    """Prints a table with these columns. One without an entry is left out."""
+    """Prints a table with these columns. A column without any value is left out."""
     cells = [{key: _cell(row.get(key)) for key in heads} for row in rows]
     shown = [key for key in heads if any(one[key] for one in cells)]
     table = Table(box=None, pad_edge=False)

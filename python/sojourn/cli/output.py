@@ -1,4 +1,4 @@
-"""Shared by all commands: consoles, progress bars, tables of estimates, options."""
+"""Shared output of commands: consoles, progress bars, tables of estimates, options."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sojourn.store import DEFAULT, Store
 
 
 class StoppedError(Exception):
-    """Interrupted by the user. The message says which runs were saved."""
+    """A run was interrupted by the user. The message says which runs were saved."""
 
 
-PIPE = 120  # columns, where the output is a file or a pipe and COLUMNS says nothing else
+PIPE = 120  # width in columns for a file or a pipe, unless the variable COLUMNS sets another
 
 
 def console(stderr: bool) -> Console:
-    """A console as wide as the terminal; for other outputs as `COLUMNS`, else `PIPE`."""
+    """A console as wide as the terminal. Other outputs are as wide as `COLUMNS`, else `PIPE`."""
     plain: Any = {"stderr": stderr, "highlight": False, "soft_wrap": True, "markup": False, "emoji": False}
-    made = Console(**plain)  # without markup: a link may be named `link:back`
+    made = Console(**plain)  # no markup, because a link may be named `link:back`
     return made if made.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Console(**plain, width=PIPE)
 
 
@@ -61,7 +61,7 @@ def results_folder(name: str, refuse_links: bool = False) -> Path:
 
 
 def check_folder(folder: Path | None, option: str = "--out") -> None:
-    """Raises `UserError` for a folder that can't be written to, before there are results."""
+    """Raises `UserError` if the folder can't be written. Called before there are results."""
     there = folder
     while there is not None and not os.path.lexists(there):
         there = there.parent
@@ -72,7 +72,10 @@ def check_folder(folder: Path | None, option: str = "--out") -> None:
 
 
 def check_file(file: Path | None, option: str = "--out", read: str | Path | None = None) -> None:
-    """Raises `UserError` for a file that can't be written, or that is also `read`, before there are results."""
+    """Raises `UserError` if the file can't be written, or is also `read`.
+
+    Called before there are results.
+    """
     check_folder(file and file.parent, option)
     if file is not None and file.is_dir():
         raise UserError(f'{option} "{file}": expected a file, got a folder')
@@ -81,12 +84,12 @@ def check_file(file: Path | None, option: str = "--out", read: str | Path | None
 
 
 def store(folder: Path, off: bool) -> Store | None:
-    """The cache that the options select, or None."""
+    """The cache that the options select; None if they switch it off."""
     if off:
         return None
     if folder.exists() and not folder.is_dir():
         raise UserError(f'--cache "{folder}": expected a folder, got a file')
-    return Store(folder)  # it must be writable only if runs are missing
+    return Store(folder)  # not checked here: it must be writable only if runs are missing
 
 
 @contextmanager
@@ -107,9 +110,9 @@ def progress(what: str) -> Iterator[OnProgress]:
 def show(table: Table, turned: Table | None = None) -> None:
     """Prints a table.
 
-    A wide one gets multi-line headers, or is split into several tables. Right-aligned columns are numbers; the columns
-    before and after them are repeated in each table. `turned` is the transposed table, printed instead if it takes
-    fewer lines.
+    A wide table gets multi-line headers, or is split into several tables. Right-aligned columns are numbers; the
+    columns before and after them are repeated in each table. `turned` is the transposed table. It is printed instead if
+    it needs fewer lines.
     """
     parts = _parts(table)
     if turned and len(parts) > 1:
@@ -119,7 +122,7 @@ def show(table: Table, turned: Table | None = None) -> None:
 
 
 def _lines(tables: Sequence[Table]) -> int:
-    """Number of lines of tables."""
+    """The number of lines that the tables need."""
     return sum(len(out.render_lines(each)) for each in tables)
 
 
@@ -142,12 +145,12 @@ def _parts(table: Table) -> list[Table]:
 
 
 def _wide(table: Table) -> int:
-    """The width of a table without wrapping."""
+    """The width of the table without wrapping."""
     return out.measure(table, options=out.options.update(width=10_000)).maximum
 
 
 def _part(table: Table, columns: Sequence[Column]) -> Table:
-    """Some columns of a table, with a word of the headers on each line."""
+    """Some columns of a table. Headers are broken after each word."""
     made = Table(title=table.title, title_justify="left")
     for each in columns:
         header = re.sub(r"(?<!\d) | (?=with )", "\n", str(each.header))  # a number stays with its unit
@@ -158,7 +161,7 @@ def _part(table: Table, columns: Sequence[Column]) -> Table:
 
 
 def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate | str]], units: Mapping[str, str]) -> Table:
-    """A table with a row for each measure and a column for each case."""
+    """A table with one row per measure and one column per case."""
     table = Table(title=title, title_justify="left")
     table.add_column("")
     columns = list(next(iter(rows.values()), {}))
@@ -176,7 +179,10 @@ def cases_table(
     units: Mapping[str, str],
     cases: Mapping[str, Mapping[str, str]],
 ) -> Table:
-    """The transposed table: a row per case with its value on each axis, and a column per measure."""
+    """The transposed table: one row per case, one column per measure.
+
+    Each row begins with the case's value on each axis.
+    """
     table = Table(title=title, title_justify="left")
     for axis in next(iter(cases.values()), {}):
         table.add_column(axis, no_wrap=True)
@@ -188,7 +194,7 @@ def cases_table(
 
 
 def _with_endings(files: list[Path]) -> list[str]:
-    """The names of files; several formats are joined: `overview.pdf, .png`."""
+    """The names of files. Several formats of one file are joined: `overview.pdf, .png`."""
     endings: dict[str, list[str]] = {}
     for file in files:
         endings.setdefault(file.stem, []).append(file.suffix)
@@ -196,7 +202,10 @@ def _with_endings(files: list[Path]) -> list[str]:
 
 
 def say_written(paths: list[Path], as_json: bool = False) -> None:
-    """Prints which files were written, a line for each folder; on `err` where the output is JSON."""
+    """Prints which files were written, one line per folder.
+
+    With `as_json` it prints on stderr, because stdout carries the JSON.
+    """
     folders: dict[Path, list[Path]] = {}
     for path in paths:
         folders.setdefault(path.parent, []).append(path)

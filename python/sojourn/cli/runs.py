@@ -89,9 +89,9 @@ Controlled = Annotated[
 ]
 
 
-# Runs of a sweep that are read and written at once.
+# Number of runs of a sweep that are read and written at once.
 PART = 5000
-# Points of a sweep that are shown.
+# Number of points of a sweep that are printed.
 FIRST_POINTS = 500
 
 
@@ -104,17 +104,20 @@ def register(app: typer.Typer) -> None:
 
 
 def _changes(changes: list[str] | None, host: str | None) -> list[str]:
-    """The changes of `--host` and of `--set`."""
+    """The changes of `--host` and of `--set`, as assignments."""
     return [*([f"host={host}"] if host else []), *(changes or [])]
 
 
 def load_changed(file: Path, changes: list[str] | None) -> Scenario:
-    """The scenario of a file, with the changes of `--set`."""
+    """The scenario of a file, changed as `--set` says."""
     return with_changes(load(file), changes)
 
 
 def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
-    """The same scenario, with the changes of `--set`; its label names them for errors about the whole."""
+    """The same scenario, changed as `--set` says.
+
+    Its label names the changes, for errors about the whole scenario.
+    """
     for change in changes or []:
         scenario.set(*parse_assignment(change))
     if changes:
@@ -123,9 +126,9 @@ def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
 
 
 def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None) -> Scenario:
-    """The scenario with the changes of `--set`, and with laws and controllers that it does not name.
+    """The scenario with the changes of `--set` and with unnamed laws and controllers assigned.
 
-    The changes are applied again afterwards, so that they can tune the queue of a law.
+    The changes are applied again after the assignment, so that they can tune the queue of a law.
     """
     changed = with_changes(scenario.copy(), changes)
     made = with_changes(laws.put_into(scenario, changed), changes)
@@ -207,7 +210,7 @@ def run(
 
 
 def _main_link(scenario: Scenario) -> str:
-    """The link that a comparison would use; "" if ambiguous."""
+    """The link that a comparison would use; "" if the choice is ambiguous."""
     try:
         return queued_link(scenario)
     except UserError:
@@ -215,7 +218,7 @@ def _main_link(scenario: Scenario) -> str:
 
 
 def _check_files(scenario: Path, **options: Path | None) -> None:
-    """Rejects files that can't be written, and one file for two outputs."""
+    """Rejects a file that can't be written, and one file for two outputs."""
     taken: dict[Path, str] = {}
     for option, asked in options.items():
         check_file(asked, option, scenario)
@@ -224,7 +227,7 @@ def _check_files(scenario: Path, **options: Path | None) -> None:
 
 
 def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> None:
-    """Rejects a scenario whose run lacks the series for these files."""
+    """Rejects `--flent` or `--qlog` if the run lacks a series that the file needs."""
     if flent is not None:
         check_flent(scenario)
     if qlog is not None:
@@ -232,14 +235,17 @@ def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> 
 
 
 def _check_points(pcap: Path | None, **options: str | None) -> None:
-    """Rejects capture points without a capture file."""
+    """Rejects capture points if no capture file is given."""
     for option, asked in options.items():
         if pcap is None and asked is not None:
             raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
 
 
 def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:
-    """Prints results: JSON lines, tables of one run, means over the seeds, or the `wanted` measures."""
+    """Prints results: JSON lines, tables of one run, or means over the seeds.
+
+    With `wanted` it prints only these measures.
+    """
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
@@ -252,14 +258,14 @@ def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:
 
 
 def _exit_failed(failed: list[str], said: str) -> None:
-    """Exits with 1 and an error if runs failed."""
+    """Exits with code 1 and an error if runs failed."""
     if failed:
         err.print(f"error: {said}")
         raise typer.Exit(1)
 
 
 def _save(records: list[Record], folder: Path) -> list[Path]:
-    """Writes one record into the folder, or several into a folder each, as one result; returns the files."""
+    """Writes one record into the folder, or several into one folder each; returns the files."""
     if len(records) == 1:
         return records[0].save(folder)
     with together(folder):
@@ -312,7 +318,7 @@ def compare(
     if not (queues or cc or vary or law or controller):
         raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
     laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
-    scenario.canonical()  # validates it before its parts are used
+    scenario.canonical()  # validates the scenario before its parts are used
     varied = variations(vary)
     check_unchanged(scenario, varied, _changes(change, host))
     added = laws.unnamed(scenario, varied)
@@ -417,7 +423,7 @@ def sweep(
 
 
 def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
-    """Reports on a shard, whose results are only in the cache."""
+    """Reports on a shard, whose results are stored in the cache only."""
     runs = counted(len(found.rows), "run")
     said = f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards"
     err.print(one_line(said))
@@ -472,7 +478,7 @@ def plot(
 
 
 def _read_summary(file: Path) -> pd.DataFrame:
-    """The summary that `compare` or `sweep` wrote. Raises `UserError` for another file."""
+    """Reads the summary that `compare` or `sweep` wrote. Raises `UserError` for another file."""
     require("pandas")
     import pandas as pd
 
@@ -482,7 +488,7 @@ def _read_summary(file: Path) -> pd.DataFrame:
     except ValueError as error:
         raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
     texts = [column for column in ("path", "unit", "better") if column in summary]
-    summary[texts] = summary[texts].fillna("")  # an empty cell is an empty text
+    summary[texts] = summary[texts].fillna("")  # pandas reads an empty cell as NaN
     missing = {"measure", "mean", "low", "high", "n"} - set(summary.columns)
     if missing:
         raise UserError(f"{file}: expected a summary of compare or sweep, got no column {', '.join(sorted(missing))}")

@@ -1,4 +1,4 @@
-"""The study of BBR's test cases, whose steps depend on what the run shows: `sojourn study bbr`."""
+"""The command `study bbr`: test cases of BBR whose steps depend on the run's results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class StudyOptions:
 
 
 def study_bbr_command(asked: StudyOptions) -> None:
-    """Runs the test cases of the BBR draft, prints the number of paths on which each holds, and writes the page."""
+    """Runs the test cases of the BBR draft and writes the report page.
+
+    Prints for each case the number of paths on which it holds.
+    """
     require("jinja2", "pydantic")
     from sojourn.experiments.pages import page  # here, because jinja2 is an extra
 

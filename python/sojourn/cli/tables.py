@@ -1,4 +1,7 @@
-"""Tables of runs, comparisons and sweeps on the terminal. Labels and units are those of records."""
+"""Tables of runs, comparisons and sweeps on the terminal.
+
+Labels and units are those of records.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ from sojourn.stats import Estimate, estimate, estimate_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# The columns of links; the record has all.
+# The printed columns of links; the record has more.
 LINKS = (
     "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 MEAN = "mean ± 95 %"
-# Default measures of a sweep, for the link with the highest utilization.
+# Default measures of a sweep, taken from the link with the highest utilization.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
 
@@ -46,7 +49,10 @@ def show_record(record: Record) -> None:
 
 
 def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
-    """Prints a row per link or group, and below a link a row per class and per queue of a dual queue."""
+    """Prints one row per link or group.
+
+    Below a link follows one row per class and per queue of a dual queue.
+    """
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for path in fields:
@@ -65,7 +71,7 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
 
 
 def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
-    """A number with its unit, or a dash if missing. Counts show no unit."""
+    """A number with its unit, or a dash if it is missing. Counts have no unit."""
     if not isinstance(value, (int, float)):
         return "–"
     if isinstance(value, int) and scale == 1.0:
@@ -74,9 +80,9 @@ def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
 
 
 def show_replications(records: list[Record]) -> None:
-    """Prints means and confidence intervals over the seeds, for each link with traffic and for the flows.
+    """Prints means and confidence intervals over the seeds: links with traffic, then flows.
 
-    The table of a link has a column for each of its classes, or for each queue of a dual queue.
+    The table of a link has one column for each of its classes, or for each queue of a dual queue.
     """
     shown = flow_measures(records)
     for link in records[0].get("links", []):
@@ -89,27 +95,27 @@ def show_replications(records: list[Record]) -> None:
 
 
 def show_measures(records: list[Record], chosen: Sequence[Measure]) -> None:
-    """Prints these measures: of one run, or means and confidence intervals over the seeds."""
+    """Prints these measures: values of one run, or means and intervals over the seeds."""
     _show_estimates(str(records[0].get("scenario")), records, {"": chosen})
     say_missing(chosen, records)
     _say_of_seeds(records, chosen)
 
 
 def _say_of_seeds(records: Sequence[Record], shown: Sequence[Measure]) -> None:
-    """Prints notes on means over several seeds."""
+    """Prints the notes on means over several seeds."""
     for note in [*inexact(shown), *nothing_random({"": records})] if len(records) > 1 else []:
         out.print(note)
 
 
 def say_missing(chosen: Sequence[Measure], records: Sequence[Record]) -> None:
-    """Prints the measures without a value in any run."""
+    """Prints which measures have no value in any run."""
     for each in chosen:
         if all(math.isnan(each.of(record)) for record in records):
             err.print(f"{each.path}: null in every run")
 
 
 def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
-    """The measures of a link and its classes or queues, by column heading."""
+    """The measures of a link and of its classes or queues, by column heading."""
     inside = {" ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in measures.inside(link)}
     if not inside:
         return {"": link_measures(link["name"], records)}
@@ -119,7 +125,10 @@ def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str,
 
 
 def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:
-    """Prints a row for each measure of the first column, with a dash where another column has no such measure."""
+    """Prints one row per measure of the first column.
+
+    A dash marks a column that lacks the measure.
+    """
     first = next(iter(columns.values()))
     whole = MEAN if len(records) > 1 else "value"
     cells = {m.label: {head or whole: "–" for head in columns} for m in first}
@@ -131,7 +140,7 @@ def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequ
 
 
 def show_comparison(found: Comparison) -> None:
-    """Prints the means of every case, the paired differences from the first case, and notes."""
+    """Prints the means of every case, paired differences from the first case, and notes."""
     _show_cases(found, found.heading, found.estimates())
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
@@ -142,7 +151,7 @@ def show_comparison(found: Comparison) -> None:
 
 
 def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """Prints a column per case, or a row per case if that takes fewer tables."""
+    """Prints one column per case, or one row per case if that needs fewer tables."""
     units = {measure.label: measure.unit for measure in found.measures}
     shown = next(iter(rows.values()), {})
     axes = [axis for axis in found.cases[0].at if len({str(case.at[axis]) for case in found.cases}) > 1]
@@ -155,14 +164,14 @@ def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, E
 
 
 def _known(one: Estimate) -> bool:
-    """Whether there is a number; queues that only one discipline has can't be compared."""
+    """Whether the estimate has a number. Queues that only one discipline has can't be compared."""
     return math.isfinite(one.mean)
 
 
 def main_measures(means: pd.Series[Any]) -> list[str]:
-    """The default measures of a sweep: those of the link with the highest utilization, and the goodput.
+    """The default measures of a sweep: those of the busiest link, and the goodput.
 
-    `means` contains the mean of each measure over all points.
+    The busiest link has the highest utilization. `means` contains the mean of each measure over all points.
     """
     queues = {
         name: mean for name, mean in means.items() if str(name).startswith("links.") and _field(name) == "queue.mean"
@@ -180,9 +189,10 @@ def _field(column: object) -> str:
 
 
 def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> None:
-    """Prints these measures, a row per point of the summary, and a note if it lacks some of `points`.
+    """Prints these measures, one row per point of the summary.
 
-    `runs` are the runs of these points; identical ones are noted.
+    A note follows if the summary lacks some of `points`. `runs` are the runs of these points; a note tells which are
+    identical.
     """
     there = len(summary) // len(shown) if shown else 0
     show(_sweep_table(axes, summary, shown))
@@ -195,13 +205,13 @@ def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], run
 
 
 def _point(axes: Sequence[str], where: Any) -> str:
-    """A point as a note names it: `count=5 with rate=10 Mbit/s`."""
+    """The label of a point in a note: `count=5 with rate=10 Mbit/s`."""
     values = where if isinstance(where, tuple) else (where,)
     return " with ".join(f"{field_label(axis)}={value_label(at)}" for axis, at in zip(axes, values, strict=True))
 
 
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
-    """A row for each point, a column for each axis and measure."""
+    """A table with one row per point, and one column per axis and per measure."""
     known = measures.named(shown)
     table = Table(title=MEAN if (summary["n"] > 1).any() else "one seed", title_justify="left")
     for axis in axes:
@@ -217,5 +227,5 @@ def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -
 
 
 def _scaled(row: pd.Series[Any], scale: float) -> str:
-    """An estimate of a row in the unit that is shown."""
+    """The estimate of a row in the printed unit."""
     return str(estimate_of(row).scaled(scale))

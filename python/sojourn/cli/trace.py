@@ -92,7 +92,7 @@ def make(
 
 
 def _milliseconds(option: str, text: str) -> int:
-    """A time in whole ms. Raises `UserError` for any other."""
+    """Parses a time in whole milliseconds. Raises `UserError` for other texts."""
     ms = quantity(option, "time", text) * 1e3
     if not (1 <= round(ms) <= 10**9 and abs(ms - round(ms)) < 1e-6):
         raise UserError.expected(option, "a time in whole ms, 1 ms to 1000000 s", text)

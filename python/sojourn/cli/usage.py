@@ -1,4 +1,4 @@
-"""Messages for invalid command lines, in the form of those for invalid files."""
+"""Messages for invalid command lines, in the same form as those for invalid files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from sojourn.errors import UserError
 
-# The expectation of each of typer's checks.
+# The expectation that each of typer's checks enforces.
 WANTED = {
     "int_parsing": "a whole number",
     "float_parsing": "a number",
@@ -20,12 +20,12 @@ WANTED = {
 }
 
 
-# Options that messages name after the file that lacks the requested thing.
+# Options about names in a file. Messages put the file first, because it lacks the name.
 OF_FILES = ("link", "pcap_links", "pcap_hosts")
 
 
 def message(error: TyperException) -> str:
-    """An error of typer in one line, if possible as `--seeds: expected a whole number, got "x"`."""
+    """An error of typer as one line, if possible as `--seeds: expected a whole number, got "x"`."""
     said = error.format_message()
     option = re.match(r"Invalid value for '([^']+)': ", said)
     checks: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
@@ -44,7 +44,7 @@ def message(error: TyperException) -> str:
 
 
 def dashed(said: str, command: Any, arguments: Sequence[str]) -> str:
-    """An error with an option instead of a Python argument: `--queues` instead of `queues`."""
+    """The error with the option `--queues` instead of the Python argument `queues`."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     for each in getattr(command, "params", []):
@@ -52,7 +52,7 @@ def dashed(said: str, command: Any, arguments: Sequence[str]) -> str:
         if option is None:
             continue
         names = "|".join({each.name, option[2:], option[2:].replace("-", " ")})
-        label = r"(?:.*?: )?" if each.name in OF_FILES else ""  # others may be fields of a file
+        label = r"(?:.*?: )?" if each.name in OF_FILES else ""  # any other prefix may be a field of a file
         if found := re.match(rf'({label})(?:{names})(?=:? "|: )', said):
             return f"{found[1]}{option}{said[found.end() :]}"
     return said

@@ -13,7 +13,10 @@ from sojourn.errors import UserError
 from sojourn.linux.kernel import HOSTS
 
 ROOT = HOSTS.parents[1]
-"""The repository: comparisons with other implementations are not part of the installed package."""
+"""The repository.
+
+The installed package does not contain comparisons with other implementations.
+"""
 
 
 class Reference(StrEnum):

@@ -1,4 +1,4 @@
-"""Shell completion of option values: names, lists of names, paths of a scenario's fields."""
+"""Shell completion of option values: names, lists of names, paths of scenario fields."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DISTRIBUTIONS = ("wait", "rtt", "completion")
 
 
 def names_of(text: str | None) -> list[str]:
-    """Names that are separated by commas."""
+    """Splits names that are separated by commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def quantity(option: str, kind: str, text: str) -> float:
-    """The number that an option names, such as a `time` in s. Raises `UserError` for any other text.
+    """The number in the text of an option, in the unit of its `kind`.
 
-    `kind` is one of `time` (s), `size` (bytes) and `rate` (bit/s).
+    `kind` is `time` (s), `size` (bytes) or `rate` (bit/s). Raises `UserError` for other texts.
     """
     try:
         return _sojourn.quantity(kind, text)
@@ -33,7 +33,7 @@ def quantity(option: str, kind: str, text: str) -> float:
 
 
 def lists_of(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completes the last of some names with commas between them."""
+    """A completer for the last name of a comma-separated list."""
 
     def complete(incomplete: str) -> list[str]:
         before = incomplete.rpartition(",")[0]
@@ -48,7 +48,10 @@ distributions = lists_of(lambda: DISTRIBUTIONS)
 
 
 def fields(context: typer.Context, incomplete: str) -> list[str]:
-    """Completes the next step of a path of a field, with the names of the scenario on the command line."""
+    """Completes the next step of a field's path.
+
+    The names come from the scenario on the command line.
+    """
     *steps, _ = incomplete.split(".")
     here: Field | None = scenario_fields()
     for step in steps:
@@ -62,7 +65,7 @@ def fields(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def links(context: typer.Context, incomplete: str) -> list[str]:
-    """Completes the last of some links of the scenario on the command line."""
+    """Completes the last link of a list, from the scenario on the command line."""
     try:
         known = [str(link["name"]) for link in load(context.params.get("file") or context.args[0]).resolved()["links"]]
     except (IndexError, UserError, ScenarioError):
@@ -77,13 +80,16 @@ def measures_in(scenario: Scenario) -> list[str]:
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
-    """Raises `UserError` for an unknown measure of a scenario, before the first run."""
+    """Raises `UserError` for a measure that the scenario does not have.
+
+    Called before the first run.
+    """
     if wanted:
         measures.check(wanted, measures_in(scenario), option)
 
 
 def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = False) -> list[str]:
-    """The paths that `--measure` names. Raises `UserError` for a measure that a scenario's runs lack."""
+    """The paths that `--measure` names. Raises `UserError` for a measure that no run has."""
     if wanted and as_json:
         raise UserError("--measure: expected tables, got --json, which prints whole records")
     found = resolved(wanted, measures_in(scenario), link, "--measure") if wanted else []

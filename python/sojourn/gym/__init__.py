@@ -1,9 +1,10 @@
-"""Environments in which agents are congestion controllers and act once per round trip. Needs the extra `gym`.
+"""Environments whose agents are congestion controllers and act once per round trip.
 
-`CongestionEnv` has one network and one agent, `VectorCongestionEnv` steps many such networks on all cores (both of
-gymnasium), and `MultiCongestionEnv` has several agents in one network (of PettingZoo). An action changes the congestion
-window of the agent's flow. The observation covers its sender's feedback since the last action. The same seed and the
-same actions give the same packets.
+Needs the extra `gym`. `CongestionEnv` (gymnasium) has one network and one agent. `VectorCongestionEnv` (gymnasium)
+steps many such networks on all cores. `MultiCongestionEnv` (PettingZoo) has several agents in one network.
+
+An action changes the congestion window of the agent's flow. The observation summarizes the feedback to its sender since
+the last action. The same seed and the same actions produce the same packets.
 
 >>> from sojourn.gym import CongestionEnv, FEATURES
 >>> env = CongestionEnv("examples/learn.toml")

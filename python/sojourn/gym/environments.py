@@ -1,4 +1,4 @@
-"""Environments of gymnasium: one network, or many that are stepped together."""
+"""Environments of gymnasium: one network, or many networks stepped together."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ from sojourn.record import Record
 
 
 def action_space(pacing: bool) -> Any:
-    """The space of the actions of an agent, a number for the window and with `pacing` one for the pace."""
+    """The action space of an agent: a number for the window; with `pacing` one for the rate."""
     return Box(-1.0, 1.0, (2 if pacing else 1,), np.float64)
 
 
 def observation_space() -> Any:
-    """The space of the observations of an agent."""
+    """The observation space of an agent."""
     return Box(0.0, np.inf, (len(FEATURES),), np.float64)
 
 
 class CongestionEnv(gymnasium.Env[Array, Array]):
     """One network in which the agent is the congestion controller of a flow.
 
-    - `scenario`: a file, a text, a dictionary or a `Scenario`; or a function of a random generator that gives one, for
-      another network in each episode. An episode is a run, as long as the scenario says, and ends truncated.
-    - `group`: the group whose flow is the agent's; it has one. Not needed where there is one group.
-    - `step`: seconds from an action to the next; None (the default): the smoothed round-trip time.
-    - `pacing`: whether the agent sets a pace, too; default False: ACKs clock the packets out.
-    - `reward`: a function of a `Step` that gives an array; default `power`.
+    - `scenario`: a file, a text, a dictionary or a `Scenario`. A function of a random generator that returns one of
+      these makes another network for each episode. An episode is one run of the scenario's duration. It ends as
+      truncated.
+    - `group`: the group whose only flow the agent controls. Optional if the scenario has one group.
+    - `step`: seconds from one action to the next. Default None: the smoothed round-trip time.
+    - `pacing`: whether the agent also sets a pacing rate. Default False: ACKs clock the packets out.
+    - `reward`: a function of a `Step` that returns an array. Default: `power`.
 
-    An action is a number from -1 to 1: the window is multiplied by 2 to that power, and is 1 to 10,000 segments. With
-    `pacing` a second one does the same for the pace, from the window in a smoothed round-trip time. The observation has
-    `FEATURES`. A timeout sets the window to one segment. `info` has `now`, the time in seconds.
+    An action is a number from -1 to 1. The window is multiplied by 2 to that power and is kept within 1 to 10,000
+    segments. With `pacing`, a second number changes the pacing rate in the same way; it starts at one window per
+    smoothed round-trip time. The observation has the features `FEATURES`. A timeout sets the window to one segment.
+    `info` has `now`, the time in seconds.
 
-    Raises `UserError` for an argument or an action that is not as above, and `ScenarioError` for a scenario that can't
-    be run. `gymnasium.make("sojourn/Congestion-v0", scenario=...)` makes one, once this module is imported.
+    Raises `UserError` for an invalid argument or action, and `ScenarioError` for a scenario that can't be run.
+    `gymnasium.make("sojourn/Congestion-v0", scenario=...)` works after this module is imported.
 
     >>> observation, info = CongestionEnv("examples/learn.toml").reset(seed=1)
     >>> len(observation) == len(FEATURES)
@@ -66,9 +68,9 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         self._episodes = Episodes(scenario, [group], step, reward)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begins the next episode; with a `seed`, the first of that seed. Gives the first observation, and `info`.
+        """Starts the next episode, or with a `seed` the first episode of that seed.
 
-        `options` are gymnasium's; they are not used.
+        Returns the first observation and `info`. `options` is part of gymnasium's interface and is ignored.
         """
         super().reset(seed=seed, options=options)
         if seed is not None or not self._episodes.streams:
@@ -76,24 +78,30 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         return self._episodes.begin(0)[0], {"now": float(self._episodes.now[0])}
 
     def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Runs for a step with `action`: observation, reward, False, whether the run has ended, and `info`."""
+        """Runs one step with `action`.
+
+        Returns observation, reward, terminated (always False), truncated (the run has ended), and `info`.
+        """
         actions = checked_actions(action, self.action_space.shape)
         observation, reward, ended = self._episodes.advance([0], actions.reshape(1, -1))
         return observation[0], float(reward[0]), False, bool(ended[0]), {"now": float(self._episodes.now[0])}
 
     def record(self) -> Record:
-        """The record of this episode, as `sojourn.run` gives it. The run goes to its end; `reset` begins another."""
+        """The record of this episode, as `sojourn.run` returns it.
+
+        This runs the episode to its end; `reset` starts the next one.
+        """
         return self._episodes.record(0)
 
 
 class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
     """Many networks that are stepped together on all cores.
 
-    Network i with the seed s is `CongestionEnv` with the seed s + i: it does the same, however many there are. After
-    its run ends, a network starts its next episode with the next step, without an action (`AutoresetMode.NEXT_STEP`).
+    With the seed s, network i equals a `CongestionEnv` with the seed s + i, whatever `count` is. After its run ends,
+    the next step starts the network's next episode and ignores its action (`AutoresetMode.NEXT_STEP`).
 
-    - `count`: how many, 1 to 100,000.
-    - `scenario` and `group`: as of `CongestionEnv`, and so are the other arguments.
+    - `count`: the number of networks, 1 to 100,000.
+    - `scenario`, `group` and the other arguments: see `CongestionEnv`.
 
     >>> observations, info = VectorCongestionEnv("examples/learn.toml", count=3).reset(seed=1)
     >>> observations.shape
@@ -116,9 +124,9 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begins the next episode of every network; with a `seed`, the first of that seed. A list has one for each.
+        """Starts the next episode of every network, or with a `seed` the first of that seed.
 
-        `options` are gymnasium's; they are not used.
+        A list contains one seed per network. `options` is part of gymnasium's interface and is ignored.
         """
         del options  # required by gymnasium's interface
         if seed is not None or not self._episodes.streams:
@@ -128,7 +136,7 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         return observations, {"now": self._episodes.now.copy()}
 
     def _seeds(self, seed: Any) -> list[Any]:
-        """A seed for each network."""
+        """One seed per network."""
         if seed is None or isinstance(seed, (int, np.integer)):
             return [None if seed is None else seed + position for position in range(self.num_envs)]
         if not isinstance(seed, (Sequence, np.ndarray)) or isinstance(seed, str) or len(seed) != self.num_envs:
@@ -136,9 +144,9 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         return list(seed)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
-        """Runs all for a step: observations, rewards, all False, which have ended, and `info`.
+        """Runs all networks for one step; `actions` has one row per network.
 
-        `actions` has a row for each network.
+        Returns observations, rewards, terminated (all False), truncated (the run has ended), and `info`.
         """
         actions = checked_actions(actions, self.action_space.shape)
         observations, rewards = np.empty((self.num_envs, len(FEATURES))), np.zeros(self.num_envs)
@@ -152,15 +160,15 @@ class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
         return observations, rewards, np.zeros_like(ended), ended.copy(), {"now": self._episodes.now.copy()}
 
     def record(self, position: int) -> Record:
-        """The record of the present episode of the network at `position`, 0 or more.
+        """The record of the current episode of the network at `position`, 0 or more.
 
-        The run goes to its end; then `reset` all.
+        This runs the episode to its end. Call `reset` before the next step.
         """
         return self._episodes.record(position)
 
 
 def checked_actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Array:
-    """Actions as numbers. Raises `UserError` for others than those of the action space."""
+    """Actions as numbers. Raises `UserError` for actions outside the action space."""
     try:
         actions = np.asarray(given, dtype=float)
         is_truth = np.asarray(given).dtype == bool

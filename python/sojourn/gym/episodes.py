@@ -1,4 +1,4 @@
-"""Episodes: runs with agents as senders, stepped together; observations and rewards."""
+"""Episodes: runs whose senders are agents, stepped together; observations and rewards."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MEANINGS = {
     "loss": "Lost over lost and acknowledged segments, 0 to 1.",
     "marks": "Marked over acknowledged segments, 0 to 1.",
 }
-"""The features of an observation in their order, with their meanings."""
+"""The features of an observation in order, with their meanings."""
 
 FEATURES = tuple(MEANINGS)
 """The names of the features of an observation."""
 
 MOST_WINDOW = 10_000.0
-"""The largest window that an agent gets, in segments."""
+"""The largest window of an agent, in segments."""
 
 _SLICE_S = 0.01
 _SHORTEST_S = 1e-3
@@ -41,10 +41,11 @@ _SHORTEST_S = 1e-3
 
 @dataclass(frozen=True)
 class Step:
-    """The senders' feedback during a step: arrays with a number per agent. Data is in segments, times are in seconds.
+    """The feedback to the senders during a step: arrays with one number per agent.
 
-    `marked` counts marked segments where the feedback does, otherwise echoes. `rtt` is the mean of the step, NaN
-    without a sample. `path_rate` is what the path carries in segments a second, `length` how long the step was.
+    Data is in segments, times are in seconds. `marked` counts marked segments if the feedback reports them, otherwise
+    echoes. `rtt` is the mean of the step, or NaN without a sample. `path_rate` is the rate of the path in segments per
+    second. `length` is the length of the step.
     """
 
     now: Array
@@ -68,7 +69,7 @@ class Step:
     @property
     def delay(self) -> Array:
         """Mean RTT divided by the minimum RTT, minus 1: 0 if no packet waited; NaN without a sample."""
-        return np.maximum(self.rtt / self.least_rtt - 1.0, 0.0)  # a mean is rounded, and so may be below the least
+        return np.maximum(self.rtt / self.least_rtt - 1.0, 0.0)  # a rounded mean may be below the minimum
 
     @property
     def loss(self) -> Array:
@@ -80,7 +81,7 @@ Reward: TypeAlias = Callable[[Step], Array]
 
 
 def power(step: Step) -> Array:
-    """The default reward of a `step`: the used fraction of the rate, minus a quarter of the delay in RTTs, minus loss.
+    """The default reward of a `step`: used rate - delay in RTTs / 4 - loss.
 
     It is 1 for a full link without a queue, and 0.75 with a queue of one bandwidth-delay product.
 
@@ -91,10 +92,11 @@ def power(step: Step) -> Array:
 
 
 class Episodes:
-    """Runs that are stepped together, each with a random stream of its own, so it behaves as if alone.
+    """Runs that are stepped together.
 
-    Every run has one agent for each of `groups`. Arrays over agents have a row for each agent of each run, in order.
-    A group of None is the only group of its scenario.
+    Each run has a random stream of its own, so it behaves as if it were alone. Every run has one agent for each of
+    `groups`; None selects the only group of the scenario. Arrays over agents have one row for each agent of each run,
+    in order.
     """
 
     def __init__(self, scenario: Networks, groups: Sequence[str | None], step: float | None, reward: Reward) -> None:
@@ -108,9 +110,9 @@ class Episodes:
         self.groups, self.length, self.reward = groups, step, reward
         self.streams: list[np.random.Generator] = []
         self.runs: list[_sojourn.Episode] = []
-        self.now = np.zeros(0)  # of each run
-        self.rates = self.window = self.srtt = self.delay = np.zeros(0)  # of each agent
-        self.over = np.zeros(0, dtype=bool)  # whose episode has ended
+        self.now = np.zeros(0)  # one per run
+        self.rates = self.window = self.srtt = self.delay = np.zeros(0)  # whether the episode has ended
+        self.over = np.zeros(0, dtype=bool)  # one per agent
 
     def seed(self, seeds: Sequence[Any]) -> None:
         """Restarts the streams of all runs. Raises `UserError` for an invalid seed."""
@@ -125,12 +127,15 @@ class Episodes:
         self.over = np.ones(len(seeds), dtype=bool)
 
     def rows(self, positions: Sequence[int]) -> npt.NDArray[np.int_]:
-        """The rows of the agents of these runs."""
+        """The rows that belong to the agents of these runs."""
         agents = len(self.groups)
         return np.array([position * agents + place for position in positions for place in range(agents)])
 
     def begin(self, position: int) -> Array:
-        """Begins the next episode of a run, up to the first round trip of an agent; returns the observations."""
+        """Starts the next episode of a run and simulates up to an agent's first round trip.
+
+        Returns the observations.
+        """
         stream = self.streams[position]
         scenario = _with_agents(load(self.source(stream)), self.groups) if callable(self.source) else self.source
         seed = int(stream.integers(2**63))
@@ -154,9 +159,10 @@ class Episodes:
         return self._features(rows, _joined(steps))
 
     def advance(self, positions: Sequence[int], actions: Array) -> tuple[Array, Array, Flags]:
-        """Steps these runs: observations and rewards of their agents, and whether each run has come to its end.
+        """Steps these runs.
 
-        `actions` has a row for each agent; that of an agent without a round trip so far is ignored.
+        Returns observations and rewards of their agents, and which runs have ended. `actions` has one row per agent.
+        The action of an agent without a round trip so far is ignored.
         """
         self._begun("step")
         if self.over[positions].any():
@@ -172,7 +178,7 @@ class Episodes:
         return self._features(rows, step), self._rewards(step, len(rows)), ended
 
     def _rewards(self, step: Step, count: int) -> Array:
-        """The rewards of a step. Raises `UserError` where these are not as many numbers as agents."""
+        """The rewards of a step. Raises `UserError` unless there is one number per agent."""
         given = self.reward(step)
         try:
             rewards = np.asarray(given, dtype=float)
@@ -193,7 +199,10 @@ class Episodes:
         return step, np.asarray(ended)
 
     def _features(self, rows: npt.NDArray[np.int_], step: Step) -> Array:
-        """The observations of agents, a row for each; without a sample the delay is that of the step before."""
+        """The observations, one row per agent.
+
+        Without an RTT sample, the delay is that of the previous step.
+        """
         self.delay[rows] = np.where(np.isnan(step.delay), self.delay[rows], step.delay)
         window = self.window[rows]
         delivered = step.acked * np.nan_to_num(step.least_rtt) / step.length / window
@@ -202,7 +211,7 @@ class Episodes:
         return np.column_stack([np.log2(window), in_flight, self.delay[rows], delivered, step.loss, marks])
 
     def record(self, position: int) -> Record:
-        """The record of a run, which goes to its end with the last windows."""
+        """The record of a run, simulated to its end with the last windows."""
         self._begun("record")
         if (
             isinstance(position, bool)
@@ -224,19 +233,19 @@ def _ratio(part: Array, whole: Array) -> Array:
 
 
 def _joined(steps: list[Step]) -> Step:
-    """Steps one after the other as one step: counts and lengths add up, the rest is that of the last."""
+    """Merges consecutive steps: counts and lengths add up, the last step supplies the rest."""
     counts = ("acked", "lost", "marked", "timeouts", "length")
     added = {name: sum(getattr(step, name) for step in steps) for name in counts}
     return Step(**{each.name: added.get(each.name, getattr(steps[-1], each.name)) for each in fields(Step)})
 
 
 def _agent(place: int) -> str:
-    """The name of the controller of the agent at this place among the groups."""
+    """The controller name of the agent at this position among the groups."""
     return f"agent {place}"
 
 
 def _with_agents(scenario: Scenario, groups: Sequence[str | None]) -> Scenario:
-    """A copy of a scenario in which the one flow of each of these groups has an agent for its controller."""
+    """A copy of a scenario in which an agent controls the one flow of each of these groups."""
     known = {str(group.get("name", "")): group for group in scenario.to_dict().get("flows", [])}
     made = scenario.copy()
     for place, name in enumerate(groups):
@@ -255,7 +264,7 @@ def _with_agents(scenario: Scenario, groups: Sequence[str | None]) -> Scenario:
 
 
 def _check_host_and_traffic(scenario: Scenario, group: str) -> None:
-    """Raises `UserError` for a group whose sender no agent can control, and for a missing law."""
+    """Raises `UserError` if no agent can control the group's sender, or if a law is missing."""
     if scenario.to_dict().get("host") == "linux":
         raise UserError(f"{scenario.label}: host: expected simulator, since a Linux host takes no agent, got linux")
     if laws := external_laws(scenario):

@@ -17,16 +17,18 @@ from sojourn.scenario import load
 
 
 class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc]  # the library has no types
-    """One network in which each agent is the congestion controller of one flow (`pettingzoo.ParallelEnv`).
+    """One network in which each agent controls the congestion of one flow.
 
-    - `scenario`, `step`, `pacing` and `reward`: as of `CongestionEnv`. The arrays of a `Step` have a number for each
-      agent, in the order of `possible_agents`, so a reward may depend on all of them.
-    - `groups`: the groups whose flows are the agents'; each has one flow. Default: all groups of the scenario. Required
-      where `scenario` is a function.
+    This is a `pettingzoo.ParallelEnv`.
 
-    The name of an agent is that of its group. `agents` lists those whose flow has measured a round trip: a flow that
-    starts late joins then. By default a step lasts the longest smoothed round-trip time of the agents. The same seed
-    and the same actions give the same packets.
+    - `scenario`, `step`, `pacing` and `reward`: see `CongestionEnv`. The arrays of a `Step` have one number per agent,
+      in the order of `possible_agents`, so a reward may depend on all agents.
+    - `groups`: the groups whose only flow an agent controls. Default: all groups of the scenario. Required if
+      `scenario` is a function.
+
+    An agent has the name of its group. `agents` lists the agents whose flow has measured a round trip; a flow that
+    starts late joins then. By default a step lasts the longest smoothed round-trip time of all agents. The same seed
+    and the same actions produce the same packets.
 
     Raises `UserError` for an invalid argument or action, and `ScenarioError` for a scenario that can't be run.
 
@@ -64,21 +66,21 @@ class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc] 
         self._episodes = Episodes(scenario, list(groups), step, reward)
 
     def action_space(self, agent: str) -> Any:
-        """The same for each `agent`: a number from -1 to 1, with `pacing` two."""
+        """The action space, the same for each `agent`: a number from -1 to 1; with `pacing` two."""
         del agent
         return self._spaces[0]
 
     def observation_space(self, agent: str) -> Any:
-        """The same for each `agent`: numbers from 0, as many as `FEATURES`."""
+        """The observation space, the same for each `agent`: a number from 0 per feature."""
         del agent
         return self._spaces[1]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Array], dict[str, dict[str, Any]]]:
-        """Begins the next episode; with a `seed`, the first of that seed. Returns observations and infos by agent.
+        """Starts the next episode, or with a `seed` the first episode of that seed.
 
-        `options` are PettingZoo's; they are not used.
+        Returns observations and infos by agent. `options` is part of PettingZoo's interface and is ignored.
         """
         del options  # required by PettingZoo's interface
         if seed is not None or not self._episodes.streams:
@@ -90,9 +92,10 @@ class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc] 
     def step(
         self, actions: Mapping[str, npt.ArrayLike]
     ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Runs for a step with `actions` by agent: observations, rewards, terminations, truncations and infos by agent.
+        """Runs one step with `actions` by agent.
 
-        An agent that joins in this step has an observation, and a reward of its first round trip.
+        Returns observations, rewards, terminations, truncations and infos by agent. An agent that joins in this step
+        has an observation, and a reward for its first round trip.
         """
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
             given = sorted(map(str, actions)) if isinstance(actions, Mapping) else actions
@@ -112,7 +115,10 @@ class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc] 
         return seen, {agent: float(reward) for agent, reward in paid.items()}, terminated, over, infos
 
     def record(self) -> Record:
-        """The record of this episode, as `sojourn.run` returns it. The run goes to its end; `reset` begins another."""
+        """The record of this episode, as `sojourn.run` returns it.
+
+        This runs the episode to its end; `reset` starts the next one.
+        """
         self.agents = []
         return self._episodes.record(0)
 
@@ -122,7 +128,7 @@ class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc] 
         return [agent for agent, measured in zip(self.possible_agents, srtt > 0, strict=True) if measured]
 
     def _named(self, rows: Array) -> dict[str, Any]:
-        """The rows of the present agents, by their names."""
+        """The rows of the present agents, by agent name."""
         return {agent: rows[self.possible_agents.index(agent)] for agent in self.agents}
 
     def _infos(self) -> dict[str, dict[str, Any]]:

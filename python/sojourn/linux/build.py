@@ -1,4 +1,7 @@
-"""Builds the kernel from its source, the edits, driver and configuration, and the network as a Rust library."""
+"""Builds the kernel.
+
+The inputs are its source with our edits, the driver, the configuration, and the network as a Rust library.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,16 @@ from sojourn.linux.source import Say, Source, command, get_source, version_of
 
 TOOLS = ("make", "gcc", "ld", "objcopy", "flex", "bison", "bc", "tar", "cargo")
 STEPS = 650
-"""About how many files are compiled, for the progress shown."""
+"""Approximate number of compiled files, for the progress bar."""
 
 Progress = Callable[[int, int], None]
 
 
 def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
-    """Builds the kernel from Debian's newest source, or from the given one, in the cache folder.
+    """Builds the kernel in the cache folder, from Debian's newest source or a given one.
 
-    Earlier builds are reused: if only the repository's code has changed, this takes less than a minute. Raises
-    `UserError` for a missing program or a source that can't be used, `RunError` where a step fails.
+    An earlier build is reused. If only the repository's code has changed, this takes less than a minute. Raises
+    `UserError` for a missing program or an unusable source, and `RunError` if a step fails.
     """
     if not HOSTS.is_dir():
         raise UserError.expected("linux build", f"the repository's folder {HOSTS}", "an installation without it")
@@ -58,7 +61,10 @@ def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
 
 
 def _source(folder: Path, given: Path | None, say: Say) -> Source:
-    """The edited source: that of the last build if it has the same origin and edits, else a new one."""
+    """The edited source.
+
+    The source of the last build is reused if origin and edits are the same.
+    """
     edits = (HOSTS / "edits.toml").read_bytes()
     wanted = {"given": str(given.resolve()) if given else None, "edits": hashlib.sha256(edits).hexdigest()}
     note = folder / "source.json"
@@ -85,7 +91,10 @@ def _source(folder: Path, given: Path | None, say: Say) -> Source:
 
 
 def edit(folder: Path, edits: list[dict[str, str]]) -> None:
-    """Applies the edits to a source. Raises `RunError`, and changes nothing, unless each text occurs exactly once."""
+    """Applies the edits to a source.
+
+    Raises `RunError`, and changes nothing, unless each text occurs exactly once.
+    """
     texts: dict[Path, str] = {}
     for each in edits:
         path = folder / each["file"]
@@ -100,10 +109,10 @@ def edit(folder: Path, edits: list[dict[str, str]]) -> None:
 
 
 def library(folder: Path, driver: Path) -> None:
-    """Compiles the network into one object that shows only its C interface."""
+    """Compiles the network into one object file that exports its C interface only."""
     abi = HOSTS / "abi"
     target = folder / "rust"
-    # The versions of the workspace; cargo leaves out what is not used.
+    # Use the workspace's versions; cargo ignores unused entries.
     shutil.copyfile(CRATES.parent / "Cargo.lock", abi / "Cargo.lock")
     command(
         ["cargo", "build", "--quiet", "--release", "--manifest-path", str(abi / "Cargo.toml"),
@@ -140,7 +149,10 @@ def check_config(config: Path) -> None:
 def make(
     source: Path, built: Path, targets: list[str], environment: dict[str, str], on_progress: Progress | None = None
 ) -> None:
-    """Runs `make` for User-Mode Linux. Raises `RunError` with the first error of the compiler; the rest is in a log."""
+    """Runs `make` for User-Mode Linux; its full output goes to a log.
+
+    Raises `RunError` with the compiler's first error.
+    """
     arguments = ["make", "ARCH=um", f"O={built}", "-C", str(source), *targets]
     log = built.parent / "build.log"
     first, done = "", 0

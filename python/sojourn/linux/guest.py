@@ -1,4 +1,7 @@
-"""Runs a scenario on the kernel: passes the plan, runs it in virtual time, turns its log into the record."""
+"""Runs a scenario on the kernel.
+
+It passes the plan to the kernel, runs it in virtual time, and turns its log into the record.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ from sojourn.scenario import Scenario
 ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
 
 PATIENCE = 300.0
-"""Time limit of a run in seconds, in addition to `PER_SECOND` per second of virtual time."""
+"""Time limit of a run in seconds; `PER_SECOND` per second of virtual time is added."""
 
 PER_SECOND = 20.0
 
 ROOM = 1000
-"""Disk space in MB for the memory of a kernel and its log."""
+"""Disk space in MB that a kernel's memory and log may need."""
 
 SESSIONS = ("transfers", "web")
 """Traffic with many simultaneous connections, each of which needs two kernel threads."""
@@ -38,7 +41,7 @@ SESSIONS = ("transfers", "web")
 
 @dataclass
 class Guests:
-    """The running kernels, to be stopped together."""
+    """The running kernels, which are stopped together."""
 
     kernel: Kernel
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
@@ -46,10 +49,10 @@ class Guests:
     _stopped: bool = False
 
     def run(self, text: str, file: str, seed: int, capture: Capture | None = None) -> tuple[str, Series]:
-        """Runs a scenario: the record as JSON, and its series. `capture` gets packets.
+        """Runs a scenario. Returns the record as JSON, and its series. Writes packets to `capture`.
 
-        Raises `ScenarioError` for unsupported settings, `UserError` if a kernel built from other code fails, `RunError`
-        for other failures and for a timeout.
+        Raises `ScenarioError` for unsupported settings, `UserError` if a kernel built from other code fails, and
+        `RunError` for other failures and for a timeout.
         """
         planned = _sojourn.KernelRun(text, file, seed)
         plan = planned.plan(capture and capture[1:])
@@ -117,7 +120,7 @@ class Guests:
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends a kernel and its helpers, if still running."""
+        """Ends a kernel and its helper processes if they are still running."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -125,7 +128,7 @@ class Guests:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """Ends all kernels; no new one starts."""
+        """Ends all kernels and prevents new ones."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -135,7 +138,7 @@ class Guests:
 
 
 def run_captured(scenario: Scenario, seed: int, capture: Capture) -> Record:
-    """Runs a scenario on the kernel that was built, and captures packets. Raises as `Guests.run` does."""
+    """Runs a scenario on the built kernel and captures packets. Raises as `Guests.run` does."""
     guests = Guests(find_kernel())
     try:
         return Record.from_json(*guests.run(scenario.to_toml(), scenario.file, seed, capture))
@@ -146,18 +149,24 @@ def run_captured(scenario: Scenario, seed: int, capture: Capture) -> Record:
 
 
 def _read(path: Path) -> bytes:
-    """A file that the kernel wrote; empty if it is missing."""
+    """Reads a file that the kernel wrote; empty if it is missing."""
     return path.read_bytes() if path.exists() else b""
 
 
 def _guard() -> list[str]:
-    """The command prefix that ends a kernel when this process is killed; empty if the program is missing."""
+    """The command prefix that ends a kernel when this process is killed.
+
+    It is empty if the program is not installed.
+    """
     program = shutil.which("setpriv")
     return [program, "--pdeathsig", "KILL", "--"] if program else []
 
 
 def _without_room(folder: Path) -> str:
-    """A hint for failures on a nearly full disk, which holds the kernel's memory and log as files."""
+    """A hint for failures on a nearly full disk.
+
+    The kernel's memory and log are files on it.
+    """
     free = shutil.disk_usage(folder).free >> 20
     return f"; {folder.parent} (TMPDIR) has room for {free} MB, expected {ROOM} MB or more" if free < ROOM else ""
 
@@ -166,7 +175,7 @@ COUNTED = ("sent_bytes", "sent", "dropped", "waiting", "waiting_bytes", "overlim
 """Counters of `tc -s qdisc`, from the start of the run."""
 
 OURS = ("arrived", "marked", "early", "forced", "tail", "ack_filter")
-"""Additional counters of the discipline `sojourn`."""
+"""Additional counters of the qdisc `sojourn`."""
 
 
 def _queues(folder: Path, plan: str) -> list[dict[str, Any]]:
@@ -190,7 +199,7 @@ def _reason(code: int) -> str:
 
 
 def _last_words(folder: Path) -> str:
-    """The console line with the reason why the kernel stopped, or the last line."""
+    """The console line that explains why the kernel stopped, or else the last line."""
     text = (folder / "console").read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "panic" in line.lower() or "error" in line.lower()]

@@ -13,46 +13,49 @@ from sojourn.errors import UserError
 from sojourn.files import write_atomic
 
 HOSTS = Path(__file__).resolve().parents[3] / "hosts" / "linux"
-"""The driver, the edits and the configuration: a folder of the repository."""
+"""The folder of the repository with the driver, the edits and the configuration."""
 
 CRATES = HOSTS.parents[1] / "crates"
-"""The crates, of which some are linked into the kernel."""
+"""The folder of all crates; `LINKED` names those that are linked into the kernel."""
 
 Capture: TypeAlias = tuple[str, list[str], list[str]]
-"""A capture: an existing file for the packets of a run, and the captured links and hosts."""
+"""A capture: an existing file for the packets, the captured links, the captured hosts."""
 
 LINKED = ("units", "fuzzy", "aqm", "cc", "traffic", "link", "spec", "net", "linux")
 """The crates that are linked into the kernel."""
 
 
 def cache_folder() -> Path:
-    """Where the kernel is kept: `sojourn/linux` in the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
+    """The folder of the built kernel.
+
+    It is `sojourn/linux` in the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`).
+    """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "sojourn" / "linux"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that was built."""
+    """A built kernel."""
 
     program: Path
     version: str
-    """As the source gives it, such as 7.3.4."""
+    """The version that its source states, such as 7.3.4."""
     source: str
-    """A package with its version, or a folder."""
+    """Its origin: a package with its version, or a folder."""
     config_sha256: str
     kernel_sha256: str
     code: str
-    """What `code_identity` was when it was built."""
+    """The value of `code_identity` when it was built."""
 
     @property
     def identity(self) -> str:
-        """Its identity in cache keys."""
+        """The kernel's part of cache keys."""
         return f"linux-{self.version}-{self.kernel_sha256[:16]}"
 
     @property
     def is_current(self) -> bool:
-        """Whether it was built from the network's code as it is now."""
+        """Whether it was built from the present code of the network."""
         return self.code == code_identity()
 
 
@@ -63,7 +66,7 @@ def sha256_of(path: Path) -> str:
 
 
 def code_identity() -> str:
-    """A digest of the code that is linked into the kernel, and of what is changed in its source."""
+    """A digest of the code linked into the kernel and of the edits to its source."""
     folders = [HOSTS / "kernel", HOSTS / "abi" / "src", *(CRATES / name / "src" for name in LINKED)]
     files = [*HOSTS.glob("*.*"), *(path for folder in folders for path in folder.rglob("*") if path.is_file())]
     digest = hashlib.sha256()
@@ -73,7 +76,7 @@ def code_identity() -> str:
 
 
 def store_kernel(kernel: Kernel) -> None:
-    """Stores the origin of a kernel beside it."""
+    """Writes the kernel's origin to a file next to it."""
     about = {key: value for key, value in asdict(kernel).items() if key != "program"}
     write_atomic(kernel.program.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 

@@ -14,7 +14,7 @@ from sojourn.errors import RunError, UserError
 Say = Callable[[str], None]
 
 SUITES = "sid trixie-backports"
-"""The suites of Debian with new kernels, used for this download only."""
+"""Debian suites with recent kernels. Only this download uses them."""
 
 SOURCES = """\
 Types: deb
@@ -25,12 +25,12 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 """
 
 OLDEST = (7, 2)
-"""The oldest kernel that the driver is written for."""
+"""The oldest kernel version that the driver supports."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """An unpacked source of our own, which may be changed."""
+    """An unpacked copy of a kernel source, which may be changed."""
 
     folder: Path
     origin: str
@@ -50,7 +50,7 @@ def command(arguments: list[str], what: str, folder: Path | None = None) -> str:
 
 
 def newest(packages: str) -> str:
-    r"""The package of the newest kernel among the lines of `apt-cache search`, such as `linux-source-7.3`.
+    r"""The newest kernel package among the lines of `apt-cache search`.
 
     >>> newest("linux-source-7.2 - source\nlinux-source-7.10 - source\nlinux-source-7.10-doc - more")
     'linux-source-7.10'
@@ -65,7 +65,7 @@ def newest(packages: str) -> str:
 
 
 def download(folder: Path, say: Say) -> tuple[Path, str]:
-    """Downloads Debian's newest source. Gives the package's file, and its name with its version.
+    """Downloads Debian's newest kernel source. Returns its file, and its name with version.
 
     It neither reads nor changes the machine's apt configuration.
     """
@@ -95,7 +95,7 @@ def download(folder: Path, say: Say) -> tuple[Path, str]:
 
 
 def unpack(what: Path, folder: Path, say: Say) -> Path:
-    """Unpacks or copies a source into `folder / "source"`, and returns the folder with its Makefile."""
+    """Unpacks or copies a source to `folder / "source"`; returns the folder with its Makefile."""
     target = folder / "source"
     if what.is_dir() and (target.resolve().is_relative_to(what) or what.is_relative_to(target.resolve())):
         raise UserError(f'--source "{what}": expected a folder that does not hold {target}, nor is in it')
@@ -122,7 +122,7 @@ def unpack(what: Path, folder: Path, say: Say) -> Path:
 
 
 def version_of(folder: Path) -> str:
-    """The version of a source, such as 7.3.4. Raises `UserError` for one that is too old."""
+    """The version of a source, such as 7.3.4. Raises `UserError` if it is too old."""
     text = (folder / "Makefile").read_text(encoding="utf-8")
     parts = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
     numbers = [int(part[1]) for part in parts if part]
@@ -135,7 +135,7 @@ def version_of(folder: Path) -> str:
 
 
 def get_source(folder: Path, given: Path | None, say: Say) -> Source:
-    """A source that may be modified: a copy of a user's, or Debian's newest."""
+    """A source that may be modified: a copy of the user's, or Debian's newest."""
     if given is not None:
         if not given.exists():
             raise UserError(f'--source "{given}": expected a folder, a .deb or an archive, got nothing')
