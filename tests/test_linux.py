@@ -23,7 +23,7 @@ from sojourn.running import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import RESULTS, controllers, gaps, ours, papers, validate  # noqa: E402
+from conformance.oracles.linux import RESULTS, controllers, gaps, ours, page, papers, validate  # noqa: E402
 
 pytestmark = pytest.mark.no_libraries
 
@@ -295,30 +295,25 @@ def test_a_package_and_an_archive_are_unpacked_and_another_package_is_refused(tm
         assert found.origin == (str(tree) if given is tree else given.name)
 
 
-def test_the_tables_of_gaps_are_what_is_stored() -> None:
+def test_the_page_of_comparisons_shows_what_is_stored() -> None:
+    shown = page.PAGE.read_text(encoding="utf-8")
+    assert shown == page.with_tables(shown)
+    assert all(shown.count(f"<!-- {name}: begin -->") == 1 for name in page.PARTS)
+
+
+def test_the_stored_cases_are_those_of_now() -> None:
     stored = RESULTS.get("gaps")
-    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
-    shown = page.split("<!-- gaps: begin -->\n")[1].split("\n<!-- gaps: end -->")[0]
-    assert shown.splitlines() == gaps.tables(stored)
     assert list(stored["cases"]) == [name for name, _ in gaps.cases()]
     assert set(stored["about"]) == {"command", "seeds", "version", "source", "config_sha256", "kernel_sha256"}
-
-
-def test_the_table_of_controllers_is_what_is_stored() -> None:
     stored = RESULTS.get("controllers")
-    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
-    shown = page.split("<!-- controllers: begin -->\n")[1].split("\n<!-- controllers: end -->")[0]
-    assert shown.splitlines() == gaps.table(stored, list(stored["cases"]))
     assert list(stored["cases"]) == [name for name, _ in controllers.cases()]
     assert stored["about"]["command"] == controllers.COMMAND
+    samples = RESULTS.get("papers")["samples"]
+    assert [sample.experiment for sample in papers.SAMPLES] == list(samples)
 
 
-def test_the_tables_of_our_code_in_the_kernel_are_what_is_stored() -> None:
-    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
-    shown = page.split("<!-- ours: begin -->\n")[1].split("<!-- ours: end -->")[0]
+def test_a_queue_of_ours_does_in_the_kernel_what_it_does_in_the_network_and_our_dualpi2_what_the_kernels_does() -> None:
     stored = RESULTS.get("ours")
-    assert shown.splitlines() == ours.tables(stored)[:-1]
-    # A queue of ours does in the kernel what it does in the network, and our DualPI2 what the kernel's does.
     same, _, dual = stored["tables"]
     assert len(same) > 5
     assert len(dual) > 1
@@ -354,14 +349,6 @@ def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
     stored = RESULTS.get("gaps")["cases"]
     for name, scenario in [next(block()) for block in gaps.BLOCKS]:
         assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
-
-
-def test_the_papers_with_the_tcp_of_linux_are_those_that_are_stored() -> None:
-    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
-    shown = page.split("<!-- papers: begin -->\n")[1].split("<!-- papers: end -->")[0]
-    stored = RESULTS.get("papers")
-    assert shown.splitlines() == papers.tables(stored)[:-1]
-    assert [sample.experiment for sample in papers.SAMPLES] == list(stored["samples"])
 
 
 def test_a_case_alone_has_a_line_a_block_without_what_it_does_not_measure() -> None:

@@ -2,8 +2,8 @@
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
 stores what it found, with its provenance, in `stored.json.xz`; names of controllers after it run those alone.
-`--show` prints the table of what is stored, which the page `docs/linux.md` has too. The measures and bounds are those
-of `gaps`; what is outside is explained in `explained.toml`.
+`--show` prints the stored table, which `page.py` writes into `docs/linux-comparison.md`. The measures and bounds are
+those of `gaps`; what is outside is explained in `explained.toml`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The table of differences between the simulator's `linux` profile and a Linux kernel.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
-what it found, with its provenance, in `stored.json.xz`. `--show` prints the tables of what is stored, which the page
-`docs/linux.md` has too. The first block is a grid. The cases of the others are drawn at random, so that nothing
+what it found, with its provenance, in `stored.json.xz`. `--show` prints the stored tables, which `page.py` writes into
+`docs/linux-comparison.md`. The first block is a grid. The cases of the others are drawn at random, so that nothing
 is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is
 explained in `explained.toml`. `--draw 20 --seed 7` draws other cases, prints their table, and stores nothing; its exit
 code is 1 if any figure is outside.
@@ -146,6 +146,13 @@ def pausing() -> Iterator[tuple[str, Scenario]]:
 
 
 BLOCKS = (grid, drawn, paced, pausing)
+TITLES = (
+    "Bulk flows, 10 Mbit/s, 50 ms",
+    "Bulk flows, random links",
+    "Paced bulk flows, random links",
+    "Applications that send at a rate and pause, random links; together they offer 0.5 to 1.5 times the link's rate",
+)
+"""Of the tables, one a block."""
 
 
 def cases() -> Iterator[tuple[str, Scenario]]:
@@ -217,33 +224,37 @@ def missed(stored: dict[str, Any]) -> list[str]:
     return [f"{name}: {gap.measure.name}" for name, case in stored["cases"].items() for gap in gaps(case) if gap.missed]
 
 
+def spread(stored: dict[str, Any], names: list[str]) -> list[tuple[str, list[str]]]:
+    """The median and the largest difference of each measure in these cases, with their labels."""
+    differences = [gaps(stored["cases"][name]) for name in names]
+    sizes = [[abs(gap.size) for gap in column] for column in zip(*differences, strict=True)]
+    return [
+        (label, [each.text(of(found)).lstrip("+") for each, found in zip(MEASURES, sizes, strict=True)])
+        for label, of in (("median size", statistics.median), ("largest", max))
+    ]
+
+
 def table(stored: dict[str, Any], names: list[str]) -> list[str]:
-    """The lines of a table in `docs/linux.md`: these cases."""
+    """The lines of a table with these cases."""
     lines = [
         "| case | " + " | ".join(f"{each.name}, Linux" for each in MEASURES[:3]) + " | "
         + " | ".join(f"{each.name}, difference" for each in MEASURES) + " |",
         "|---" * (4 + len(MEASURES)) + "|",
     ]  # fmt: skip
-    sizes: list[list[float]] = [[] for _ in MEASURES]
     for name in names:
         case = stored["cases"][name]
         linux = {each.name: case[LINUX][each.name][0] for each in MEASURES}
         values = [
             f"{linux['goodput'] / 1e6:.3f} Mbit/s", f"{linux['RTT']:.1f} ms", f"{100 * linux['loss ratio']:.3f} %",
         ]  # fmt: skip
-        differences = gaps(case)
-        for found, gap in zip(sizes, differences, strict=True):
-            found.append(abs(gap.size))
-        lines.append(f"| {name} | {' | '.join(values + [gap.text() for gap in differences])} |")
-    for label, of in (("median size", statistics.median), ("largest", max)):
-        shown = [each.text(of(found)).lstrip("+") for each, found in zip(MEASURES, sizes, strict=True)]
-        lines.append(f"| {label} | | | | {' | '.join(shown)} |")
-    return lines
+        lines.append(f"| {name} | {' | '.join(values + [gap.text() for gap in gaps(case)])} |")
+    return lines + [f"| {label} | | | | {' | '.join(shown)} |" for label, shown in spread(stored, names)]
 
 
 def tables(stored: dict[str, Any]) -> list[str]:
-    """The lines of all tables, with an empty one between."""
-    return [line for block in BLOCKS for line in ("", *table(stored, [name for name, _ in block()]))][1:]
+    """The lines of all tables, each under its title."""
+    blocks = [(title, [name for name, _ in block()]) for title, block in zip(TITLES, BLOCKS, strict=True)]
+    return [line for title, names in blocks for line in ("", f"{title}:", "", *table(stored, names))][1:]
 
 
 def read_options(command: str, about: str | None, names: Sequence[str], argv: list[str] | None) -> argparse.Namespace:

@@ -1,8 +1,8 @@
 """The tables of differences between our code in a Linux kernel and where it runs else.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.ours` runs every case and stores the
-results with their provenance. Names of cases after it run only those. `--show` prints the stored tables, which the page
-`docs/linux.md` has too. The measures and bounds are those of `gaps`.
+results with their provenance. Names of cases after it run only those. `--show` prints the stored tables, which
+`page.py` writes into `docs/linux-comparison.md`. The measures and bounds are those of `gaps`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from sojourn.scenario import Scenario
 NAME = "ours"
 """Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.ours"
-TITLES = ("our queues in the network of the scenario, against the same as disciplines of the kernel (`sojourn`)",
-          "our controllers in the simulator, against the same in the kernel",
-          "our DualPI2 against the kernel's, both in the kernel, with our Prague and the kernel's CUBIC")  # fmt: skip
+TITLES = (
+    "Sojourn's queues: on the simulated link, against the kernel's discipline `sojourn`, both under the kernel's TCP",
+    "Sojourn's controllers: under the simulated TCP, against the kernel's TCP",
+    "DualPI2: Sojourn's against the kernel's, both in the kernel, under Sojourn's Prague and the kernel's CUBIC",
+)
 """Of the tables: what is compared, and with what."""
 
 CONTROLLERS = ("dctcp", "prague", "copa", "bbr", "bbr3", "westwood", "cdg")
@@ -95,7 +97,7 @@ def tables(stored: dict[str, Any]) -> list[str]:
     """The lines of all tables."""
     lines = []
     for title, names in zip(TITLES, stored["tables"], strict=True):
-        lines += [f"{title[0].upper()}{title[1:]}:", "", *gaps.table(stored, names), ""]
+        lines += [f"{title}:", "", *gaps.table(stored, names), ""]
     return lines
 
 
