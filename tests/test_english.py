@@ -162,18 +162,8 @@ def test_comments_are_found_in_each_language(tmp_path: Path) -> None:
 
 
 # Folders and files whose doc comments begin with a short sentence on a line of its own. Others are added later.
-SHORT = (
-    "python/sojourn/cases.py",
-    "python/sojourn/cli/",
-    "python/sojourn/compare.py",
-    "python/sojourn/gym/",
-    "python/sojourn/linux/",
-    "python/sojourn/record.py",
-    "python/sojourn/running.py",
-    "python/sojourn/scenario.py",
-    "python/sojourn/store.py",
-    "python/sojourn/sweep.py",
-)
+SHORT = ("python/",)
+LONG_YET = ("python/sojourn/experiments/", "python/sojourn/study_bbr/")
 
 
 def first_lines(path: Path) -> Iterator[str]:
@@ -204,7 +194,8 @@ def test_first_lines_are_found_in_each_language(tmp_path: Path, name: str, sourc
 
 @pytest.mark.parametrize("part", SHORT)
 def test_a_doc_comment_begins_with_a_short_sentence(part: str) -> None:
-    paths = [path for path in files() if path.suffix in (".py", ".rs") and path.as_posix().startswith(part)]
+    of_part = (path for path in files() if path.suffix in (".py", ".rs") and path.as_posix().startswith(part))
+    paths = [path for path in of_part if not path.as_posix().startswith(LONG_YET)]
     lines = ((path, line) for path in paths for line in first_lines(path))
     wrong = [f"{path}: {line}" for path, line in lines if len(line) > FIRST_LINE or not line.endswith(END)]
     assert paths, f"{part} has no files"

@@ -1,6 +1,6 @@
 """A congestion-control laboratory: scenarios, runs, comparisons, sweeps and papers.
 
-The core needs NumPy alone; tables, plots and analysis are extras (`pip install 'sojourn[all]'`).
+The core requires only NumPy. Tables, plots and analysis are extras (`pip install 'sojourn[all]'`).
 
 ```python
 import sojourn as sj

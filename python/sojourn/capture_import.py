@@ -20,16 +20,16 @@ from sojourn.scenario import Scenario
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
 LEAST_QUEUE = 20  # packets
-PACKET = 1500  # bytes
-ACCECN_OPTION = 12  # bytes that it takes of the payload with the profile "linux"
-LONGEST = 1_000_000  # seconds, as a run
+PACKET = 1500  # payload bytes that the option occupies with the profile "linux"
+ACCECN_OPTION = 12  # seconds, the longest run
+LONGEST = 1_000_000  # fraction of the bytes: fewer unread packets cause no note
 UNSEEN = 0.01  # of the bytes: packets that are not read and have less are not worth a note
 
 
 def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> tuple[Scenario, list[str]]:
     """The scenario of a capture, and remarks for its reader.
 
-    Raises `UserError` for a file that is none or has no flows, `OSError` for one that can't be read.
+    Raises `UserError` for a file that is no capture or has no flows, and `OSError` for an unreadable file.
     """
     found = json.loads(_sojourn.capture_flows(str(file)))
     flows = [flow for flow in found["flows"] if flow["ways"][flow["data"]]["bytes"] > 0]
@@ -49,7 +49,7 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
     unknown = any(each.wait is None for each in directions if each.has_data)
     if unknown:
         remarks.append("The capture shows no full queue, so the buffer is a guess: one bandwidth-delay product.")
-    # The time at which a flow starts is that at its host, before its own delay.
+    # A flow starts at its host, before its own delay.
     shift = max(*((each["rtt_s"] - base) / 2 - each["start_s"] for each in [*flows, *ways]), 0.0)
     groups = _groups(flows, base, shift)
     for number, way in enumerate(ways, start=1):
@@ -70,7 +70,7 @@ def _stem(file: Path) -> str:
 
 
 def _contents(found: dict[str, Any]) -> str:
-    """The contents of a capture without flows."""
+    """Describes the contents of a capture without flows."""
     kinds = [f"{kind['packets']:,} {kind['what']}" for kind in found["unread"][:3]]
     for what, flows in (("TCP flows without data", found["flows"]), ("short UDP flows", found["datagrams"])):
         count = sum(way["packets"] for flow in flows for way in flow["ways"])
@@ -85,7 +85,10 @@ def _round_trips(
     datagrams: list[dict[str, Any]],
     rtt: float | None,
 ) -> float:
-    """Assigns every flow an RTT: its own, that of its two hosts, or the median. Returns the smallest."""
+    """Assigns an RTT to every flow: its own, that of its two hosts, or the median.
+
+    Returns the smallest RTT.
+    """
     shown = [each for each in [*flows, *datagrams] if each["rtt_s"]]
     if rtt is None and not shown:
         raise UserError(f"{file}: expected a handshake or timestamps that show a round-trip time, or --rtt, got none")
@@ -110,7 +113,7 @@ def _hosts(flow: dict[str, Any]) -> frozenset[str]:
 
 
 def _notes(found: dict[str, Any]) -> None:
-    """Notes the parts of the capture that the scenario omits."""
+    """Issues notes on the parts of the capture that the scenario omits."""
     if found["cut"]:
         note(f"the last packet is truncated ({found['cut']}): only packets before it are used")
     if found["falls"]["count"]:
@@ -145,7 +148,7 @@ def _notes(found: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of the link: its rate in bit/s, and how long a full queue made data wait, in s."""
+    """One direction of the link: its rate in bit/s, and the wait of data in a full queue in s."""
 
     rate: float
     has_data: bool
@@ -190,7 +193,7 @@ def _rate(way: dict[str, Any]) -> float:
 
 
 def _unused(link: list[dict[str, Any]]) -> None:
-    """Notes that the interface is faster than the measured rate."""
+    """Issues a note if the interface is faster than the measured rate."""
     busier = max(link, key=lambda way: way["busiest_bps"])
     speed, used = _speed(busier), busier["busiest_bps"]
     if 2 * used < speed:
@@ -220,7 +223,7 @@ def _link(directions: list[Direction], base: float, longest: float, layer: int) 
 
 
 def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict[str, Any]]:
-    """The groups of flows that differ only in start and round-trip time."""
+    """Groups flows that differ only in start and round-trip time."""
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for flow in flows:
         tcp = _tcp(flow)
@@ -244,14 +247,14 @@ def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict
 def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
     """The TCP options that a connection's packets reveal; without the SYN, only ECN."""
     way = flow["ways"][flow["data"]]
-    # Queues know scalable senders by ECT(1) (rfc9331#4.1).
+    # Queues recognize scalable senders by ECT(1) (rfc9331#4.1).
     scalable = {"ecn": "l4s", "control": {"cc": "prague"}} if way["scalable"] else {}
     if not flow["opened"]:
         return scalable or ({"ecn": True} if way["capable"] or way["marked"] else {})
     stamps = 12 if flow["timestamps"] else 0
     payload, most = max(way["largest"] for way in flow["ways"]), (flow["mss"] or 536) - stamps
     if scalable and payload:
-        # The profile takes the option of AccECN off the MSS where data has it. Longer payload shows that it has not.
+        # The profile reduces the MSS by AccECN's option on data segments. A longer payload rules the option out.
         has_option = payload + ACCECN_OPTION <= most
         payload += ACCECN_OPTION if has_option else 0
         scalable |= {} if has_option else {"accecn_option": "minimum"}

@@ -26,7 +26,7 @@ from sojourn.store import engine_identity
 from sojourn.workers import Answer, Task
 
 Done: TypeAlias = tuple[str, str, float, list[tuple[int, serve.Answer]]]
-"""A worker's answer: host, engine, elapsed seconds, and an answer for each task by its index."""
+"""A worker's answer: host, engine, elapsed seconds, and one answer per task by its index."""
 
 
 def do_chunk(engine: str, tasks: list[serve.Task]) -> Done:
@@ -58,7 +58,10 @@ class _Chunks:
         self._lost: set[int] = set()
 
     def took(self, seconds: float, runs: int) -> None:
-        """Updates the estimated time per run; recent chunks have more weight, because run times drift."""
+        """Updates the estimated time per run.
+
+        Recent chunks have more weight, because run times drift.
+        """
         each = max(seconds / runs, 1e-6)
         self._each = 0.5 * (self._each + each) if self._each else each
 
@@ -72,7 +75,7 @@ class _Chunks:
         length, last = 0, ""
         for task in itertools.islice(self._tasks, max(int(size), 1)):
             chunk.append(task)
-            length += 0 if task.text is last else len(task.text)  # which is sent once for several seeds
+            length += 0 if task.text is last else len(task.text)  # the same text is sent once for several seeds
             last = task.text
             if length > self.MOST_TEXT:
                 break
@@ -122,7 +125,7 @@ class _Flight:
                 future = self._ended.get(timeout=pause)
                 if future in self._chunks:
                     return self._chunks.pop(future), future
-            for future in self._chunks:  # few: those of submitit have no callbacks
+            for future in self._chunks:  # few, because submitit's futures have no callbacks
                 if not hasattr(future, "add_done_callback") and future.done():
                     return self._chunks.pop(future), future
             pause = min(2 * pause, 1.0)
@@ -135,10 +138,10 @@ class _Flight:
 
 
 def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer: Callable[[Answer], None]) -> None:
-    """Executes the tasks on a cluster and calls `on_answer` for each when its chunk is done.
+    """Executes the tasks on a cluster; calls `on_answer` for each when its chunk is done.
 
     A task whose worker died twice fails. An exception of the iterator or of `on_answer` ends all runs. Raises
-    `UserError` for a worker with another engine or without one, `RunError` where the executor itself fails.
+    `UserError` for a worker with another engine or without one, and `RunError` if the executor itself fails.
     """
     chunks, flight = _Chunks(tasks, total, cluster.chunk_s), _Flight(cluster)
     try:
@@ -185,6 +188,6 @@ def _gone(error: BaseException) -> RunError:
 
 
 def _said(error: BaseException) -> str:
-    """An error's message as one short line."""
+    """The message of an error as one short line."""
     text = one_line(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

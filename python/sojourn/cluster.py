@@ -29,11 +29,14 @@ class Cluster:
     """
 
     executor: Executor
-    """Anything with `submit`, such as `client.get_executor()` of Dask, or submitit's `AutoExecutor`."""
+    """An object with `submit`: `client.get_executor()` of Dask, submitit's `AutoExecutor`, ..."""
     workers: int = 0
-    """Number of parallel calls, 0 or more; 0: as the executor reports, else 1."""
+    """The number of parallel calls. Default 0: what the executor reports, else 1."""
     chunk_s: float = 5.0
-    """Target time of a chunk of runs in s, above 0; choose a long one if calls wait in a queue, as with Slurm."""
+    """The target time of a chunk of runs in s, above 0.
+
+    Choose a long time if calls wait in a queue, as with Slurm.
+    """
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.executor, "submit", None)):
@@ -44,14 +47,14 @@ class Cluster:
             raise UserError.expected("executor: chunk_s", "a time in seconds above 0", self.chunk_s)
 
     def size(self) -> int:
-        """Number of parallel calls, at least 1. It may change while a cluster scales."""
-        client = getattr(self.executor, "_client", None)  # Dask's
+        """The number of parallel calls, at least 1. It may change while a cluster scales."""
+        client = getattr(self.executor, "_client", None)  # the executor of Dask
         said = sum(client.nthreads().values()) if client is not None else getattr(self.executor, "_max_workers", 1)
         return max(self.workers or int(said), 1)
 
 
 def cluster_of(executor: Executor | Cluster) -> Cluster:
-    """An executor with the defaults of `Cluster`; a client of Dask becomes its executor."""
+    """Wraps an executor with the defaults of `Cluster`. A client of Dask becomes its executor."""
     if isinstance(executor, Cluster):
         return executor
     made = getattr(executor, "get_executor", None)
@@ -61,8 +64,8 @@ def cluster_of(executor: Executor | Cluster) -> Cluster:
 class RayExecutor:
     """A Ray cluster as an executor (`pip install 'sojourn[ray]'`).
 
-    `address` is that of its head; by default what `RAY_ADDRESS` names, or this machine. Raises `MissingExtraError`
-    where Ray is not installed.
+    `address` is the address of its head. Default: the variable `RAY_ADDRESS`, else this machine. Raises
+    `MissingExtraError` if Ray is not installed.
 
     >>> sj.sweep("sweep.toml", executor=sj.RayExecutor("auto"))  # doctest: +SKIP
     """

@@ -7,13 +7,16 @@ from sojourn.errors import ScenarioError, UserError
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
 
-# Flows for each packet that path and buffer hold, for an expected loss of 0.1, 0.5 and 1 % at a drop-tail queue: N Reno
-# flows lose 0.76 N^2/S^2 where path and buffer hold S packets. The factors are those printed in rfc7928#8.2.
+# Flows per packet of capacity S, for an expected loss of 0.1, 0.5 and 1 % at a drop-tail queue. S is the number of
+# packets that path and buffer hold: N Reno flows lose 0.76 N^2/S^2. The factors are those printed in rfc7928#8.2.
 LEVELS = {"light": 0.036, "medium": 0.081, "heavy": 0.114}
 
 
 def packets_of(rate: float, rtt: float, packet: float) -> int:
-    """The bandwidth-delay product of `rate` bit/s and `rtt` seconds in packets of `packet` bytes, at least 1."""
+    """The bandwidth-delay product in packets, at least 1.
+
+    `rate` is in bit/s, `rtt` in seconds, `packet` in bytes.
+    """
     return max(1, round(rate * rtt / (8 * packet)))
 
 
@@ -28,11 +31,12 @@ def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float
 
 
 def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck", group: str = "ftp") -> Scenario:
-    """Sets the number of flows of a `scenario` for a level of congestion, and the queue limit to one BDP.
+    """Sets a level of congestion and a queue limit of one BDP in a `scenario`.
 
-    `load` is "light", "medium" or "heavy" (rfc7928#8.2); `rtt` is the round-trip time of the path, such as "160 ms".
-    Rate and packet size are the scenario's. Changes the limit of `link` and the count of `group`, and returns the same
-    scenario. Raises `UserError` for an unknown level, for an `rtt` that is not a time, and for a link without a rate.
+    `load` is "light", "medium" or "heavy" (rfc7928#8.2) and determines the number of flows. `rtt` is the round-trip
+    time of the path, such as "160 ms". Rate and packet size are the scenario's. Changes the limit of `link` and the
+    count of `group`, and returns the same scenario. Raises `UserError` for an unknown level, for an `rtt` that is not a
+    time, and for a link without a rate.
 
     >>> scenario = sj.congest(sj.load("examples/dumbbell.toml"), "medium", "160 ms")
     >>> scenario.get_path("links.bottleneck.queue.limit")

@@ -9,13 +9,16 @@ from typing import Any
 
 from sojourn.quantities import rate_text, time_text
 
-LEAST_PACKETS = 10  # of one direction: fewer have no rate
-MOST_PARTS = 100  # of a schedule
-LARGEST = 65_535  # bytes of a packet
+LEAST_PACKETS = 10  # per direction; fewer packets have no rate
+MOST_PARTS = 100  # parts of a schedule
+LARGEST = 65_535  # bytes per packet
 
 
 def datagram_ways(datagrams: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The directions of UDP flows that have a rate. Each gets the round-trip time of its flow and is marked as kept."""
+    """The directions of UDP flows that have a rate.
+
+    Sets the round-trip time of each to that of its flow, and marks each as kept.
+    """
     ways = []
     for flow in datagrams:
         for way in flow["ways"]:
@@ -26,7 +29,7 @@ def datagram_ways(datagrams: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def datagram_group(name: str, way: dict[str, Any], delay: float, shift: float) -> dict[str, Any]:
-    """The group of a direction: a constant rate, or a schedule where the rate varies."""
+    """The group of a direction: a constant rate, or a schedule if the rate varies."""
     size = min(max(round(way["bytes"] / way["packets"]), 1), LARGEST)
     parts = _parts(way)
     ends = ("left", "right") if way["rightward"] else ("right", "left")
@@ -34,7 +37,7 @@ def datagram_group(name: str, way: dict[str, Any], delay: float, shift: float) -
     group: dict[str, Any] = {
         "name": name, "from": ends[0], "to": ends[1], "start": time_text(start), "access": {"delay": time_text(delay)},
     }  # fmt: skip
-    # Halfway to the packet that would come next.
+    # Stop halfway to the next expected packet.
     group["stop"] = time_text(start + way["last_s"] - way["first_s"] + parts[-1].seconds * size / (2 * parts[-1].bytes))
     if len(parts) == 1:
         group["traffic"] = {"kind": "cbr", "rate": rate_text(parts[0].rate), "size": f"{size} B"}
@@ -49,7 +52,7 @@ def datagram_group(name: str, way: dict[str, Any], delay: float, shift: float) -
 
 @dataclass
 class Part:
-    """A part of a schedule: when it begins, counted from the first packet, how long it is, and its bytes."""
+    """A part of a schedule: its start after the first packet, its length, and its bytes."""
 
     begin: float
     seconds: float
@@ -57,12 +60,12 @@ class Part:
 
     @property
     def rate(self) -> float:
-        """In bit/s, at least one: the mean, so that the part carries its bytes."""
+        """The mean rate in bit/s, at least 1, so that the part carries its bytes."""
         return max(8 * self.bytes / self.seconds, 1.0)
 
 
 def _parts(way: dict[str, Any]) -> list[Part]:
-    """The parts in which the rate stays about the same, at most `MOST_PARTS`."""
+    """The parts of nearly constant rate, at most `MOST_PARTS`."""
     lasting = way["last_s"] - way["first_s"]
     window = max(1, math.ceil(LEAST_PACKETS * lasting / way["packets"]))
     while True:
@@ -73,7 +76,10 @@ def _parts(way: dict[str, Any]) -> list[Part]:
 
 
 def _windows(way: dict[str, Any], window: int) -> list[Part]:
-    """The bytes per window of `window` seconds. A remainder of less than half a window joins the last one."""
+    """The bytes per window of `window` seconds.
+
+    A remainder of less than half a window is added to the last window.
+    """
     first, last = way["first_s"], way["last_s"]
     gap = (last - first) / (way["packets"] - 1)
     end = last - first + max(gap, 1e-6)
@@ -90,7 +96,10 @@ def _windows(way: dict[str, Any], window: int) -> list[Part]:
 
 
 def _merged(windows: list[Part], size: float) -> list[Part]:
-    """Merges adjacent windows whose rates differ by no more than the noise of counting few packets."""
+    """Merges adjacent windows of about the same rate.
+
+    Rates may differ by the noise of counting few packets.
+    """
     parts: list[Part] = []
     for each in windows:
         last = parts[-1] if parts else None

@@ -10,7 +10,9 @@ MOST_ROWS = 20
 
 
 def number(value: float | None) -> str:
-    """A number with four digits, without zeros at its end: `2,068`, `0.0125`, `12`; a dash for None and NaN.
+    """A number with four significant digits: `2,068`, `0.0125`, `12`.
+
+    Trailing zeros are omitted. None and NaN become a dash.
 
     ```python
     number(2068.4)
@@ -18,7 +20,7 @@ def number(value: float | None) -> str:
     """
     if value is None or not isfinite(value):
         return "–"
-    value += 0.0  # no "-0"
+    value += 0.0  # avoids "-0"
     size = floor(log10(abs(value))) if value else 0
     if not -5 <= size < 12:
         return f"{value:.3e}"
@@ -27,7 +29,7 @@ def number(value: float | None) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things: `1 seed`, `2 seeds`.
+    """A count with its noun: `1 seed`, `2 seeds`.
 
     ```python
     counted(1, "seed")
@@ -53,14 +55,17 @@ def elapsed(seconds: float) -> str:
 
 
 def listed(names: Iterable[str], most: int = 4) -> str:
-    """Names in a line: the first `most`, and how many more there are."""
+    """Joins names: the first `most`, then the number of omitted ones."""
     known = list(names)
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(known[:most]) + more
 
 
 def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in HTML: the first column holds names, the others numbers. At most `MOST_ROWS` rows are shown."""
+    """A table in HTML with at most `MOST_ROWS` rows.
+
+    The first column contains names, the others numbers.
+    """
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join(f"<tr><th>{escape(row[0])}</th>{_cells(row[1:])}</tr>" for row in rows[:MOST_ROWS])
     left = len(rows) - MOST_ROWS

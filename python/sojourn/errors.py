@@ -29,9 +29,9 @@ class UserError(ValueError):
 
     @classmethod
     def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
-        """The error for an unknown name `got`: it lists all `names` if they are few, else the three nearest.
+        """The error for an unknown name `got`, with the valid names.
 
-        `where` is the field or argument.
+        It lists all `names` if they are few, else the three nearest. `where` is the field or argument.
 
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
         '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
@@ -57,9 +57,9 @@ FEW = 12  # names that a message lists in full
 
 
 def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """The names most like the text `got`, at most `count`, the best first.
+    """The names most similar to the text `got`, at most `count`, best first.
 
-    A dotted name is compared as a whole and by its last steps, as many as `got` has.
+    A dotted name is compared as a whole, and by as many of its last steps as `got` has.
     """
 
     def likeness(name: str) -> float:
@@ -71,12 +71,15 @@ def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Escapes line breaks, bidirectional controls, invisible and unprintable characters of a text."""
+    """Escapes the characters of a text that would break or disguise a line.
+
+    They are line breaks, bidirectional controls, and invisible and unprintable characters.
+    """
     return _sojourn.one_line(unicode(text))
 
 
 def unicode(text: str) -> str:
-    r"""A text that can be written in UTF-8: the bytes of a file name that is not in UTF-8 become escapes (`\udcff`)."""
+    r"""A text that can be written in UTF-8. Undecodable bytes of file names become `\udcff`."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -86,27 +89,36 @@ LONGEST_MESSAGE = 2000
 
 
 def shortened(text: str, most: int) -> str:
-    """The text itself, or the beginning of one that is longer."""
+    """The text, cut if it is longer than `most` characters."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 def printed(value: object) -> str:
-    """A value as Python prints it, or a description if Python refuses, as for a number of 5,000 digits."""
+    """A value as Python prints it.
+
+    If Python refuses, as for a number of 5,000 digits, it is a description.
+    """
     try:
         return str(value)
-    except Exception:  # of a value of a class of the user's own, anything
+    except Exception:  # a user's class may raise anything
         many = isinstance(value, int)
         return "a whole number of very many digits" if many else f"a {type(value).__name__} that cannot be printed"
 
 
 def quoted(value: object) -> str:
-    """A value as messages show it: text in double quotation marks, else as Python prints it; a long one shortened."""
+    """A value as messages show it.
+
+    Text is in double quotation marks, other values are as Python prints them. A long value is shortened.
+    """
     text = shortened(printed(value), LONGEST_VALUE)
     return f'"{text}"' if isinstance(value, str) else text
 
 
 class RunError(RuntimeError):
-    """A run that failed: out of memory, killed, stopped by a limit of the engine. The `message` becomes one line."""
+    """A run that failed: out of memory, killed, or stopped by a limit of the engine.
+
+    The `message` becomes one line.
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
@@ -127,7 +139,7 @@ def note(message: str) -> None:
 class Interrupted(KeyboardInterrupt):
     """Stopped by the user between runs. Finished runs are in the cache, if one is used.
 
-    `done` of `total` runs were finished; `kept` is whether a cache is used.
+    `done` of `total` runs were finished; `kept` is True if a cache is used.
     """
 
     def __init__(self, done: int, total: int, kept: bool) -> None:

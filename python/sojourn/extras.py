@@ -7,7 +7,7 @@ import sys
 
 from sojourn.errors import UserError
 
-# Module by extra, as `[project.optional-dependencies]` of pyproject.toml has them; a test compares the two.
+# The modules of each extra. A test compares them with `[project.optional-dependencies]` of pyproject.toml.
 EXTRAS = {
     "tables": ("pandas", "pyarrow"),
     "plots": ("matplotlib",),
@@ -22,7 +22,7 @@ EXTRAS = {
 
 
 class MissingExtraError(UserError, ImportError):
-    """The optional dependency `module` is not installed; the message is one line that says how to install it."""
+    """The optional dependency `module` is not installed. The message says how to install it."""
 
     def __init__(self, module: str) -> None:
         extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "all")
@@ -30,7 +30,9 @@ class MissingExtraError(UserError, ImportError):
 
 
 def require(*modules: str) -> None:
-    """Raises `MissingExtraError` for the first of these modules that can't be imported; loads none of them.
+    """Raises `MissingExtraError` for the first of these modules that can't be imported.
+
+    Loads none of them.
 
     ```python
     require("pandas", "pyarrow")

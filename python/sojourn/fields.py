@@ -1,4 +1,4 @@
-"""The fields that a scenario can have according to its JSON Schema, to reject wrong paths early."""
+"""The fields of a scenario according to its JSON Schema; used to reject wrong paths early."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Form = Mapping[str, Any]
 
 
 class Field:
-    """A place in a scenario: every form in which the schema allows it."""
+    """A field of a scenario, with all forms that the schema allows for it."""
 
     def __init__(self, forms: Sequence[Form], definitions: Mapping[str, Form]) -> None:
         self._forms = list(_spelled_out(forms, definitions))
@@ -24,7 +24,7 @@ class Field:
 
     @functools.cached_property
     def keys(self) -> dict[str, Field]:
-        """The fields below it by name. A queue has the fields of all disciplines."""
+        """The fields below it, by name. A queue has the fields of all disciplines."""
         found: dict[str, list[Form]] = {}
         for form in self._forms:
             for name, each in form.get("properties", {}).items():
@@ -33,18 +33,18 @@ class Field:
 
     @functools.cached_property
     def entry(self) -> Field | None:
-        """The field of an entry, if it can be a list."""
+        """The field of a list entry; None if it can't be a list."""
         lists = [form for form in self._forms if form.get("type") == "array"]
         kinds = [form["items"] if isinstance(form.get("items"), Mapping) else {} for form in lists]
         return self._of(kinds) if lists else None
 
     @property
     def is_open(self) -> bool:
-        """Whether the schema does not restrict the fields below it."""
+        """Whether the schema allows any field below it."""
         return any("type" not in form and "const" not in form and "enum" not in form for form in self._forms)
 
     def below(self, step: str) -> Field | None:
-        """The field at a step of a path; None if unknown."""
+        """The field below it at one step of a path; None if unknown."""
         if step in self.keys:
             return self.keys[step]
         if self.is_open:
@@ -71,13 +71,13 @@ def _spelled_out(forms: Sequence[Form], definitions: Mapping[str, Form]) -> Iter
 
 @functools.cache
 def scenario_fields() -> Field:
-    """The fields of a scenario."""
+    """The root of a scenario's fields."""
     schema: dict[str, Any] = json.loads(_sojourn.schema())
     return Field([schema], schema["$defs"])
 
 
 def first_unknown(steps: Sequence[str]) -> tuple[int, list[str]] | None:
-    """The position of the first unknown step, with the names that are valid there; None if all are known.
+    """The position of the first unknown step and the valid names there; None if all are known.
 
     ```python
     first_unknown(["links", "up", "rte"])  # (2, ["back", "changes", ...])

@@ -24,7 +24,7 @@ from sojourn.reading import GIVEN, MOST_RESULT, MOST_TEXT, no_file, open_flags, 
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file can't be removed: that is the lock
+except ImportError:  # Windows, where the lock is that an open file can't be removed
     fcntl = None  # type: ignore[assignment]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -39,11 +39,11 @@ class Disk:
     """All system calls of this module for data. Tests replace it by a failing one."""
 
     def read(self, path: Path, most: int = MOST_TEXT) -> bytes:
-        """The whole content of a file. Raises as `reading.read` does."""
+        """Reads a whole file. Raises as `reading.read` does."""
         return read(path, most)
 
     def make_folder(self, folder: Path) -> None:
-        """Creates a folder and its parents if they are missing."""
+        """Creates a folder and its missing parents."""
         folder.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> int:
@@ -51,24 +51,24 @@ class Disk:
         return os.open(path, open_flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_BINARY"), 0o666)
 
     def write(self, handle: int, content: memoryview) -> int:
-        """Writes the beginning of the content, and returns how many bytes."""
+        """Writes the beginning of the content and returns the number of bytes written."""
         return os.write(handle, content)
 
     def read_part(self, handle: int, at: int, size: int) -> bytes:
-        """A part of an open file; less where the file ends."""
+        """Reads a part of an open file; shorter at its end."""
         os.lseek(handle, at, os.SEEK_SET)
         return os.read(handle, size)
 
     def sync(self, handle: int) -> None:
-        """Waits until what was written is on the disk."""
+        """Waits until all written data is on the disk."""
         os.fsync(handle)
 
     def rename(self, old: Path, new: Path) -> None:
-        """Gives a file another name, in place of the file that has it."""
+        """Renames a file. Replaces an existing file of the new name."""
         os.replace(old, new)
 
     def remove(self, path: Path) -> None:
-        """Removes a file if it is there."""
+        """Removes a file if it exists."""
         path.unlink(missing_ok=True)
 
 
@@ -77,7 +77,7 @@ disk = Disk()
 
 @dataclass
 class _Result:
-    """A result being written: its folder and whether it existed, its files with digests, and new files."""
+    """A result being written: its folder, whether it existed, file digests, and new files."""
 
     root: Path
     there: bool
@@ -99,7 +99,10 @@ class _Result:
 
 
 def check_inside(path: Path, root: Path) -> None:
-    """Raises `UserError` for a file outside the folder `root`, or behind a symbolic link below it."""
+    """Raises `UserError` for a file outside the folder `root`.
+
+    A file behind a symbolic link below `root` counts as outside.
+    """
     real, there = root.resolve(), path.parent.resolve()
     wanted = Path(os.path.normpath(real / os.path.relpath(path.parent, root)))
     if there != wanted or not there.is_relative_to(real):
@@ -111,12 +114,12 @@ _result: ContextVar[_Result | None] = ContextVar("result", default=None)
 
 @contextmanager
 def together(root: Path, *, add: bool = False) -> Iterator[None]:
-    """Writes the files of one result in the folder `root`, and then their `SHA256SUMS`.
+    """Writes the files of one result in the folder `root`, then their `SHA256SUMS`.
 
-    Files of the result that was there before, and that are not written again, are removed unless they were changed
-    since; with `add` they stay. A block inside another writes a part: its files belong to both results. Where the block
-    fails, the new files that it wrote are removed. `root` may be a symbolic link to a folder; a link below it is never
-    followed. Raises `UserError` for a file outside the folder.
+    Files of an earlier result that are not written again are removed, unless they have changed since. With `add` they
+    are kept. A nested block writes a part of the result: its files belong to both. If the block fails, the files that
+    it created are removed. `root` may be a symbolic link to a folder; a link below it is never followed. Raises
+    `UserError` for a file outside the folder.
     """
     if "\0" in str(root):
         raise DiskError(errno.EINVAL, explain(ValueError("a NUL in its name"), root))
@@ -159,11 +162,14 @@ def _remove_old(result: _Result, path: Path, digest: str) -> None:
             for folder in path.parents:
                 if folder == result.root:
                     break
-                folder.rmdir()  # which keeps one with files in it
+                folder.rmdir()  # fails if the folder has files
 
 
 def _listed(root: Path) -> dict[str, str]:
-    """The files of the result in a folder with their digests, including files added to its parts."""
+    """The files of the result in a folder with their digests.
+
+    Files that were added to its parts are included.
+    """
     found = _sums(root)
     for part in [PurePosixPath(name).parent for name in found if PurePosixPath(name).name == SUMS]:
         with suppress(OSError, UserError):
@@ -173,7 +179,7 @@ def _listed(root: Path) -> dict[str, str]:
 
 
 def _sums(root: Path) -> dict[str, str]:
-    """The digests in a folder's `SHA256SUMS` by name; empty without that file."""
+    """The digests in a folder's `SHA256SUMS` by name; empty if the file is missing."""
     found = {}
     try:
         content = disk.read(root / SUMS)
@@ -190,7 +196,7 @@ def _sums(root: Path) -> dict[str, str]:
 def read_result(root: Path, name: str) -> bytes:
     """The content of a file of a result.
 
-    Raises `UserError` if the file can't be read, or does not match `SHA256SUMS` of the folder.
+    Raises `UserError` if the file can't be read, or does not match the folder's `SHA256SUMS`.
     """
     path = root / name
     with _readable(path):
@@ -206,7 +212,7 @@ def read_result(root: Path, name: str) -> bytes:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Converts an `OSError` of the block into a `UserError` for this file."""
+    """Converts an `OSError` of the block into a `UserError` about this file."""
     try:
         yield
     except OSError as error:
@@ -221,12 +227,14 @@ def write_atomic(
 ) -> Path:
     """Writes a file by renaming a finished one into place, and returns its path.
 
-    `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
-    unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
-    is given. Without `sync` the call does not wait for the disk, so a power loss may damage the file. A symbolic link
-    is replaced, but not its target. Pipes and terminals are written to, unless they are in a result. Raises `DiskError`
-    where the file can't be written; the old file is then unchanged. Raises `UserError` for a file outside the folder of
-    `together`, or outside `via`.
+    - `data` is the content, or its parts in order. Parts need not be in memory together.
+    - Missing folders are created. The unfinished file is in `via` (default: next to the file). Leftovers of killed
+      processes there are removed, unless `via` is given.
+    - Without `sync` the call does not wait for the disk, so a power loss may damage the file.
+    - A symbolic link is replaced, not its target. Pipes and terminals are written to, unless they are in a result.
+
+    Raises `DiskError` if the file can't be written; the old file is then unchanged. Raises `UserError` for a file
+    outside the folder of `together`, or outside `via`.
     """
     whole = data.encode("utf-8") if isinstance(data, str) else data
     parts = [whole] if isinstance(whole, bytes) else whole
@@ -254,7 +262,10 @@ def write_atomic(
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is a pipe or a terminal outside a result. Raises `OSError` for anything but a file."""
+    """Whether a path is a pipe or a terminal outside a result.
+
+    Raises `OSError` for anything else that is not a regular file.
+    """
     try:
         mode = os.stat(path, follow_symlinks=path.parent in GIVEN).st_mode
     except FileNotFoundError:
@@ -273,17 +284,17 @@ def _open_stream(path: Path) -> IO[bytes]:
 
 
 def _target(path: Path) -> Path:
-    """The path itself; for a name such as `/dev/stdout`, the file that the shell opened."""
+    """The path; for a name such as `/dev/stdout`, the file that the shell opened."""
     return path.resolve() if path.parent in GIVEN else path
 
 
 @contextmanager
 def written_elsewhere(path: Path) -> Iterator[Path]:
-    """Lets other code write a file in the block: yields a temporary file beside it, renamed afterwards.
+    """Lets other code write a file: yields a temporary file next to it, renamed afterwards.
 
-    Links and pipes are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
-    `OSError` of the block; the old file is then unchanged. Folders that were missing are made, and where the block
-    fails they are removed again.
+    Links and pipes are handled as by `write_atomic`. Raises `DiskError` if the file can't be written, and for an
+    `OSError` of the block; the old file is then unchanged. Missing folders are created, and removed again if the block
+    fails.
     """
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
@@ -294,7 +305,7 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
         target = _target(path)
         remove_unfinished(target.parent)
         with _named_at_the_end(target.parent, target, sync=True) as (handle, unfinished):
-            held = Path(f"/dev/fd/{handle}")  # nobody can put a link in its place
+            held = Path(f"/dev/fd/{handle}")  # no other process can put a link in its place
             yield held if held.exists() else unfinished
     except BaseException as error:
         for folder in missing:
@@ -307,7 +318,7 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _named_at_the_end(folder: Path, path: Path, *, sync: bool) -> Iterator[tuple[int, Path]]:
-    """An open temporary file in a folder, renamed after the block, or removed on failure."""
+    """An open temporary file in a folder. It is renamed after the block, or removed on failure."""
     handle, unfinished = _unfinished(folder, path.name)
     held: int | None = handle
     try:
@@ -345,17 +356,17 @@ def write_all(handle: int, content: bytes | bytearray) -> None:
 
 
 def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
-    """A new locked file, which nobody removes while this process lives."""
+    """A new locked file. Other processes keep it while this one lives."""
     while True:
         path = folder / f".{name[:40]}.sojourn-{secrets.token_hex(6)}.part"
         handle = disk.create(path)
         if fcntl is None:
             return handle, path
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # some file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return handle, path
-        os.close(handle)  # somebody removed it before it was locked
+        os.close(handle)  # another process removed it before it was locked
 
 
 _UNFINISHED = re.compile(r"\..+\.sojourn-[0-9a-f]{12}\.part", re.DOTALL)
@@ -388,9 +399,10 @@ def _is_own(entry: os.DirEntry[str]) -> bool:
 
 
 def _open_in_place(path: Path, *create: str) -> int:
-    """Opens a regular file for writing, and returns its handle; follows no link, and waits for no reader of a pipe.
+    """Opens a regular file for writing and returns its handle.
 
-    `create` is empty, or "O_CREAT" to make a file that is missing. Raises `OSError` for anything else.
+    It follows no link and does not wait for the reader of a pipe. `create` is empty, or "O_CREAT" to create a missing
+    file. Raises `OSError` for anything but a regular file.
     """
     handle = os.open(path, open_flags("O_RDWR", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", *create), 0o666)
     mode = os.fstat(handle).st_mode
@@ -402,10 +414,10 @@ def _open_in_place(path: Path, *create: str) -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Holds the lock of an empty file during the block; yields whether it was free.
+    """Holds the lock of an empty file during the block; yields whether the lock was free.
 
-    The file is removed afterwards. Where the system or the file system has no locks, it is always free. Raises
-    `DiskError` where the file can't be made.
+    The file is removed afterwards. Without support of locks by the system, the lock is always free. Raises `DiskError`
+    if the file can't be created.
     """
     free, handle = True, None
     try:
@@ -422,9 +434,9 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def _lock(path: Path) -> int | None:
-    """The handle of a file that is now locked; None where there are no locks.
+    """Locks a file and returns its handle; None if the system has no locks.
 
-    Raises `BlockingIOError` where another process has it.
+    Raises `BlockingIOError` if another process holds the lock.
     """
     if fcntl is None:
         return None
@@ -443,7 +455,7 @@ def _lock(path: Path) -> int | None:
                 return None
             if os.fstat(handle).st_nlink:
                 return handle
-            os.close(handle)  # somebody removed it before it was locked
+            os.close(handle)  # another process removed it before it was locked
     except BlockingIOError:
         raise
     except OSError as error:

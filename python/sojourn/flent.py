@@ -1,4 +1,4 @@
-"""Records as Flent data files (`.flent.gz`, file format 4), so that Flent can plot a simulation.
+"""Writes records as Flent data files (`.flent.gz`, file format 4) for Flent's plots.
 
 A run of `examples/rrul.toml` becomes a result of Flent's `rrul` test. `RRUL` maps the names of its groups to Flent's.
 """
@@ -34,7 +34,7 @@ SUMS = ("TCP upload", "TCP download")
 
 
 def check_flent(scenario: Scenario) -> None:
-    """Raises `UserError` for a scenario whose runs have no series for a Flent file."""
+    """Raises `UserError` for a scenario whose runs lack the series for a Flent file."""
     tree = scenario.resolved()
     groups = [group["name"] for group in tree["groups"]]
     traced = tree["trace"]["throughput"] is not None or bool(tree["trace"]["rtt"])
@@ -47,10 +47,10 @@ def check_flent(scenario: Scenario) -> None:
 
 
 def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rrul", title: str = "") -> dict[str, Any]:
-    """The series of a record as Flent's data structure.
+    """The series of a record in Flent's data structure.
 
-    `names` maps groups to Flent's names; groups that the record does not have are left out. Throughput is in Mbit/s,
-    probes are in ms; both are interpolated to steps of 0.2 s. Raises `UserError` where no group has a series.
+    `names` maps groups to Flent's names; groups that the record lacks are omitted. Throughput is in Mbit/s, probes are
+    in ms; both are interpolated to steps of 0.2 s. Raises `UserError` if no group has a series.
     """
     duration = float(record["duration_s"])
     x = np.arange(0.0, duration + 1e-9, STEP)
@@ -79,7 +79,10 @@ def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rru
 
 
 def _samples(record: Record, flows: Sequence[str], probe: bool) -> tuple[Array, Array] | None:
-    """Times and values of a group: samples of the round-trip time, or the sum of its flows' throughput."""
+    """Times and values of a group.
+
+    They are samples of the round-trip time, or the sum of its flows' throughput.
+    """
     wanted = [record.series[name] for name in flows if name.startswith("rtt/" if probe else "throughput/")]
     if not wanted:
         return None
@@ -100,7 +103,7 @@ def _on_grid(x: Array, t: Array, values: Array) -> list[float | None]:
 
 
 def _sums(results: dict[str, list[float | None]]) -> None:
-    """Adds the sums and averages that Flent's own test has."""
+    """Adds the sums and averages that Flent's own test contains."""
 
     def combined(prefix: str, mean: bool) -> list[float | None]:
         columns = [series for name, series in results.items() if name.startswith(prefix)]
@@ -124,9 +127,10 @@ def _stamp(seconds: float) -> str:
 
 
 def write_flent(record: Record, path: str | Path, names: Mapping[str, str] = RRUL, test: str = "rrul") -> Path:
-    """Writes a record as a Flent data file and returns its path. The same record gives the same bytes.
+    """Writes a record as a Flent data file and returns its path.
 
-    Raises `UserError` for a file name that does not end in `.flent.gz` and for a record without series.
+    The bytes are reproducible. Raises `UserError` for a file name that does not end in `.flent.gz`, and for a record
+    without series.
     """
     file = Path(path)
     if not file.name.endswith(".flent.gz"):

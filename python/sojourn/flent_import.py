@@ -1,4 +1,4 @@
-"""A scenario from a result of Flent: its flows over one link with the rates that it measured."""
+"""Converts a Flent result into a scenario: its flows over one link with the measured rates."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from sojourn.foreign import scenario_name
 from sojourn.json_text import check_shape
 from sojourn.scenario import Scenario
 
-MOST_BYTES = 64_000_000  # of the text
-DEEPEST = 2000  # ms: a longer round trip without load is no measurement of the path
-FEW = 3  # names in a note
+MOST_BYTES = 64_000_000  # bytes of the text
+DEEPEST = 2000  # ms: a longer round trip without load does not measure the path
+FEW = 3  # number of names in a note
 SUMS = {"TCP upload sum", "TCP download sum"}
-TOGETHER = 0.25  # of the time in which any transfer runs: the least in which most of them run that tells a rate
-IPERF_PAYLOAD = 1470  # bytes: that of iperf 2 over UDP
-VOICE = 172  # bytes: the payload and RTP header of G.711, which Flent's VoIP tests send every 20 ms
+TOGETHER = 0.25  # the least fraction of the active time in which most transfers run, for a usable rate
+IPERF_PAYLOAD = 1470  # bytes: payload of iperf 2 over UDP
+VOICE = 172  # bytes: payload and RTP header of G.711, which Flent's VoIP tests send every 20 ms
 UDP_IP = 28  # bytes
-LINUX_NAMES = {"lp": "tcp-lp", "newreno": "reno"}  # names of kernels for controllers that are ours under another
-OTHERS = {"bic", "hybla", "nv", "veno", "yeah", "bbr2"}  # controllers of Linux that are none of ours
+LINUX_NAMES = {"lp": "tcp-lp", "newreno": "reno"}  # kernel names of controllers that have another name here
+OTHERS = {"bic", "hybla", "nv", "veno", "yeah", "bbr2"}  # controllers of Linux that the simulator lacks
 
 
 def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> Scenario:
-    """The scenario of a result; `rtt` in seconds is that of hosts without a probe, `cc` where no controller is named.
+    """The scenario of a result.
 
-    Raises `UserError` for a file that is none, `OSError` for one that can't be read.
+    `rtt` in seconds is used for hosts without a probe, `cc` for flows whose controller is not named. Raises `UserError`
+    for a file that is no Flent result, and `OSError` for an unreadable file.
     """
     found = _read(file)
     trips = _round_trips(found, rtt)
@@ -78,7 +79,7 @@ class Result:
 
     @property
     def step(self) -> float:
-        """The last step of time in seconds."""
+        """The last time step in seconds."""
         return self.x[-1] - self.x[-2]
 
     def flows(self, down: bool) -> list[Series]:
@@ -86,13 +87,13 @@ class Result:
         return [each for each in (*self.transfers, *self.datagrams) if each.is_down == down]
 
     def parameter(self, name: str) -> str:
-        """A parameter of the test as text, or nothing."""
+        """A parameter of the test as text; empty if missing."""
         value = table(self.metadata.get("TEST_PARAMETERS")).get(name)
         return str(value) if isinstance(value, str | int) else ""
 
 
 def _read(file: Path) -> Result:
-    """Reads the result in a file. Notes name omitted series."""
+    """Reads the result in a file. Issues notes on omitted series."""
     data = _data(file)
     x, results, metadata = data["x_values"], data["results"], data["metadata"]
     kinds: dict[str, list[Series]] = {}
@@ -135,7 +136,7 @@ def _without_values(kinds: dict[str, list[Series]]) -> list[Series]:
 
 
 def _note_names(what: str, series: Iterable[Series]) -> None:
-    """Notes something about series and names the first few."""
+    """Issues a note about series that names the first few."""
     names = [f'"{each.name}"' for each in series]
     if names:
         more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
@@ -143,7 +144,10 @@ def _note_names(what: str, series: Iterable[Series]) -> None:
 
 
 def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
-    """The round-trip time without load to each host in ms: the least of its probes, or else `rtt` in seconds."""
+    """The round-trip time without load to each host in ms.
+
+    It is the minimum of the host's probes, else `rtt` in seconds.
+    """
     flows = [*found.transfers, *found.datagrams, *found.probes, *found.voip]
     known: dict[str, float] = {}
     for probe in found.probes:
@@ -165,9 +169,10 @@ def _round_trips(found: Result, rtt: float | None) -> dict[str, float]:
 
 
 def _rate(found: Result, down: bool) -> float:
-    """The rate of a direction in Mbit/s: the mean sum of its flows while any ran, or while most ran, if larger.
+    """The rate of a direction in Mbit/s.
 
-    A flow that ran for part of the time counts for that part, so flows that alternate do not add up.
+    It is the larger of two means of the sum of its flows: while any flow ran, and while most flows ran. A flow that ran
+    for part of the time counts for that part, so flows that alternate do not add up.
     """
     flows = found.flows(down)
     if not flows:
@@ -191,7 +196,7 @@ def _rate(found: Result, down: bool) -> float:
 
 
 def _groups(found: Result, trips: dict[str, float], controllers: _Controllers) -> list[dict[str, Any]]:
-    """The groups of a result: one for each series that is a flow."""
+    """The groups of a result: one per series that is a flow."""
     groups = [
         _group(each, found) | ({"tcp": tcp} if (tcp := controllers.of_one(each)) else {}) for each in found.transfers
     ]
@@ -207,7 +212,7 @@ def _groups(found: Result, trips: dict[str, float], controllers: _Controllers) -
     for group, series in zip(groups, everything, strict=True):
         group["name"] = _free(_slug(group["name"]), taken)
         if trips[series.host] > base:
-            # The link has the delay of the nearest host. What is farther away has the rest at its own end.
+            # The link has the delay of the nearest host. Hosts farther away add the rest at their own end.
             end = "access" if group["from"] == "provider" else "egress"
             group[end] = {"delay": f"{(trips[series.host] - base) / 2:.6g} ms"}
     _note_names("netperf ran these the other way than their names say", filter(_is_misnamed, found.transfers))
@@ -234,7 +239,7 @@ def _marking(series: Series) -> dict[str, Any]:
 
 
 def _datagrams(series: Series, found: Result) -> dict[str, Any]:
-    """What iperf sends over UDP: its rates are those of the payload."""
+    """A UDP stream of iperf, whose rates count payload only."""
     given = found.parameter("udp_pktsize")
     payload = int(given) if given.isdecimal() and 0 < int(given) <= 65_000 else IPERF_PAYLOAD
     return {
@@ -245,7 +250,7 @@ def _datagrams(series: Series, found: Result) -> dict[str, Any]:
 
 
 def _voice(voip: list[Series]) -> dict[str, Any]:
-    """A call: of D-ITG one way with the rate that it says, of irtt in both directions."""
+    """A VoIP call: D-ITG sends one way at its stated rate, irtt sends both directions."""
     first = voip[0]
     group = {"name": "voip", "from": "home", "to": "provider"} | _marking(first)
     rates = [each for each in voip if each.name == "VoIP::bitrate" and each.has_values]
@@ -261,7 +266,7 @@ def _is_misnamed(series: Series) -> bool:
 
 
 class _Controllers:
-    """The congestion controls that a result names."""
+    """The congestion controllers that a result names."""
 
     def __init__(self, found: Result) -> None:
         known = {each["name"] for each in json.loads(_sojourn.registry())["cc"]} - {"external", "linux"}
@@ -272,32 +277,38 @@ class _Controllers:
         self.of_host = local.lower() if isinstance(local, str) else ""
 
     def of_all(self, cc: str) -> dict[str, Any]:
-        """The TCP options of flows without a named controller: the one of the test's parameters, else `cc`."""
+        """The TCP options of flows without a named controller.
+
+        The controller is that of the test's parameters, else `cc`.
+        """
         return self._options(self.of_test) or {"control": {"cc": cc}}
 
     def of_one(self, series: Series) -> dict[str, Any]:
-        """The TCP options of a transfer that names its controller, or whose host's default is known."""
+        """The TCP options of a transfer that names its controller.
+
+        Also for a transfer whose host has a known default.
+        """
         default = "" if series.is_down or self.of_test else self.of_host
         return self._options(series.controller(self.is_one) or default)
 
     def _options(self, name: str) -> dict[str, Any]:
-        """The TCP options for a controller; empty with a note for one that the simulator lacks."""
+        """The TCP options for a controller. Empty, with a note, if the simulator lacks it."""
         ours = LINUX_NAMES.get(name, name)
         if ours in self.known:
-            ecn = {"prague": "l4s", "dctcp": True}.get(ours)  # both go by marks
+            ecn = {"prague": "l4s", "dctcp": True}.get(ours)  # both react to marks
             return ({"ecn": ecn} if ecn else {}) | {"control": {"cc": ours}}
         self.others |= {name} - {""}
         return {}
 
     def note_others(self, cc: str) -> None:
-        """Notes the congestion controls that the simulator lacks."""
+        """Issues notes on the congestion controllers that the simulator lacks."""
         if self.others:
             few = ", ".join(sorted(self.others)[:FEW])
             note(f"unknown congestion control {few}: its flows use {cc}")
 
 
 def _data(file: Path) -> dict[str, Any]:
-    """The data of a file, with checked types of all parts in use."""
+    """The data of a file, with the types of all used parts checked."""
     content = files.disk.read(file, MOST_BYTES)
     try:
         if content[:2] == b"\x1f\x8b":
@@ -328,7 +339,7 @@ def _brief(value: Any) -> str:
 
 
 def _fault(data: Any) -> str | None:
-    """The error in the data outside its series; None if valid."""
+    """The error in the data outside its series; None if it is valid."""
     if not isinstance(data, dict):
         return f"expected a table, got {_brief(data)}"
     for key, kind, what in (("metadata", dict, "a table"), ("x_values", list, "a list"), ("results", dict, "a table")):
@@ -338,13 +349,13 @@ def _fault(data: Any) -> str | None:
     if len(x) < 2 or not all(is_number(value) for value in x) or any(b <= a for a, b in pairwise(x)) or x[0] < 0:
         return "x_values: expected two or more rising times from 0 s on, got others"
     if is_number(step) and not math.isclose(x[1] - x[0], step, rel_tol=0.01):
-        # Flent's iterated tests and its combinations have numbers of runs there.
+        # Flent's iterated tests and its combinations have run numbers there.
         return f"x_values: expected times in steps of STEP_SIZE, {step:g} s, got {x[1] - x[0]:g} s"
     return None
 
 
 def _wrong(name: str, series: Any, x: list[float]) -> str | None:
-    """The error in a series; None if valid."""
+    """The error in a series; None if it is valid."""
     if not isinstance(series, list) or len(series) != len(x):
         return f"results.{name}: expected a list of {len(x)} values, got another"
     if not all(value is None or (is_number(value) and value >= 0) for value in series):
@@ -353,7 +364,7 @@ def _wrong(name: str, series: Any, x: list[float]) -> str | None:
 
 
 def _slug(name: str) -> str:
-    """A group's name from a series': "TCP upload BE" is "tcp-upload-be"."""
+    """A group name made from a series' name: "TCP upload BE" becomes "tcp-upload-be"."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 

@@ -1,6 +1,6 @@
 """The series of a Flent result, their kinds, and the properties of their flows.
 
-Names, metadata and raw samples are those of Flent's tests and runners, in file formats 1 to 4.
+Names, metadata and raw samples follow Flent's tests and runners, in file formats 1 to 4.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-MBIT = {"Mbits/s": 1.0, "Kbits/s": 1e-3, "bits/s": 1e-6}  # the units of rates, in Mbit/s
+MBIT = {"Mbits/s": 1.0, "Kbits/s": 1e-3, "bits/s": 1e-6}  # units of rates, in Mbit/s
 DERIVED = re.compile(r" (avg|sum|totals|fairness)$")
 PROBE = "Ping (ms)"
 VOIP = "VoIP::"
@@ -25,7 +25,7 @@ _CODEPOINTS = (
     | {f"af{n}{drop}": 8 * n + 2 * drop for n in range(1, 5) for drop in range(1, 4)}
     | {"ef": 46, "va": 44, "le": 1}
 )
-# Meanings of Flent's labels, besides the names of DSCPs: https://flent.org/tests.html, 802.11e in `bursts_11e`.
+# Meanings of Flent's labels other than DSCP names: https://flent.org/tests.html, 802.11e in `bursts_11e`.
 _LABELS = _CODEPOINTS | {"be": 0, "bk": 8, "vi": 40, "vo": 56}
 _LABEL = re.compile(rf"6?({'|'.join(sorted(_LABELS, reverse=True))})\d*")
 
@@ -41,14 +41,14 @@ def is_number(value: Any) -> bool:
 
 
 def table(value: Any) -> dict[str, Any]:
-    """The value itself if it is a table, or an empty one."""
+    """The value if it is a table, else an empty table."""
     return value if isinstance(value, dict) else {}
 
 
 def kind_of(name: str, names: dict[str, Any], command: str) -> str:
-    """What a series is: transfer, probe, datagrams, voip, derived, statistic, or other.
+    """The kind of a series: transfer, probe, datagrams, voip, derived, statistic, or other.
 
-    `NAME::label` is a flow of its own, unless there is also a series NAME, or the label is a statistic of a socket.
+    `NAME::label` is a flow of its own, unless a series NAME exists, or the label is a statistic of a socket.
     """
     parent, _, label = name.rpartition("::")
     if DERIVED.search(name) or command.endswith("(computed)"):
@@ -65,9 +65,9 @@ def kind_of(name: str, names: dict[str, Any], command: str) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """A series of a result, and what its runner recorded of it.
+    """A series of a result, and what its runner recorded about it.
 
-    `values` has one value or None for each of the times `x`, `host` is the far end, `meta` its table of SERIES_META.
+    `values` has one value or None for each of the times `x`. `host` is the far end, `meta` its table of SERIES_META.
     """
 
     name: str
@@ -84,34 +84,37 @@ class Series:
 
     @cached_property
     def command(self) -> str:
-        """The command that measured it, or nothing."""
+        """The command that measured it; empty if unknown."""
         return command_of(self.meta)
 
     def option(self, flag: str) -> str:
-        """The value of an option of netperf's command line, or nothing."""
+        """The value of an option in netperf's command line; empty if absent."""
         words = self.command.split() if "netperf" in self.command else []
         return next((value for word, value in pairwise(words) if word == flag), "")
 
     @property
     def is_down(self) -> bool:
-        """Whether its data comes from the far end: by netperf's test, or else by the name."""
+        """Whether its data comes from the far end, by netperf's test or else by the name."""
         test = self.option("-t")
         return test.endswith("_MAERTS") if test else "download" in self.words
 
     @property
     def has_values(self) -> bool:
-        """Whether any value is above zero. What follows is only for a series that has."""
+        """Whether any value is above zero. The properties below require it."""
         return any(self.values)
 
     @property
     def span(self) -> tuple[int, int]:
-        """The first and the last place with a value above zero."""
+        """The first and the last index with a value above zero."""
         active = [at for at, value in enumerate(self.values) if value]
         return active[0], active[-1]
 
     @cached_property
     def mean(self) -> float:
-        """The mean rate in Mbit/s while it was active: netperf's own, or that of its samples, or of the series."""
+        """The mean rate in Mbit/s while it was active.
+
+        It is netperf's own, else that of its samples, else that of the series.
+        """
         stated: Any = self.meta.get("MEAN_VALUE")
         if is_number(stated) and stated > 0:
             return float(stated) * MBIT.get(str(self.meta.get("UNITS")), 1.0)
@@ -121,12 +124,15 @@ class Series:
 
     @property
     def sent(self) -> float:
-        """The mean of the values while it was active, gaps left out."""
+        """The mean of the values while it was active, without gaps."""
         first, last = self.span
         return fmean(value for value in self.values[first : last + 1] if value is not None)
 
     def levels(self) -> list[float | None]:
-        """The rate at each time in Mbit/s, interpolated over gaps as Flent's plots are, with the mean of the flow."""
+        """The rate at each time in Mbit/s, scaled to the mean rate of the flow.
+
+        Gaps are interpolated as in Flent's plots.
+        """
         first, last = self.span
         known = {at: value for at, value in enumerate(self.values) if value is not None and first <= at <= last}
         between = np.interp(range(first, last + 1), list(known), list(known.values()))
@@ -135,7 +141,10 @@ class Series:
         return found
 
     def dscp(self) -> int:
-        """The DSCP of its packets by the socket, netperf's command, or a label in the name; by default 0."""
+        """The DSCP of its packets; 0 if unknown.
+
+        Sources are the socket, netperf's command, and a label in the name.
+        """
         side = "DOWNSTREAM_TOS" if self.is_down else "UPSTREAM_TOS"
         marking = _of_side(self.option("-Y"), self.is_down).lower()
         for written in (self.meta.get("DATA_TOS"), self.meta.get(side), marking):
@@ -147,9 +156,10 @@ class Series:
         return _LABELS[labels[0]] if labels else 0
 
     def controller(self, is_one: Callable[[str], bool]) -> str:
-        """The congestion control that the socket, netperf's command or a word of the name has, or nothing.
+        """The congestion controller of the flow; empty if unknown.
 
-        `is_one` says whether a word of a name is that of a controller.
+        Sources are the socket, netperf's command, and the words of the name. `is_one` is whether a word names a
+        controller.
         """
         stated = self.meta.get("CONG_CONTROL")
         given = _of_side(self.option("-K"), self.is_down)
@@ -158,13 +168,13 @@ class Series:
 
 
 def command_of(meta: dict[str, Any]) -> str:
-    """The command line of SERIES_META, or nothing."""
+    """The command line of SERIES_META; empty if absent."""
     said = meta.get("COMMAND") or meta.get("command")
     return said if isinstance(said, str) else ""
 
 
 def host_of(name: str, command: str, hosts: dict[str, None]) -> str:
-    """The far end of a series: the host in its name or its command, or else the first of the test."""
+    """The far end of a series: the host in its name or its command, else the first of the test."""
     bare = name.removesuffix(" (extra)")
     last = bare.rpartition(" ")[2]
     if last in hosts or bare != name:
@@ -182,13 +192,16 @@ def _is_sample(raw: dict[str, Any]) -> bool:
 
 
 def _of_side(pair: str, down: bool) -> str:
-    """What netperf's "local,remote" says of the side that sends the data."""
+    """The part of netperf's "local,remote" value for the side that sends the data."""
     sides = pair.split(",")
     return sides[-1] if down else sides[0]
 
 
 def _byte(written: Any) -> int | None:
-    """A byte as a number or as text such as "0x20"; None if it is none, as for a TOS that netperf does not know."""
+    """A byte from a number or from text such as "0x20".
+
+    None for other values, such as a TOS that netperf does not know.
+    """
     if isinstance(written, str):
         try:
             written = int(written, 0)

@@ -1,8 +1,8 @@
 """Sanitizes untrusted names for use in paths and commands.
 
 Names in scenarios, captures and results of other programs are untrusted. They become paths or words of commands only
-through this module. `sojourn.errors.one_line` does the same for lines: of messages, and of comments in files. Pages are
-made of templates that escape every text, and tables by `html.escape`.
+through this module. `sojourn.errors.one_line` sanitizes lines of messages and of comments in files. Pages are made of
+templates that escape every text, and tables by `html.escape`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 from sojourn.errors import one_line
 
-LONGEST_LABEL = 100  # characters of a scenario's name
+LONGEST_LABEL = 100  # bytes of a name; leaves room for a suffix and a number
 LONGEST = 120  # bytes of a name, which leaves room for an ending and a number
-# Names that Windows keeps for devices, with any ending.
+# Names that Windows reserves for devices, with any suffix.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
 def file_name(name: str) -> str:
-    """A name fit for a file, without a folder: `queue/R0->R1` becomes `queue-R0-R1`.
+    """A safe file name without a folder: `queue/R0->R1` becomes `queue-R0-R1`.
 
     ```python
     file_name("../../etc/passwd")  # etc-passwd
@@ -35,7 +35,7 @@ def file_name(name: str) -> str:
 
 
 def scenario_name(name: str) -> str:
-    """A file's own name as the name of a scenario: one line, short, never empty."""
+    """Makes a scenario name from a file name: one line, short, never empty."""
     return one_line(name).strip()[:LONGEST_LABEL] or "import"
 
 
@@ -52,7 +52,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def shell_word(path: str | Path) -> str:
-    """The name of a file as one word of a shell command, in one line; never an option.
+    """A file name as one word of a shell command, on one line; never an option.
 
     ```python
     shell_word("a b.toml")  # 'a b.toml'
@@ -67,5 +67,5 @@ def shell_word(path: str | Path) -> str:
 
 
 def _escaped(c: str) -> str:
-    """The bytes of a character of a file's name, as a shell reads them in `$'...'`."""
+    """The bytes of a character of a file name, as a shell reads them in `$'...'`."""
     return "".join(f"\\x{byte:02x}" for byte in c.encode("utf-8", "surrogateescape"))

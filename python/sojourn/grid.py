@@ -1,4 +1,4 @@
-"""The grid of a sweep: points and runs that are made when they are asked for, since there may be 100,000 of them."""
+"""The grid of a sweep. Points and runs are created on access, because there may be 100,000."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Point:
 
 
 class Points(Sequence[Point]):
-    """The points of a grid, the last axis fastest."""
+    """The points of a grid, with the last axis fastest."""
 
     def __init__(self, grid: _sojourn.Grid) -> None:
         self._grid, self._axes = grid, grid.axes
@@ -46,7 +46,7 @@ class Points(Sequence[Point]):
         return Point(labels, Scenario.from_engine(text, self._grid.file, label), seed)
 
     def labels(self, index: int) -> dict[str, Any]:
-        """The value of each axis at a point; cheaper than the point."""
+        """The value of each axis at a point. Cheaper than creating the point."""
         return dict(zip(self._axes, json.loads(self._grid.labels(index)), strict=True))
 
 
@@ -70,7 +70,7 @@ class Runs(Sequence[Job]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         at, replication = divmod(range(len(self))[index], self._each)
-        if self._last is None or self._last[0] != at:  # the seeds of a point follow each other
+        if self._last is None or self._last[0] != at:  # consecutive runs are seeds of the same point
             self._last = at, self._points[at]
         point = self._last[1]
         return Job(point.scenario, seeds_of(self._seeds, point.seed)[replication])

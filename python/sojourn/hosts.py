@@ -1,4 +1,4 @@
-"""Scenarios on a Linux host, also those of papers."""
+"""Scenarios on a Linux host, including those of papers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sojourn.scenario import Scenario
 from sojourn.toml import plain
 
 OWN_OF_KERNEL = ("reno", "cubic")
-"""Controllers of the kernel itself; all others run in the simulator under the kernel's TCP."""
+"""Controllers that the kernel itself implements. All others run in the simulator."""
 
 KEPT = ("mss", "header", "ecn")
-"""Options about the data to send, not about the stack's behavior."""
+"""TCP options about the data to send, not about the behavior of the stack."""
 
 
 class Host(StrEnum):
@@ -25,7 +25,7 @@ class Host(StrEnum):
 
 def on_linux(scenario: Scenario) -> bool:
     """Whether the flows of a scenario use the TCP of a Linux kernel."""
-    # A scenario that the engine made is read only if it may be so.
+    # Avoids parsing a scenario of the engine unless its text mentions a host.
     return "host" in scenario.to_toml() and scenario.get("host") == "linux"
 
 
@@ -50,7 +50,7 @@ def on_host(scenario: Scenario, host: Host) -> Scenario:
 
 
 def _kept(tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """The TCP options that apply to a Linux host."""
+    """The TCP options that have an effect on a Linux host."""
     kept = {key: tcp[key] for key in KEPT if key in tcp}
     control = tcp.get("control")
     if control:

@@ -1,6 +1,6 @@
 """Scenarios from measurements: packet captures and Flent results.
 
-The scenario has the traffic that the file shows over one link, so that another queue can be tried on it.
+The scenario sends the traffic that the file shows over one link, so that another queue can be tried on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Imported:
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
-    """Converts the capture (pcapng, pcap) or Flent result (`.flent.gz`) at `path` into a scenario.
+    """Converts a capture (pcapng, pcap) or Flent result (`.flent.gz`) at `path` into a scenario.
 
     `rate` is the link's rate, such as "10 Mbit/s"; by default the speed of the capture's interface, else the largest
     rate over a second, per direction. `rtt` is the RTT of flows whose RTT the file does not show. `cc` is the
@@ -52,7 +52,7 @@ def imported(path: str | Path, rate: str | None = None, rtt: str | None = None, 
     if cc not in known:
         raise UserError.unknown("--cc", cc, known)
     try:
-        opened(file).close()  # which refuses a pipe or a device
+        opened(file).close()  # rejects a pipe or a device
         if file.name.endswith((".flent.gz", ".flent")):
             made = Imported(flent_scenario(file, rate, base, cc))
         else:
@@ -64,7 +64,7 @@ def imported(path: str | Path, rate: str | None = None, rtt: str | None = None, 
 
 
 def _quantity(name: str, kind: str, text: str) -> float:
-    """The value of a parameter in its base unit."""
+    """A parameter's value in its base unit."""
     try:
         return _sojourn.quantity(kind, text)
     except ValueError as error:

@@ -24,16 +24,22 @@ class Job:
 
 
 class Key(NamedTuple):
-    """The cache key of a run, the identity of the Linux kernel that does it, and the digests of its traces by link."""
+    """The cache key of a run.
+
+    It also holds the identity of the run's Linux kernel, and the digests of its traces by link.
+    """
 
     text: str
     kernel: str
-    """Empty where the simulator does it."""
+    """The identity of the Linux kernel; empty for a run in the simulator."""
     traces: dict[str, str]
 
 
 def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
-    """The key of each job. Raises `ScenarioError` for one that can't be run with these laws in Python."""
+    """The key of each job.
+
+    Raises `ScenarioError` for a job that can't be run with these laws in Python.
+    """
     engine, names = engine_identity(), list(laws)
     for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
         group = list(same)
@@ -48,11 +54,11 @@ def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
 
 
 CHANGED = "expected the content that it had when the runs were planned, got another: run the same command again"
-"""The reason of failure for a run that used another trace than planned."""
+"""The failure message for a run that used another trace than planned."""
 
 
 def changed_traces(record: Record, expected: dict[str, str]) -> list[str]:
-    """The links of which a run did not use the trace with this digest."""
+    """The links on which a run used a trace with another digest than expected."""
     if not expected:
         return []
     used = {link["name"]: link.get("trace_sha256") for link in record["links"]}
@@ -60,7 +66,7 @@ def changed_traces(record: Record, expected: dict[str, str]) -> list[str]:
 
 
 def beginnings(jobs: Sequence[Job]) -> list[str]:
-    """For each job of a scenario, a key of the beginning that its run may share with others; "" for none.
+    """For each job a key of the beginning that its run may share with others; "" if none.
 
     It is a hint for grouping runs: the engine determines what they share.
     """

@@ -13,18 +13,21 @@ from sojourn.errors import printed
 
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
 KINDS = ("aqm", "cc", "kind")
-# The kind of what the caller supplies, and the key with its name: `{ cc = "external", controller = "Mine" }` is `Mine`.
+# The kind of a Python law, and the key with its name: `{ cc = "external", controller = "Mine" }` is labelled `Mine`.
 EXTERNAL = "external"
 SUPPLIED = {"aqm": "law", "cc": "controller"}
-# Tables that say themselves what they are, within another one.
+# Tables that need no name in a label, because their content names them.
 SAYS_ITSELF = ("control",)
 LISTS = {"links": "link", "flows": "flow", "groups": "group"}
-# Of what makes up the queue of a link, or of a class.
+# The lists inside a link's queue, and the noun for an entry.
 WITHIN_A_LINK = {"classes": "class", "queues": "queue"}
 
 
 def field_label(path: str) -> str:
-    """The label of a scenario's path: `links.bottleneck.queue.limit` becomes `bottleneck queue limit`."""
+    """The label of a scenario path.
+
+    `links.bottleneck.queue.limit` becomes `bottleneck queue limit`.
+    """
     first, *rest = paths.split(path)
     if not rest:
         return first
@@ -36,7 +39,10 @@ def field_label(path: str) -> str:
 
 
 def value_label(value: Any) -> str:
-    """The label of a scenario's value: `{ aqm = "red", min = 5 }` becomes `red(min=5)`; strings are unchanged."""
+    """The label of a value in a scenario.
+
+    `{ aqm = "red", min = 5 }` becomes `red(min=5)`; strings are unchanged.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
@@ -55,13 +61,16 @@ def value_label(value: Any) -> str:
 
 
 def _entry(key: str, value: Any) -> str:
-    """A key of a table with its value: `ecn=l4s`, but of `control = { cc = "prague" }` only `prague`."""
+    """A key of the table with its value: `ecn=l4s`.
+
+    `control = { cc = "prague" }` becomes `prague` only.
+    """
     alone = key in SAYS_ITSELF and isinstance(value, Mapping)
     return value_label(value) if alone else f"{key}={value_label(value)}"
 
 
 def setting_label(path: str, value: Any) -> str:
-    """The shortest clear label of a field with its value: `count=10`, but only `reno` for a controller."""
+    """The shortest clear label of a field with its value: `count=10`, `reno` for a controller."""
     text = value_label(value)
     named = isinstance(value, Mapping) or (isinstance(value, str) and value[:1].isalpha())
     return text if named else f"{paths.split(path)[-1]}={text}"
@@ -76,7 +85,10 @@ _QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\d\s].*?)?\s
 
 
 def quantities(texts: Iterable[str]) -> tuple[list[float], str] | None:
-    """The numbers of texts such as `50 packets` and their common unit; None for other texts, or where units differ."""
+    """The numbers of texts such as `50 packets`, and their common unit.
+
+    None for other texts, and for different units.
+    """
     found = [_QUANTITY.fullmatch(text) for text in texts]
     units = {match[2] or "" for match in found if match}
     if len(units) != 1 or not all(found):

@@ -17,18 +17,18 @@ FACTORY = "a class or a function without arguments that makes a law or a congest
 LAW = "a law with a method step(sample)"
 CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
 STEP = "step"
-"""The method of a queue law."""
+"""The method that a queue law must have."""
 ON_LOSS = "on_loss"
 ON_MARK = "on_mark"
 ANSWERS = ("on_ack", ON_LOSS, ON_MARK)
-"""The methods of a congestion controller."""
+"""The methods that a congestion controller can have."""
 
 
 def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
-    """The laws, each made by a function that raises `UserError` for an object that is no law.
+    """The laws as factories that check their product.
 
-    Raises `UserError` for something other than a table of factories, for a factory with required arguments, and for a
-    class whose objects are not laws.
+    A factory raises `UserError` if its product is no law. Raises `UserError` if `laws` is not a table of factories, for
+    a factory with required arguments, and for a class whose objects are not laws.
     """
     if laws is None:
         return {}
@@ -42,22 +42,28 @@ def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
 
 
 def _place(name: str, factory: Any) -> str:
-    """The name of a law or a controller in messages; a function's product is unknown before it is called."""
+    """The name of a law or a controller in messages.
+
+    A function counts as a law, because its product is unknown before the first call.
+    """
     of = "controllers" if inspect.isclass(factory) and hasattr(factory, ANSWERS[0]) else "laws"
     return f"{of}.{name}"
 
 
 class _Controllers:
-    """A factory of checked and watched congestion controllers; the engine recognizes it by `is_controller`."""
+    """A factory of checked and watched congestion controllers.
+
+    The engine recognizes it by `is_controller`.
+    """
 
     is_controller = True
 
     def __init__(self, where: str, factory: Callable[[], Any], made: Any) -> None:
-        """`made` is the class, or what the function made."""
+        """`made` is the class, or the product of the function."""
         self.where, self.factory = where, factory
         self._check(made)
         if inspect.isclass(factory) and not all(hasattr(made, name) for name in ANSWERS):
-            made = next(_tried(where, factory), made)  # it may get its methods when it is made
+            made = next(_tried(where, factory), made)  # a constructor may add methods
             self._check(made)
         self.is_told_of_marks = hasattr(made, ON_MARK)
         if not hasattr(made, ON_LOSS):
@@ -71,7 +77,7 @@ class _Controllers:
                 continue
             static = inspect.getattr_static(made, name, None) if inspect.isclass(made) else None
             if inspect.isfunction(static):
-                method = static.__get__(made)  # with the object as its first argument
+                method = static.__get__(made)  # bind the object as the first argument
             if wrong := misfit(method, None):
                 of = made if inspect.isclass(made) else self.factory
                 raise UserError(f"{self.where}: expected {CONTROLLER}, got {_name(of)}.{name}{wrong}")
@@ -83,7 +89,7 @@ class _Controllers:
 
 
 def _tried(where: str, factory: Callable[[], Any]) -> Iterator[Any]:
-    """The product of one call of a factory; None if it raises, which a run reports.
+    """The product of one call of a factory. None if it raises: a run reports the exception.
 
     Raises `UserError` if it hangs.
     """
@@ -98,7 +104,7 @@ def _tried(where: str, factory: Callable[[], Any]) -> Iterator[Any]:
 
 
 def is_controller(factory: Any, where: str = "laws") -> bool:
-    """Whether a factory makes congestion controllers; a function is called once to find out.
+    """Whether a factory makes congestion controllers. A function is called once to find out.
 
     Raises `UserError` if it makes neither a controller nor a law; `where` names it in the message.
     """
@@ -106,7 +112,10 @@ def is_controller(factory: Any, where: str = "laws") -> bool:
 
 
 def _seen(factory: Any, where: str) -> Any:
-    """An object with the product's methods: the class itself, else the product of one call; None if that fails."""
+    """An object with the methods of the product.
+
+    It is the class itself, or the product of one call; None if the call fails.
+    """
     if inspect.isclass(factory):
         return factory
     for made in _tried(where, factory):
@@ -141,7 +150,7 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
             _check_step(where, step.__get__(factory), factory.__name__)
         elif step is None:
             for law in _tried(where, factory):
-                _check_step(where, getattr(law, STEP, None), type(law).__name__)  # it may get its step when it is made
+                _check_step(where, getattr(law, STEP, None), type(law).__name__)  # a constructor may add its `step`
 
     def make(alarm: Alarm) -> Watched:
         return Watched(made(alarm), alarm)
@@ -158,9 +167,9 @@ def _check_step(where: str, step: Any, of: str = "") -> None:
 
 
 def misfit(what: Any, *arguments: Any) -> str:
-    """Why this can't be called with these arguments, as the end of a message.
+    """The reason why `what` can't be called with these arguments, as the end of a message.
 
-    Empty if it can, as far as its signature is known.
+    Empty if it can be called, as far as its signature is known.
     """
     if not callable(what):
         return f" that is an object of {type(what).__name__}"
@@ -177,7 +186,7 @@ def misfit(what: Any, *arguments: Any) -> str:
 
 
 def _arity(signature: inspect.Signature, wanted: int) -> str:
-    """The arguments of a function, and their number unless only a name is missing."""
+    """The arguments of a function. Includes their number, unless only a name is missing."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found = [each for each in signature.parameters.values() if each.kind in kinds]
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
@@ -194,12 +203,12 @@ def external_controllers(scenario: Scenario) -> list[str]:
 
 
 def _tables(items: Any) -> list[Mapping[str, Any]]:
-    """The tables of a list in an unchecked scenario."""
+    """The tables of a list in a scenario that may be invalid."""
     return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 
 
 def external_laws(scenario: Scenario) -> list[str]:
-    """The names of the external laws of a scenario's queues."""
+    """The names of the external laws of all queues of a scenario."""
     return list(_external(scenario.to_dict().get("links")))
 
 
@@ -209,9 +218,9 @@ def named_by(scenario: Scenario) -> set[str]:
 
 
 def check_named(laws: Mapping[str, Any], named: Collection[str], scenarios: Iterable[Scenario]) -> None:
-    """Raises `UserError` for a law or controller that these valid scenarios do not name.
+    """Raises `UserError` for a law or controller that none of these valid scenarios names.
 
-    Notes controllers that ignore marks of their packets.
+    Issues a note on controllers that ignore marks of their packets.
     """
     for name in laws:
         if name not in named:
@@ -224,14 +233,17 @@ def check_named(laws: Mapping[str, Any], named: Collection[str], scenarios: Iter
 
 
 def check_laws_of(scenario: Scenario, laws: Mapping[str, Any]) -> None:
-    """Raises `UserError` for a law that a scenario does not name, `ScenarioError` for an invalid scenario."""
+    """Raises `UserError` for a law that the scenario does not name.
+
+    Raises `ScenarioError` for an invalid scenario.
+    """
     if laws:
         scenario.canonical(laws)
         check_named(laws, named_by(scenario), [scenario])
 
 
 def _untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
-    """Warns of each controller without `on_mark` whose packets may be marked."""
+    """Warnings about controllers without `on_mark` whose packets may be marked."""
     without = {name for name, law in laws.items() if isinstance(law, _Controllers) and not law.is_told_of_marks}
     if not without:
         return []
@@ -245,7 +257,7 @@ def _untold_marks(scenario: Scenario, laws: Mapping[str, Any]) -> list[str]:
 
 
 def _external(node: Any) -> Iterator[str]:
-    """The laws of all queues below a value: of links, of their reverse directions, of classes."""
+    """The names of laws of all queues below a value: of links, reverse directions and classes."""
     if isinstance(node, Mapping):
         if node.get("aqm") == "external":
             yield str(node.get("law", ""))
@@ -259,7 +271,7 @@ def _external(node: Any) -> Iterator[str]:
 def of_run(error: Exception, scenario: Scenario, seed: int) -> Exception:
     """Adds the scenario's label and the seed to an error of a run.
 
-    An exception of a law is unchanged; its note gets them.
+    An exception of a law is returned unchanged. Its note gets them instead.
     """
     notes = getattr(error, "__notes__", [])
     if notes:

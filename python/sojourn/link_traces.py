@@ -19,14 +19,14 @@ from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.scenario import readable
 
-PACKET = 1500  # bytes of an opportunity of Mahimahi
+PACKET = 1500  # bytes per delivery opportunity of Mahimahi
 ENDINGS = {".csv": "csv", ".txt": "csv", ".json": "netem-trace"}
 FORMATS = ("mahimahi", "csv", "netem-trace")
 
 
 @dataclass(frozen=True)
 class Step:
-    """The state of a link between two times."""
+    """The state of a link during one time step."""
 
     span_ms: int
     rate_bps: int
@@ -62,7 +62,10 @@ def summary(path: Path, form: str | None = None, steps: int = 1) -> tuple[dict[s
 
 
 def markov(process: Process) -> Iterator[Step]:
-    """Five rates with equal ratios; after each step the rate stays (0.6) or goes to one of its neighbors (0.2 each)."""
+    """Five rates with equal ratios.
+
+    At each step the rate stays (probability 0.6) or moves to one of its neighbors (0.2 each).
+    """
     random = np.random.default_rng(process.seed)
     rates = np.geomspace(process.low_bps, process.high_bps, 5)
     state = 2
@@ -73,7 +76,7 @@ def markov(process: Process) -> Iterator[Step]:
 
 
 def walk(process: Process) -> Iterator[Step]:
-    """A random walk of the logarithm of the rate, with steps of 10 %; the bounds reflect it."""
+    """A random walk of the logarithm of the rate, in steps of 10 %, reflected at the bounds."""
     random = np.random.default_rng(process.seed)
     low, high = np.log(process.low_bps), np.log(process.high_bps)
     here = (low + high) / 2
@@ -84,15 +87,15 @@ def walk(process: Process) -> Iterator[Step]:
         here = min(max(here, low), high)
 
 
-HANDOVER_MS = 15_000  # how often a user of a satellite network in low orbit gets another satellite
-OUTAGE_MS = 100  # how long nothing is sent then
+HANDOVER_MS = 15_000  # interval between changes of the satellite, in low orbit
+OUTAGE_MS = 100  # length of the outage at a change
 
 
 def leo(process: Process) -> Iterator[Step]:
-    """Satellites in low orbit: a handover every 15 s to a new rate and delay, after an outage of 100 ms.
+    """Satellites in low orbit: every 15 s a handover to a new rate and delay.
 
-    The rate varies by a tenth about that of the satellite, the delay (20 to 40 ms) drifts by 3 ms, and for a second
-    after the handover 0.5 % of the packets are lost.
+    Each handover begins with an outage of 100 ms. The rate varies by a tenth around that of the satellite. The delay
+    (20 to 40 ms) drifts by 3 ms. For a second after the handover, 0.5 % of the packets are lost.
     """
     random = np.random.default_rng(process.seed)
     for turn in _spans(process.duration_ms, HANDOVER_MS):
@@ -112,14 +115,14 @@ PROCESSES: dict[str, Callable[[Process], Iterator[Step]]] = {"markov": markov, "
 
 
 def _spans(total: int, each: int) -> Iterator[int]:
-    """`total` in parts of `each`; the last may be shorter."""
+    """Splits `total` into parts of `each`; the last part may be shorter."""
     return chain((each for _ in range(total // each)), [total % each] if total % each else [])
 
 
 def write(path: Path, steps: Iterator[Step], form: str | None = None) -> Path:
-    """Writes a trace in the format that the ending of the file says, or in `form`.
+    """Writes a trace in the format `form`, by default that of the file's suffix.
 
-    Raises `UserError` for delays and losses in a format that has no place for them.
+    Raises `UserError` if the format can't represent its delays and losses.
     """
     chosen = form or ENDINGS.get(path.suffix, "mahimahi")
     if chosen not in FORMATS:
@@ -141,7 +144,10 @@ def _bandwidth(bps: int) -> dict[str, int]:
 
 
 def _table(steps: Iterator[Step]) -> Iterator[str]:
-    """The lines of a table. Its last line lasts as long as the one before it, so the last step is two lines."""
+    """The lines of a table.
+
+    A line lasts until the next one, and the last as long as the one before it, so the last step is two lines.
+    """
     yield "t_ms, rate_bps, delay_us, loss"
     at, last = 0, None
     for step in steps:
@@ -156,7 +162,7 @@ def _line(at_ms: float, step: Step) -> str:
 
 
 def _opportunities(path: Path, steps: list[Step]) -> Iterator[int]:
-    """The times in ms at which another 1500 bytes can have been sent; the last ends the trace."""
+    """The times in ms at which another 1500 bytes can be sent. The last time ends the trace."""
     unit, sent, at, last = 8 * PACKET * 1000, 0, 0, 0
     for step in steps:
         for _ in range(step.span_ms):

@@ -13,19 +13,22 @@ def resolved(names: Iterable[str], known: Sequence[str], link: str, where: str) 
     """Resolves measures by path or label (`wait p95`, `utilization`, `jain`) to paths.
 
     If several links or groups match, `link` is preferred, then all flows. Unknown names are unchanged. Raises
-    `UserError`, which begins with `where`, for an ambiguous name.
+    `UserError` for an ambiguous name; its message begins with `where`.
     """
     return [name if name in known else _meant(name, known, link, where) for name in names]
 
 
 def labelled(names: Iterable[str], labels: Mapping[str, str]) -> list[str]:
-    """Names of measures as labels of a table; `labels` maps labels to paths. Other names are unchanged."""
+    """Names of measures as labels of a table.
+
+    `labels` maps labels to paths. Other names are unchanged.
+    """
     found = {_steps(path): label for label, path in labels.items()}
     return [name if name in labels else found.get(_steps(name), name) for name in names]
 
 
 def _steps(path: str) -> tuple[str, ...]:
-    """The steps of a path, however it is written; a text that is no path is its own step."""
+    """The steps of a path. A text that is no path is a single step."""
     try:
         return tuple(paths.split(path))
     except UserError:
@@ -33,7 +36,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def _labels(path: str) -> tuple[str, str]:
-    """What tables call a measure: that of another link or of a group has its name."""
+    """The labels of a measure in tables: short, and with the name of its link or group."""
     label = chosen([path], place(path))[0].label
     return label, f"{place(path)} {label}"
 
@@ -49,13 +52,13 @@ def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
     found = [path for path in plain if name in _labels(path)]
     if not found:
         found = [path for path in plain if path.endswith(f".{name}")]
-        if len(set(map(_field, found))) > 1:  # `mean` may be that of a queue or of an RTT, whichever link has it
+        if len(set(map(_field, found))) > 1:  # `mean` may be that of a queue or of an RTT
             raise _several(name, found, where)
     for home in (link, "total"):
         if of_home := [path for path in found if place(path) == home]:
             found = of_home
             break
-    if len(found) > 1:  # tables have the mean of a queue in packets, not that in bytes of the same label
+    if len(found) > 1:  # tables show a queue's mean in packets, not the one in bytes with the same label
         found = [path for path in found if _field(path) in (*OF_A_LINK, *OF_A_GROUP)] or found
     if len(found) > 1:
         raise _several(name, found, where)
@@ -63,6 +66,6 @@ def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
 
 
 def _several(name: str, found: Sequence[str], where: str) -> UserError:
-    """The error for an ambiguous name: it lists the paths, or their ends if there are many."""
+    """The error for an ambiguous name. It lists the paths, or only their ends if there are many."""
     listed = found if len(found) <= FEW else list(dict.fromkeys(map(_field, found)))
     return UserError.unknown(where, name, listed)

@@ -1,6 +1,6 @@
 """The measures of a record, as the engine defines them: path, unit, label and summary.
 
-`scripts/measurements.py` writes the tables of docs/measurements.md from here.
+`scripts/measurements.py` generates the tables of docs/measurements.md from this module.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from sojourn.errors import UserError
 from sojourn.labels import WITHIN_A_LINK, with_unit
 from sojourn.ranges import Range
 
-# How tables and plots show a unit: the unit shown, and the factor to it.
+# The unit that tables and plots show instead, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 
 
-# The measures of a link and of a group that tables show.
+# The measures of a link and of a group that tables show by default.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
-# What is compared of each class, tin or queue of a dual queue.
+# The compared measures of each class, tin or queue of a dual queue.
 OF_A_QUEUE = ("wait_ms.mean", "wait_ms.p95", "wait_ms.p99")
-MANY_GROUPS = 6  # more are compared only in total
+MANY_GROUPS = 6  # with more groups, only the total is compared
 
 
 class HasPaths(Protocol):
-    """The part of a record's interface that measures use."""
+    """The part of a record's interface that measures require."""
 
     def value(self, path: str, /) -> Any:
         """The value at a dotted path."""
@@ -43,7 +43,7 @@ class HasPaths(Protocol):
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit.
+    """One number of a record: label, path, displayed unit, and the factor to that unit.
 
     `better` is "higher", "lower" or "" (no preference). A record may lack an `optional` measure, such as one of a queue
     that only some disciplines have; its value is then NaN.
@@ -67,7 +67,7 @@ class Measure:
 
     @property
     def range(self) -> Range:
-        """The values that it can have, in its unit, as the record defines them."""
+        """The range of its values, in its unit, as the record defines it."""
         return range_of(self.path) * self.scale
 
     @property
@@ -77,7 +77,7 @@ class Measure:
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a `record`, in its unit; NaN if the record contains null or lacks an optional measure."""
+        """Its value in a `record`, in its unit; NaN for null or a missing optional measure."""
         try:
             return self._shown(record.value(self.path))
         except UserError:
@@ -86,7 +86,7 @@ class Measure:
             return math.nan
 
     def all_of(self, record: HasPaths) -> list[float]:
-        """Its values in a `record`, in its unit, where its path has a `*`."""
+        """Its values in a `record`, in its unit. Its path contains a `*`."""
         return [self._shown(value) for value in record.value(self.path)]
 
     def _shown(self, value: float | None) -> float:
@@ -97,7 +97,7 @@ class Measure:
 class Definition:
     """A field of a record: path within its part, unit, label, better direction, summary.
 
-    `better` is "higher", "lower" or "". `number` is whether it is a number, `minimum` and `maximum` are its range, and
+    `better` is "higher", "lower" or "". `number` is True for a number, `minimum` and `maximum` are its range, and
     `error` is its relative error.
     """
 
@@ -113,20 +113,21 @@ class Definition:
 
     @property
     def range(self) -> Range:
-        """The values that it can have, in its unit."""
+        """The range of its values, in its unit."""
         return _range(self.minimum, self.maximum)
 
     @property
     def shown_unit(self) -> str:
-        """Its unit in lists; its range where it is a share without a unit."""
+        """Its unit in lists. A share without a unit shows its range instead."""
         return self.unit or ("" if self.maximum is None else f"{self.minimum:g}..{self.maximum:g}")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a record (`links`, `total`, ...; `run` for the run's own fields): summary and fields.
+    """A part of a record: its summary and fields.
 
-    `is_list` is whether it is a list of named entries.
+    Its name is `links`, `total` and so on, or `run` for the run's own fields. `is_list` is True for a list of named
+    entries.
     """
 
     name: str
@@ -147,7 +148,7 @@ class Column:
 
     @property
     def range(self) -> Range:
-        """The values that it can have."""
+        """The range of its values."""
         return _range(self.minimum, self.maximum)
 
     def __str__(self) -> str:
@@ -158,8 +159,8 @@ class Column:
 class SeriesKind:
     """A kind of series: `wait` in `wait/bottleneck`.
 
-    `of` is what the second part names (a link, a flow or a group), `row` what a row is and of which time `t` is, and
-    `columns` are those after `t`, the time in seconds, by name.
+    `of` is the kind of the second part (a link, a flow or a group). `row` says what a row is and which time `t` is.
+    `columns` are the columns after `t`, the time in seconds, by name.
     """
 
     kind: str
@@ -170,7 +171,7 @@ class SeriesKind:
 
 @cache
 def _engine() -> dict[str, Any]:
-    """The engine's list."""
+    """The engine's definitions."""
     found: dict[str, Any] = json.loads(_sojourn.measures())
     return found
 
@@ -198,7 +199,7 @@ def series_kinds() -> tuple[SeriesKind, ...]:
 def column(series: str, name: str) -> Column:
     """A column of a series, such as `column("wait/bottleneck", "seconds")`, whose unit is s.
 
-    Raises KeyError where no such series has this column.
+    Raises `KeyError` if no such series has this column.
     """
     kind = series.partition("/")[0]
     found = [each.columns[name] for each in series_kinds() if each.kind == kind and name in each.columns]
@@ -210,7 +211,7 @@ def column(series: str, name: str) -> Column:
 def measure(part: str, path: str, of: str = "") -> Measure:
     """The measure at `path` of a part, such as `measure("links", "queue.mean", "bottleneck")`.
 
-    `of` names the link, flow or group. Raises KeyError where the record has no such field.
+    `of` names the link, flow or group. Raises `KeyError` if the record has no such field.
     """
     found = parts()[part].fields[path]
     unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
@@ -219,7 +220,7 @@ def measure(part: str, path: str, of: str = "") -> Measure:
 
 
 def marks(links: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The field of a link's marks, if one of these links of a record marked packets: tables have it only there."""
+    """The field of marks for tables; empty if none of these links of a record marked packets."""
     return ("marked",) if any(link.get("marked") for link in links) else ()
 
 
@@ -229,7 +230,7 @@ def link_fields(link: str, records: Iterable[HasPaths]) -> tuple[str, ...]:
 
 
 def _in_each(records: Iterable[HasPaths], link: str) -> Iterator[Mapping[str, Any]]:
-    """A link as each of these records has it."""
+    """A link as it is in each of these records."""
     return (each for record in records for each in record.get("links") or [] if each["name"] == link)
 
 
@@ -239,7 +240,7 @@ def link_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
 
 
 def inside(link: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """The classes of a link, each followed by its queues, or the queues of a link.
+    """The classes of a link, each followed by its queues; or the queues of the link.
 
     Each has its path from the link, such as `("classes", "web", "queues", "classic")`.
     """
@@ -250,7 +251,7 @@ def inside(link: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[s
 
 
 def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list[Measure]:
-    """The fields `shown` of a link, of one of its classes or queues, as far as these have them.
+    """The fields `shown` of a link, or of one of its classes or queues, if it has them.
 
     For `steps` see `inside`.
     """
@@ -260,7 +261,7 @@ def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list
 
 
 def inner_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
-    """The default measures of the classes, tins or queues of a link, labelled by their names.
+    """The default measures of the classes, tins or queues of a link, with their names as labels.
 
     Empty if only one of them had packets, because it equals the link.
     """
@@ -276,8 +277,8 @@ def inner_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
 def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
     """The measures of flows that are compared by default.
 
-    These are goodput and fairness of all of them, goodput of groups if there are several, and of each group the mean
-    round-trip time and completion times, where one of the records has some. Of many groups it is the first two alone.
+    They are goodput and fairness of all flows; goodput of groups if there are several; and mean round-trip time and
+    completion times of each group, if one of the records has them. With many groups they are the first two only.
     Goodput of one of several groups has no better direction, because others lose what it gains.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
@@ -294,7 +295,7 @@ def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
 
 
 def named(columns: Iterable[str]) -> dict[str, Measure]:
-    """Measures of a sweep's columns by path. Equal labels name their link or group; unknown names are unchanged."""
+    """The measures by column. Equal labels name their place; unknown names are their own labels."""
     found = {column: _at(column) for column in columns}
     titles = Counter(each.title for each in found.values())
     return {
@@ -306,7 +307,7 @@ def named(columns: Iterable[str]) -> dict[str, Measure]:
 def chosen(columns: Iterable[str], link: str = "") -> list[Measure]:
     """Measures by their paths in a record.
 
-    A label names its link or group, unless it is `link` or all flows. Equal labels are made unique by that name or by
+    A label names its link or group, unless that is `link` or all flows. Equal labels are made unique by that name or by
     the unit.
 
     ```python
@@ -330,7 +331,7 @@ ANY = "NAME"  # placeholder for a class, tin or queue
 
 
 def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """The paths of all measures of a record with these links and groups; `NAME` is a placeholder for a queue."""
+    """The paths of all measures of a record with these links and groups, with `NAME` for queues."""
     found = []
     for part, names in (("links", links), ("groups", groups), ("total", [""])):
         fields = [each.path for each in parts()[part].fields.values() if each.number]
@@ -351,7 +352,7 @@ def _is_inner(within: str, path: str) -> bool:
 
 
 def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
-    """Raises `UserError`, which begins with `where`, for a path that is none of `known`: see `measures_of`."""
+    """Raises `UserError`, which begins with `where`, for a path that is not one of `known`."""
     for column in columns:
         steps = _with_any(column)
         if steps is None or ".".join(steps) not in known:
@@ -359,7 +360,7 @@ def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
 
 
 def _with_any(column: str) -> list[str] | None:
-    """The steps of a path as it is written, with `NAME` for those of classes and queues; None for an invalid path."""
+    """The steps of a path, with `NAME` for classes and queues; None for an invalid path."""
     try:
         steps = paths.split(column)
     except UserError:
@@ -381,7 +382,7 @@ def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str
 
 
 def range_of(path: str) -> Range:
-    """The range of a record's number at `path`, such as `links.bottleneck.queue.mean`; unbounded if unknown.
+    """The range of a record's number at `path`; unbounded if unknown.
 
     >>> sj.measures.range_of("total.jain")
     Range(low=0, high=1)
@@ -392,7 +393,7 @@ def range_of(path: str) -> Range:
 
 @cache
 def _definition(path: str) -> Definition | None:
-    """The field of a record at a path; None where it has none."""
+    """The field of a record at a path; None for an invalid path."""
     try:
         first, *steps = paths.split(path)
     except UserError:
@@ -406,12 +407,12 @@ def _definition(path: str) -> Definition | None:
 
 
 def _field(part: Part, steps: list[str]) -> str:
-    """The field of a part to which steps lead, as its definition is called: `impairments[].met`."""
+    """The name of the field of a part to which steps lead, such as `impairments[].met`."""
     field, left = "", iter(steps)
     for step in left:
         field = f"{field}.{step}" if field else step
         if field.endswith(f"[].{step}") and step in WITHIN_A_LINK:
-            field = step  # the queues of a class have the fields of those of a link
+            field = step  # queues of a class have the fields of queues of a link
         if any(name.startswith(f"{field}[].") for name in part.fields):
             field += "[]" if next(left, "") else ""
     return field
@@ -422,7 +423,7 @@ def _range(minimum: float | None, maximum: float | None) -> Range:
 
 
 def _at(column: str) -> Measure:
-    """The measure at a path of a record; a name that is no such path is its own label."""
+    """The measure at a path of a record. A name that is no path is its own label."""
     inside = []
     try:
         part, *steps = paths.split(column)
@@ -437,18 +438,18 @@ def _at(column: str) -> Measure:
 
 
 def place(column: str) -> str:
-    """The link or group of a measure's path; `total` for a measure of all flows, "" for an invalid path."""
+    """The link or group in a measure's path; `total` for all flows, "" for an invalid path."""
     part, *steps = paths.split(column)
     return part if part == "total" or not steps else steps[0]
 
 
 def series_columns(kind: str) -> dict[str, Column]:
-    """The columns of a kind of series, such as `queue`, by name; none for a kind that the engine doesn't have."""
+    """The columns of a kind of series, such as `queue`, by name; empty for an unknown kind."""
     return {name: each for found in series_kinds() if found.kind == kind for name, each in found.columns.items()}
 
 
 def entries() -> list[dict[str, Any]]:
-    """Every part with its fields and every kind of series with its columns, as `sojourn list` shows them."""
+    """Every part with its fields, every kind of series with its columns, for `sojourn list`."""
     made = [
         {
             "name": part.name,
@@ -477,7 +478,7 @@ def _row(*cells: str) -> str:
 
 
 def tables() -> dict[str, str]:
-    """The tables of docs/measurements.md in Markdown: one for each part of a record, and `series`."""
+    """The tables of docs/measurements.md in Markdown, by part of a record, and `series`."""
     made = {}
     for part in parts().values():
         rows = [_row(f"`{f.path}`", f.shown_unit, f.summary) for f in part.fields.values()]
@@ -492,7 +493,7 @@ def tables() -> dict[str, str]:
 
 
 def with_tables(page: str) -> str:
-    """A page with the table of every part between `<!-- measures: PART -->` and `<!-- end -->`."""
+    """The page with tables between `<!-- measures: PART -->` and `<!-- end -->` replaced."""
     made = tables()
     pattern = re.compile(r"(<!-- measures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
     return pattern.sub(lambda found: f"{found[1]}\n{made[found[2]]}\n\n{found[3]}", page)

@@ -1,4 +1,4 @@
-"""Warnings about settings without effect: events after the end, buckets, queues, marks, options."""
+"""Warnings about settings without effect, such as events after the end of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def note_unmet(scenario: Scenario) -> None:
 
 
 def note_unmet_in(cases: Sequence[Case]) -> None:
-    """Prints the warnings for the cases of a comparison; a warning names its cases unless all have it."""
+    """Prints the warnings for the cases of a comparison.
+
+    A warning names its cases unless all cases have it.
+    """
     found = {case.label: _unmet(case.scenario) for case in cases}
     said = dict.fromkeys(each for unmet in found.values() for each in unmet)
     for each in said:
@@ -67,10 +70,10 @@ def held_acks(scenario: Scenario) -> list[str]:
 
 
 def idle_ecn(scenario: Scenario) -> list[str]:
-    """Warns of flows with ECN whose route has no queue that marks, although one would with `ecn = true`.
+    """Warns of ECN flows whose route has no queue that marks, although one could.
 
-    Flows over DropTail queues only are not named, since those never mark; nor are flows over a queue discipline of a
-    Linux kernel, which has its own ECN setting. The scenario must be one that can be run.
+    The queue would mark with `ecn = true`. DropTail queues are ignored, because they never mark. So are queue
+    disciplines of a Linux kernel, which have their own ECN setting. The scenario must be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", True)
@@ -98,15 +101,17 @@ def idle_ecn(scenario: Scenario) -> list[str]:
 
 
 def _marks(queue: dict[str, Any]) -> bool:
-    """Whether a queue may mark packets: a kernel's discipline has its own setting; `ce_threshold` needs no `ecn`."""
+    """Whether a queue may mark packets.
+
+    A kernel's discipline has its own setting; `ce_threshold` needs no `ecn`.
+    """
     return bool(queue.get("ecn", True) or _sojourn.quantity("time", queue.get("ce_threshold", "0 s")))
 
 
 def idle_marks(scenario: Scenario) -> list[str]:
     """Warns of each DropTail queue with `ecn = true`, which never marks.
 
-    Comparisons omit this warning, because `ecn` may be meant for their other queues. The scenario must be one that can
-    be run.
+    Comparisons omit this warning, because `ecn` may be meant for their other queues. The scenario must be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "droptail", "ecn": True})
@@ -133,9 +138,9 @@ def _queues(link: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def misplaced_ect1(scenario: Scenario) -> list[str]:
     """Warns of flows that send ECT(1) although their controller does not count marks.
 
-    ECT(1) is reserved for scalable senders (rfc9331#4.3). Other controllers treat a marked window as a lossy one, or
-    ignore marks, and fill the low-latency queue. Flows whose receiver has no AccECN send no ECT(1). The scenario must
-    be one that can be run.
+    ECT(1) is reserved for scalable senders (rfc9331#4.3). Other controllers fill the low-latency queue: they treat a
+    marked window as a lossy one, or ignore marks. Flows whose receiver lacks AccECN send no ECT(1). The scenario must
+    be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.ecn", "l4s").set("tcp.control", {"cc": "bbr3"})
@@ -159,7 +164,7 @@ def misplaced_ect1(scenario: Scenario) -> list[str]:
 def uncounted_marks(scenario: Scenario) -> list[str]:
     """Warns of flows whose controller counts marks, but whose `peer_ecn` reports no counts.
 
-    Such a connection uses classic ECN (one echo per window) or no ECN. The scenario must be one that can be run.
+    Such a connection uses classic ECN (one echo per window) or no ECN. The scenario must be valid.
 
     ```python
     scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.peer_ecn", "dctcp")
@@ -178,7 +183,7 @@ def uncounted_marks(scenario: Scenario) -> list[str]:
 
 
 def _no_count(tcp: dict[str, Any]) -> str:
-    """Why a sender gets no mark counts from its receiver; empty if it gets them."""
+    """The reason why a sender gets no mark counts from its receiver; empty if it gets them."""
     agreed, cc = _agreed_ecn(tcp), tcp["control"]["cc"]
     if agreed is False:
         return f"false leaves {cc} without ECN: its packets cannot be marked"
@@ -190,16 +195,17 @@ def _no_count(tcp: dict[str, Any]) -> str:
 
 
 def _agreed_ecn(tcp: dict[str, Any]) -> bool | str:
-    """The ECN that both hosts of a flow agree on."""
+    """The ECN variant on which both hosts of a flow agree."""
     ours, peer = json.dumps(tcp["ecn"]), json.dumps(tcp.get("peer_ecn", tcp["ecn"]))
     agreed: bool | str = json.loads(_sojourn.agreed_ecn(ours, peer))
     return agreed
 
 
 def idle_accecn_options(scenario: Scenario) -> list[str]:
-    """Warns of each `accecn_option` other than `off` that no flow uses, because its hosts lack AccECN.
+    """Warns of each `accecn_option` other than `off` that no flow uses.
 
-    An option in `[tcp]` is used if any flow that inherits it has AccECN. The scenario must be one that can be run.
+    A flow without AccECN does not use it. An option in `[tcp]` is used if any flow that inherits it has AccECN. The
+    scenario must be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.accecn_option", "full")
@@ -222,7 +228,7 @@ def idle_accecn_options(scenario: Scenario) -> list[str]:
 def idle_sack_algorithms(scenario: Scenario) -> list[str]:
     """Warns of each `sack_algorithm` that no flow uses, because its `recovery` is not "sack".
 
-    The scenario must be one that can be run.
+    The scenario must be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("tcp.sack_algorithm", "rfc6675").set("tcp.recovery", "reno")
@@ -243,7 +249,7 @@ REPAIRS = ("tail_loss_probe", "f_rto", "undo", "proportional_reduction")
 def idle_repairs(scenario: Scenario) -> list[str]:
     """Warns of each RACK-TLP option that no flow uses, because its recovery is not RACK-TLP.
 
-    The scenario must be one that can be run.
+    The scenario must be valid.
 
     ```python
     idle_repairs(sj.load("examples/dumbbell.toml").set("tcp.f_rto", True))
@@ -263,9 +269,9 @@ def _has_rack(tcp: dict[str, Any]) -> bool:
 
 
 def idle_bursts(scenario: Scenario) -> list[str]:
-    """Warns of each Prague group with a `burst` of its own and `linux_pacing`, which ignores it.
+    """Warns of each Prague group with its own `burst` and `linux_pacing`, which ignores `burst`.
 
-    The scenario must be one that can be run.
+    The scenario must be valid.
 
     ```python
     scenario = sj.load("examples/l4s.toml").set("flows.prague.tcp.control.burst", "1 ms")
@@ -299,10 +305,10 @@ def _unused(scenario: Scenario, option: str, uses: Callable[[dict[str, Any]], bo
 
 
 def too_small_buckets(scenario: Scenario) -> list[str]:
-    """Warns of each policer and shaper on a route of TCP flows with a `burst` below their full packets.
+    """Warns of policers and shapers on TCP routes whose `burst` is below a full packet.
 
-    It passes no full packet. This is no error, because smaller packets such as ACKs pass. The scenario must be one that
-    can be run.
+    Such a bucket passes no full packet. It is not an error, because smaller packets such as ACKs pass. The scenario
+    must be valid.
 
     ```python
     policer = {"kind": "policer", "rate": "20 Mbit/s", "burst": "100 B"}
@@ -332,9 +338,10 @@ def too_small_buckets(scenario: Scenario) -> list[str]:
 
 
 def too_small_queues(scenario: Scenario) -> list[str]:
-    """Warns of each queue on a route of TCP flows with a `limit` in bytes below their full packets.
+    """Warns of queues on TCP routes whose `limit` in bytes is below a full packet.
 
-    It can hold no full packet: one that finds the link busy is dropped. The scenario must be one that can be run.
+    Such a queue can hold no full packet, so a packet that arrives at a busy link is dropped. The scenario must be
+    valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue.limit", "1000 B")
@@ -361,8 +368,8 @@ def after_the_end(scenario: Scenario) -> list[str]:
     """Warns of each event at or after the end of the run, in file order.
 
     An event is a change of a link, the start of an outage or of another impairment, a new route of a group, or the
-    start of a group's first flow. The scenario must be one that can be run. This is no error, because `--set
-    duration=...` often shortens a run.
+    start of a group's first flow. It is not an error, because `--set duration=...` often shortens a run. The scenario
+    must be valid.
 
     ```python
     scenario = sj.load("examples/dumbbell.toml").set("flows.ftp.start", "90 s")
@@ -379,7 +386,7 @@ def after_the_end(scenario: Scenario) -> list[str]:
 
 
 def _events(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """The events: field and time."""
+    """The events, each as field and time."""
     for section, keys in (("links", ("changes", "impairments")), ("flows", ("reroute",))):
         for part in scenario.get(section, []):
             name = part.get("name", f"{part['from']}->{part['to']}")

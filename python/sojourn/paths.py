@@ -1,7 +1,7 @@
-"""Dotted paths into scenarios and records: `links.bottleneck.queue.min`, `flows.0.count`, `flows.*.rtt_ms.mean`.
+"""Dotted paths into scenarios and records, such as `links.bottleneck.queue.min`.
 
-A list of tables is entered by the name of one, by its position (`links[0]` or `links.0`), or by `*` for all of them. A
-name with a dot in it is quoted: `links."a.b".rate`. The engine splits paths; this module follows them.
+A step into a list of tables is the name of an entry, its position (`links[0]` or `links.0`), or `*` for all entries. A
+name that contains a dot is quoted: `links."a.b".rate`. The engine splits paths; this module follows them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def split(path: str) -> list[str]:
 
 
 def element(name: str) -> str:
-    """A name as a step of a path, in quotation marks where it needs them."""
+    """A name as a step of a path, in quotation marks if needed."""
     return _sojourn.path_element(name)
 
 
 def name_of(item: Any) -> str | None:
-    """The name of a table in a list; a link without one is called "from->to"."""
+    """The name of a table in a list. A link without a name is called "from->to"."""
     if not isinstance(item, Mapping):
         return None
     if "name" in item:
@@ -49,9 +49,9 @@ def below(node: Any, *keys: str) -> Any:
 
 
 def get(tree: Any, path: str, label: str = "record") -> Any:
-    """The value at `path`; a list of values where the path has a `*`.
+    """The value at `path`; a list of values if the path has a `*`.
 
-    Fields below null are null. Raises `UserError`, which begins with `label`, for an unknown path.
+    Fields below null are null. Raises `UserError` for an unknown path; its message begins with `label`.
     """
     steps = split(path)
     found = list(_walk(tree, steps, f"{label}: {path}", make=False))
@@ -59,7 +59,7 @@ def get(tree: Any, path: str, label: str = "record") -> Any:
 
 
 def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") -> None:
-    """Sets the field at `path` and makes missing tables. Raises `UserError` as `get` does."""
+    """Sets the field at `path` and creates missing tables. Raises `UserError` as `get` does."""
     *steps, last = split(path)
     where = f"{label}: {path}"
     for node in list(_walk(tree, steps, where, make=True)):
@@ -73,10 +73,10 @@ def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") ->
 
 
 def selected_fields(tree: Any, path: str) -> list[tuple[str, ...]]:
-    """The fields of a scenario that `path` selects, as steps with positions instead of names of list entries.
+    """The fields of a scenario that `path` selects, each as steps.
 
-    Steps that do not exist yet are unchanged. Two paths of one field return the same. Raises `UserError` for an invalid
-    path.
+    Steps are positions instead of names of list entries. Steps that do not exist yet are unchanged. Two paths of one
+    field return the same steps. Raises `UserError` for an invalid path.
 
     ```python
     selected_fields(scenario, "links.bottleneck.rate")  # [("links", "0", "rate")], as of links[0].rate
@@ -89,7 +89,10 @@ def selected_fields(tree: Any, path: str) -> list[tuple[str, ...]]:
 
 
 def _inner(node: Any, step: str) -> list[tuple[str, Any]]:
-    """The keys or positions that a step selects, with their values; the step itself if it selects nothing."""
+    """The keys or positions that a step selects, with their values.
+
+    If it selects nothing, the result is the step itself.
+    """
     if isinstance(node, list):
         keys = range(len(node))
         named = [i for i in keys if name_of(node[i]) == step][:1]
@@ -120,7 +123,7 @@ def _enter(items: list[Any], step: str, where: str) -> list[Any]:
 
 
 def _walk(node: Any, steps: list[str], where: str, make: bool) -> Iterator[Any]:
-    """Every value to which `steps` lead from `node`; with `make`, missing tables are made."""
+    """Every value to which `steps` lead from `node`. With `make`, missing tables are created."""
     if not steps:
         yield node
         return

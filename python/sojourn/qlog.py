@@ -1,9 +1,9 @@
-"""Writes the congestion control of flows as qlog (draft-ietf-quic-qlog-main-schema), for QUIC log viewers.
+"""Writes the congestion control of flows as qlog, for viewers of QUIC logs.
 
-Each TCP flow is a trace with the events `recovery:metrics_updated` (its window, its threshold, its data in flight, its
-pace and its round-trip times), `recovery:congestion_state_updated`, `recovery:packet_lost` (what its sender takes for
-lost) and `recovery:marked_for_retransmit` (what it sends again). Each link that dropped some of their packets is a
-trace with `transport:packet_dropped` (draft-ietf-quic-qlog-quic-events).
+The format is draft-ietf-quic-qlog-main-schema. Each TCP flow is a trace with these events: `recovery:metrics_updated`
+(window, threshold, data in flight, pacing rate, round-trip times), `recovery:congestion_state_updated`,
+`recovery:packet_lost` (losses that the sender detects) and `recovery:marked_for_retransmit` (retransmissions). Each
+link that dropped some of their packets is a trace with `transport:packet_dropped` (draft-ietf-quic-qlog-quic-events).
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from sojourn.record import EPOCH, Record
 from sojourn.running import run
 from sojourn.scenario import Scenario, Source, load
 
-# What a link says of a drop, by the cause of the signal; other causes are no drops.
+# The qlog reason of a link's drop, by the cause of the signal. Other causes are not drops.
 DROPS = ("a signal of the queue", "a forced signal of the queue", "the queue was full", "an impairment")
 Event = tuple[float, str, dict[str, Any]]
 
 
 def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws: Laws | None = None) -> Path:
-    """Runs a scenario with the traces that it needs, writes its TCP flows as qlog, and returns the file's path.
+    """Runs a scenario, writes its TCP flows as qlog, and returns the path of the file.
 
-    Windows, data in flight and paces are the sender's at each change, round-trip times are all samples, and losses are
-    what the sender takes for lost, when it sends it again. What links dropped is in traces of their own. Flows and
-    links without an event have no trace.
-    The same run gives the same bytes. Raises `UserError` for a file name that does not end in ".qlog" or ".json", for a
-    scenario without TCP flows or on a Linux host, and what `run` raises.
+    The traces that qlog needs are added. Windows, data in flight and pacing rates are the sender's at each change.
+    Round-trip times are all samples. Losses are those that the sender detects, at the time of the retransmission. Drops
+    of links are in traces of their own. Flows and links without an event have no trace.
+
+    The bytes are reproducible. Raises `UserError` for a file name that does not end in ".qlog" or ".json", for a
+    scenario without TCP flows or on a Linux host, and the errors of `run`.
 
     >>> write_qlog("examples/dumbbell.toml", "dumbbell.qlog").name
     'dumbbell.qlog'
@@ -47,9 +48,9 @@ def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws
 
 
 def traced(scenario: Scenario, file: Path) -> dict[str, dict[str, Any]]:
-    """Gives a scenario the traces for qlog; returns its groups of TCP flows. Sessions have no series of their own.
+    """Adds the traces for qlog to a scenario; returns its groups of TCP flows.
 
-    Raises `UserError` where `write_qlog` does, before anything is run.
+    Sessions have no series of their own. Raises `UserError` as `write_qlog` does, before any run.
     """
     if file.suffix not in (".qlog", ".json"):
         raise UserError(f'{file}: expected a file name that ends in ".qlog" or ".json"')
@@ -69,14 +70,14 @@ def traced(scenario: Scenario, file: Path) -> dict[str, dict[str, Any]]:
 
 
 def qlog_data(record: Record, groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The data of a qlog file: a trace for each flow of these groups, then one for each link."""
+    """The data of a qlog file: a trace per flow of these groups, then one per link."""
     title = f"{record['scenario']}, seed {record['seed']}"
     traces = []
     for flow in record["flows"]:
         group = groups.get(str(flow["name"]).rpartition("/")[0])
         if group is not None:
             merged = merge(*_events(record, str(flow["name"]), group["tcp"]), key=lambda event: event[0])
-            # The sender opens the connection: that makes it the client.
+            # The sender opens the connection, so it is the client.
             traces.append(_trace(title, flow["name"], "client", list(map(_event, merged))))
     for link, events in _dropped(record, groups).items():
         traces.append(_trace(title, link, "network", events))
@@ -84,7 +85,7 @@ def qlog_data(record: Record, groups: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _trace(title: str, name: str, kind: str, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """A trace of what was seen at a flow's sender or at a link."""
+    """A trace of the events at a flow's sender or at a link."""
     return {
         "title": f"{title}, {name}",
         "vantage_point": {"name": name, "type": kind},
@@ -101,7 +102,7 @@ def _event(event: Event) -> dict[str, Any]:
 
 
 def _bytes(tcp: Mapping[str, Any]) -> int:
-    """The payload of a full segment."""
+    """The payload of a full segment in bytes."""
     return int(str(tcp["mss"]).split()[0])
 
 
@@ -141,17 +142,23 @@ def _metrics(sender: Mapping[str, Any], mss: int) -> Iterator[Event]:
 
 
 STARTUP = {"bbr": "mode", "bbr3": "state"}
-"""Controllers without a threshold, and the variable that is 0 while they start up."""
+"""Controllers without a threshold, and their variable that is 0 during startup."""
 
 
 def _starting(sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Any:
-    """Whether a controller is in slow start at each change, by its own variable or by the threshold."""
+    """Whether a controller is in slow start at each change.
+
+    Determined by its own variable, else by the threshold.
+    """
     own = STARTUP.get(str(tcp["control"]["cc"]))
     return sender[own] == 0 if own else sender["cwnd"] < sender["ssthresh"]
 
 
 def _states(sender: Mapping[str, Any], starting: Any) -> Iterator[Event]:
-    """The states of a sender; a recovery while losses are repaired, and where the threshold falls."""
+    """The states of a sender at each change.
+
+    It is in recovery while it repairs losses, and when its threshold falls.
+    """
     old, last = "", 0.0
     columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "repair"))
     for at, cwnd, ssthresh, repair, starts in zip(*columns, starting, strict=True):
@@ -178,7 +185,10 @@ def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _losses(again: Mapping[str, Any], sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Iterator[Event]:
-    """Losses as the sender detects them, at their retransmission, and retransmissions including tail probes."""
+    """Losses that the sender detects, at their retransmission, and all retransmissions.
+
+    Retransmissions include tail loss probes.
+    """
     by_time = tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
     triggers = {1: "time_threshold" if by_time else "reordering_threshold", 2: "pto_expired"}
     repairs = np.append(0, sender["repair"])[np.searchsorted(sender["t"], again["t"], side="right")]

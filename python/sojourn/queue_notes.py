@@ -14,12 +14,12 @@ from sojourn.scenario import Scenario
 
 Queue: TypeAlias = Mapping[str, Any]
 LARGEST_PACKET = 65535.0
-"""Bytes: no packet is larger."""
+"""The size of the largest possible packet in bytes."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A queue of a checked scenario: its field, its link, and the largest packet that may arrive, in bytes."""
+    """A queue of a checked scenario: its field, its link, and its largest packet in bytes."""
 
     field: str
     queue: Queue
@@ -34,14 +34,17 @@ class Place:
 
     @property
     def rates(self) -> list[str]:
-        """The successive rates of the link; empty if more than these determine the departure rate."""
+        """The successive rates of the link. Empty if the departure rate depends on more than these."""
         if self.link.get("trace") or self.link.get("medium") or self.link.get("overhead") or not self.link.get("rate"):
             return []
         return [self.link["rate"], *(change["rate"] for change in self.link.get("rate_changes") or [])]
 
     @property
     def longest_wait(self) -> float | None:
-        """Upper bound of the wait in seconds: the time to send a full queue and the packet before it."""
+        """Upper bound of the wait in seconds.
+
+        It is the time to send a full queue and the packet before it.
+        """
         if not self.rates or not self.queue.get("limit"):
             return None
         held = _size(self.queue["limit"]) if self.packets is None else self.packets * self.largest
@@ -49,17 +52,20 @@ class Place:
 
 
 def unreached(scenario: Scenario) -> list[str]:
-    """Warns of each parameter of a queue that cannot have an effect. The scenario must be one that can be run.
+    """Warns of each parameter of a queue that cannot have an effect.
 
-    ```python scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "pi", "limit": "20
-    packets"}) unreached(scenario)  # ['links.bottleneck.queue.target: 50 packets exceed the queue's limit (20
-    packets)'] ```
+    The scenario must be valid.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue", {"aqm": "pi", "limit": "20 packets"})
+    unreached(scenario)  # ['links.bottleneck.queue.target: 50 packets exceed the queue's limit (20 packets)']
+    ```
     """
     return [f"{place.field}.{said}" for place in _queues(scenario) for rule in RULES for said in rule(place)]
 
 
 def _queues(scenario: Scenario) -> Iterator[Place]:
-    """Every queue of a scenario, those of classes too."""
+    """Every queue of a scenario, including those of classes."""
     tree = scenario.resolved()
     for at, link in enumerate(tree["links"]):
         queue = link.get("queue")
@@ -80,7 +86,7 @@ def link_field(link: Mapping[str, Any]) -> str:
 
 
 def largest_packet(group: Mapping[str, Any]) -> float:
-    """The largest packet of a checked group in bytes; the largest possible one if unknown."""
+    """The largest packet of a checked group in bytes; `LARGEST_PACKET` if unknown."""
     if group.get("tcp"):
         return full_packet(group)
     constant = group["traffic"]["kind"] in ("cbr", "ping")
@@ -88,7 +94,7 @@ def largest_packet(group: Mapping[str, Any]) -> float:
 
 
 def full_packet(group: Mapping[str, Any]) -> float:
-    """The bytes of a full packet of a checked group; 0 over UDP."""
+    """The size of a full packet of a checked group in bytes; 0 over UDP."""
     tcp = group.get("tcp")
     return _size(tcp["mss"]) + _size(tcp["header"]) if tcp else 0.0
 
@@ -110,7 +116,7 @@ IN_PACKETS = {"red": "min", "pi": "target", "step": "packets"}
 
 
 def _too_long(place: Place) -> Iterator[str]:
-    """A threshold in packets above the queue's limit."""
+    """Reports a threshold in packets above the queue's limit."""
     queue, key = place.queue, IN_PACKETS.get(place.queue["aqm"]) if "aqm" in place.queue else None
     if key is None or place.packets is None or queue.get("bytes") is True or queue.get("queue_in_bytes"):
         return
@@ -121,7 +127,7 @@ def _too_long(place: Place) -> Iterator[str]:
 
 
 def _too_late(place: Place) -> Iterator[str]:
-    """A delay target above the longest possible wait in a FIFO queue."""
+    """Reports a delay target above the longest possible wait in a FIFO queue."""
     queue, longest = place.queue, place.longest_wait
     target = queue.get("target") if queue.get("aqm") in ("codel", "pie", "pi2") else None
     if target and longest and _time(target) > longest:
@@ -132,7 +138,7 @@ def _too_late(place: Place) -> Iterator[str]:
 
 
 def _interval(place: Place) -> Iterator[str]:
-    """A target of CoDel that is not below its interval."""
+    """Reports a target of CoDel that is not below its interval."""
     queue = place.queue
     if queue.get("aqm") in ("codel", "fq-codel") and _time(queue["target"]) >= _time(queue["interval"]):
         small = "it should be a small fraction of it"
@@ -140,14 +146,14 @@ def _interval(place: Place) -> Iterator[str]:
 
 
 def _bandwidth(place: Place) -> Iterator[str]:
-    """A shaper of CAKE above the link's rate."""
+    """Reports a shaper of CAKE above the link's rate."""
     bandwidth = place.queue.get("bandwidth")
     if bandwidth and place.rates and _rate(bandwidth) > max(map(_rate, place.rates)):
         yield f"bandwidth: {bandwidth} is above the link's rate ({place.link['rate']}), so it has no effect"
 
 
 def _selected(place: Place) -> Iterator[str]:
-    """A selector for a `ce_threshold` that is off."""
+    """Reports a selector for a `ce_threshold` that is off."""
     queue = place.queue
     if queue.get("aqm") != "fq-codel" or _time(queue["ce_threshold"]):
         return
@@ -159,7 +165,7 @@ def _selected(place: Place) -> Iterator[str]:
 
 
 def _without_threshold(place: Place) -> Iterator[str]:
-    """A step discipline without a threshold."""
+    """Reports a step discipline without a threshold."""
     queue = place.queue
     if queue.get("aqm") == "step" and not (queue["packets"] or _size(queue["bytes"]) or _time(queue["time"])):
         yield "packets: packets, bytes and time are all 0, so no packet is signaled"
@@ -173,4 +179,4 @@ RULES: tuple[Callable[[Place], Iterator[str]], ...] = (
     _selected,
     _without_threshold,
 )
-"""Rules; each yields sentences that start with a key of the queue."""
+"""The rules. Each yields sentences that start with a key of the queue."""

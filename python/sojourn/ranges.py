@@ -1,6 +1,6 @@
-"""Ranges of values, and the range of what is computed from them.
+"""Ranges of values, and interval arithmetic on them.
 
-Interval arithmetic: it may give too wide a range, never too narrow a one.
+A computed range may be too wide, but never too narrow.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Range:
     high: float = math.inf
 
     def __float__(self) -> float:
-        return math.nan  # for the check that a function gives a number
+        return math.nan  # satisfies the check that a function returns a number
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """What numpy's numbers and functions do with a range."""
+        """Applies operators and functions of NumPy to ranges."""
         known = {np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide}
         if method == "__call__" and ufunc in known:
             return known[ufunc](*map(as_range, inputs))
@@ -60,7 +60,7 @@ class Range:
 
 
 def as_range(value: Any) -> Range:
-    """A range, or that of a single number."""
+    """The range itself, or the range of a single number."""
     return value if isinstance(value, Range) else Range(float(value), float(value))
 
 

@@ -18,26 +18,29 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """A row for each of `count` runs, added in any order and read in theirs.
+    """A row for each of `count` runs, added in any order and read in the order of runs.
 
-    All but the last megabyte are in a temporary file: in memory a row takes 16 bytes, however many numbers it has.
+    All but the last megabyte are in a temporary file. In memory a row needs 16 bytes, whatever its length.
     """
 
     def __init__(self, count: int) -> None:
         self._content = Scratch()
         self._begins, self._sizes = array("q", [-1]) * count, array("q", [0]) * count
         self._names: dict[tuple[str, ...], int] = {}
-        """The sets of numbers that runs have, each with its place in `_firsts`."""
+        """The sets of column names that occur, each with its index in `_firsts`."""
         self._firsts: list[int] = []
-        """For each set the first run that has it."""
+        """For each set, the first run that has it."""
         self._kinds: dict[str, set[type]] = {}
-        """The types of the values in each column that has no numbers of a run."""
+        """The types of the values in each column that does not contain numbers of a run."""
 
     def __len__(self) -> int:
         return len(self._begins) - self._begins.count(-1)
 
     def add(self, index: int, numbers: Mapping[str, float], rest: Mapping[str, Any]) -> None:
-        """Adds the row of a run: its numbers, and what else is in it. Raises `DiskError` where there is no room."""
+        """Adds the row of a run: its numbers, and its other columns.
+
+        Raises `DiskError` if the disk is full.
+        """
         names = tuple(numbers)
         place = self._names.setdefault(names, len(self._names))
         if place == len(self._firsts):
@@ -50,21 +53,21 @@ class Rows:
 
     @property
     def names(self) -> list[str]:
-        """The numbers that any run has, in the order of the runs."""
+        """The numeric columns of all runs, in the order of the runs."""
         sets = sorted(self._names, key=lambda names: self._firsts[self._names[names]])
         return list(dict.fromkeys(name for names in sets for name in names))
 
     def tables(self, runs: int) -> Iterator[pd.DataFrame]:
-        """All rows in tables of `runs` runs each, see `table`; empty tables are omitted."""
+        """All rows in tables of `runs` runs each (see `table`); empty tables are omitted."""
         for first in range(0, len(self._begins), runs):
             part = range(first, min(first + runs, len(self._begins)))
             if any(self._begins[index] >= 0 for index in part):
                 yield self.table(part)
 
     def table(self, part: range | None = None) -> pd.DataFrame:
-        """The rows of these runs (default: all) in order, other columns before the numbers; NaN for missing values.
+        """The rows of these runs (default: all) in order; NaN for missing values.
 
-        A column has the same type in every part.
+        Numeric columns are last. A column has the same type in every part.
         """
         import pandas as pd
 
@@ -82,7 +85,10 @@ class Rows:
         return pd.concat([pd.DataFrame(before), pd.DataFrame(numbers, columns=list(columns))], axis=1)
 
     def _column(self, name: str, values: list[Any]) -> list[str] | npt.NDArray[Any]:
-        """Values as the column has them: numbers, switches or texts, and texts where runs differ in that."""
+        """The values of a column: numbers, booleans or texts.
+
+        They are texts if runs differ in the type.
+        """
         kinds = self._kinds[name]
         if kinds <= {int, float}:
             return np.array(values, dtype=float if float in kinds else int)

@@ -1,4 +1,4 @@
-"""A temporary file for parts that do not all fit into memory."""
+"""A temporary file for data that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scratch:
         self._written, self._waiting = 0, bytearray()
 
     def append(self, content: bytes) -> int:
-        """Adds a part, and returns where it begins, in bytes. Raises `DiskError` where it can't be written."""
+        """Appends a part and returns its offset in bytes. Raises `DiskError` if that fails."""
         at = self._written + len(self._waiting)
         self._waiting += content
         if len(self._waiting) >= self.WAITING:
@@ -48,7 +48,7 @@ class Scratch:
         self._waiting = bytearray()
 
     def read(self, at: int, size: int) -> bytes:
-        """Reads `size` bytes of the part at `at`. Raises `DiskError` where they can't be read."""
+        """Reads `size` bytes of the part at `at`. Raises `DiskError` if that fails."""
         if self._file is None or at >= self._written:
             at -= self._written
             return bytes(self._waiting[at : at + size])

@@ -1,10 +1,12 @@
 """The program of a worker process of `workers`.
 
-It is run as a file and loads the engine alone, so that it starts soon: `python serve.py ENGINE STAMP`. Tasks come
-from standard input, answers go to standard output, both pickled. A message is a family: a list of tasks that may
-begin alike. A task is `(text, file, seed, pack)`. An answer is its position in the family and `"done", record, series,
-packed`, with the series packed for the store if `pack` says so, or `"failed", why`, or `"refused", why` for a scenario
-that can't be run.
+It is run as a file and loads only the engine, so that it starts quickly: `python serve.py ENGINE STAMP`. Tasks come
+from standard input, answers go to standard output, both pickled. A message is a family: a list of tasks that may share
+a beginning. A task is `(text, file, seed, pack)`. An answer is its position in the family and one of:
+
+- `"done", record, series, packed`: `packed` is the series in the store's format if `pack` was set;
+- `"failed", why`;
+- `"refused", why`: the scenario can't be run.
 """
 
 from __future__ import annotations
@@ -28,15 +30,18 @@ STALE: Answer = ("failed", "the engine was built anew meanwhile; run the same co
 
 
 def stamp(file: str) -> str:
-    """A stamp of the engine's file that changes when it is rebuilt."""
+    """A stamp of the engine's file. It changes when the engine is rebuilt."""
     found = os.stat(file)
     return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
 
 def serve(file: str, expected: str, engine: Any = None) -> None:
-    """Executes tasks until standard input ends. `engine` runs them, by default the extension module in `file`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    with suppress(OSError):  # where memory is short, the system shall end this process and not that one
+    """Executes tasks until standard input ends.
+
+    `engine` runs them; default: the extension module in `file`.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
+    with suppress(OSError):  # when memory is short, the system kills this process, not its parent
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
@@ -88,14 +93,17 @@ def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> 
 
 
 def _together(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> set[int]:
-    """Executes a family with its shared beginning once; yields finished runs. After a failure, the rest remains."""
+    """Executes a family and simulates its shared beginning once.
+
+    Sends each finished run. Returns which runs are done; after a failure, the rest is not.
+    """
     done: set[int] = set()
 
     def on_done(position: int, record: str, series: Any) -> None:
         send(position, _done(record, series, family[position][3]))
         done.add(position)
 
-    with suppress(BaseException):  # the run that fails says why when it is done alone
+    with suppress(BaseException):  # a failing run reports its reason when it is executed alone
         engine.run_many([task[:3] for task in family], 1, on_done)
     return done
 
@@ -105,7 +113,7 @@ def _done(record: str, series: Any, pack: bool) -> Answer:
 
 
 def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> Answer:
-    """Does a task."""
+    """Executes one task."""
     try:
         record, series = engine.run(text, file, seed)
         return _done(record, series, pack)

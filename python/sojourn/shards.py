@@ -1,4 +1,7 @@
-"""Shards of a sweep: `3/64` is the third of 64 parts of about equal size, for machines that share a cache."""
+"""Shards of a sweep, for machines that share a cache.
+
+`3/64` is the third of 64 parts of about equal size.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from pathlib import Path
 from sojourn import files
 from sojourn.errors import UserError, printed
 
-MOST = 100_000  # as many runs as a sweep has
+MOST = 100_000  # the maximum number of runs of a sweep
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The part `number` of `count`."""
+    """The part `number` of `count` parts."""
 
     number: int
     count: int
@@ -27,7 +30,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str, where: str = "shard") -> Shard:
-        """The shard that a text such as `3/64` names. Raises `UserError` for another text."""
+        """Parses a text such as `3/64`. Raises `UserError` for other texts."""
         found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", printed(text), re.ASCII)
         number, count = (int(found[1]), int(found[2])) if found else (0, 0)
         if not 1 <= number <= count <= MOST:
@@ -35,10 +38,10 @@ class Shard:
         return cls(number, count)
 
     def of(self, keys: Iterable[str]) -> set[str]:
-        """The runs of this shard, given the keys of different runs in the sweep's order.
+        """The runs of this shard, from the keys of all distinct runs in the sweep's order.
 
-        Runs are assigned by a permutation that depends only on their number: long runs of a grid spread over all
-        shards, and all engines agree on it.
+        Runs are assigned by a permutation that depends only on their number. Long runs of a grid thus spread over all
+        shards, and all engines agree on the assignment.
         """
         named = list(keys)
         order = sorted(range(len(named)), key=lambda place: hashlib.sha256(b"%d" % place).digest())
@@ -48,8 +51,8 @@ class Shard:
     def claim(self, folder: Path, keys: Iterable[str]) -> Iterator[None]:
         """Claims this shard of a sweep with this cache for this process.
 
-        Raises `UserError` if another process has it. The claim ends with the process. Without file locks there is no
-        claim, and two processes repeat the same runs.
+        Raises `UserError` if another process has claimed it. The claim ends with the process. Without file locks there
+        is no claim, and two processes may repeat the same runs.
         """
         sweep = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
         with files.locked(folder / f".shard-{self.number}-{self.count}-{sweep}") as free:

@@ -1,6 +1,7 @@
-"""Statistics over replications: Student confidence intervals, and paired differences under common random numbers.
+"""Statistics over replications: confidence intervals and paired differences.
 
-Intervals need SciPy (`pip install 'sojourn[analysis]'`); the mean of a single replication does not.
+Intervals are Student's. Differences are paired under common random numbers. Intervals need SciPy (`pip install
+'sojourn[analysis]'`); the mean of a single replication does not.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
 ANY = Range()
-# The columns of a summary of a comparison or a sweep that are no axes.
+# The columns that a summary of a comparison or a sweep has in addition to its axes.
 SUMMARY = {
     "case", "measure", "path", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference",
     "difference_low", "difference_high",
@@ -37,7 +38,7 @@ class Estimate:
     """A mean over `n` replications with its standard deviation and confidence interval.
 
     `half` is half the width of Student's interval. With a single replication it is NaN, because the spread is unknown;
-    `low` and `high` are then the mean. The interval is cut to the range `within` of possible values.
+    `low` and `high` are then the mean. The interval is limited to the range `within` of possible values.
 
     >>> str(sj.Estimate(mean=32.41, sd=1.2, half=0.87, n=10))
     '32.41 ± 0.87'
@@ -68,15 +69,16 @@ class Estimate:
         return self.mean - self.low, self.high - self.mean
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit: all times `factor`, a number above 0."""
+        """The same estimate in another unit: all numbers times `factor`, which is above 0."""
         return replace(
             self, mean=self.mean * factor, sd=self.sd * factor, half=self.half * factor, within=self.within * factor
         )
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """`32.4 ± 0.5 packets`, with `unit`: two digits of the interval, at most `places` decimals, a dash for NaN.
+        """The estimate with its `unit`: `32.4 ± 0.5 packets`; a dash for NaN.
 
-        What has no digit there is written as `2.5e-07 ± 1e-08`.
+        It shows two digits of the interval, with at most `places` decimals. Numbers that would have no digit left are
+        written as `2.5e-07 ± 1e-08`.
         """
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
@@ -88,14 +90,15 @@ class Estimate:
         return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
-        """`32.4 ± 0.5` with `places` decimal places, or `0.5 (0.0 to 1.1)` where the interval ends with its range.
+        """The estimate with `places` decimal places: `32.4 ± 0.5`.
 
-        Without a missing interval; a dash for NaN.
+        An interval limited by the possible range is written as `0.5 (0.0 to 1.1)`. A missing interval is omitted. NaN
+        becomes a dash.
         """
         return self._shown(f"z,.{places}f") if math.isfinite(self.mean) else "–"
 
     def _shown(self, spec: str) -> str:
-        """Mean and interval with numbers in a format."""
+        """Mean and interval, with numbers in the given format."""
         mean, low, high = (format(value, spec) for value in (self.mean, self.low, self.high))
         if not math.isfinite(self.half):
             return mean
@@ -138,7 +141,9 @@ class Share(Estimate):
 
 
 def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
-    """The share of replications in which something holds. `holds` has one value for each, and at least one.
+    """The share of replications in which something holds.
+
+    `holds` has one value per replication, and at least one.
 
     >>> str(sj.stats.share_of([True] * 9 + [False]))
     '9 of 10 (0.60 to 0.98)'
@@ -150,15 +155,18 @@ def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
 
 
 def decimals(half: float, mean: float) -> int:
-    """Decimal places that show two digits of the half width, or four digits of the mean where the half width is 0."""
-    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # less is rounding noise
+    """The decimal places that show two digits of the half width.
+
+    If the half width is 0, they show four digits of the mean.
+    """
+    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # a smaller half width is rounding noise
     if scale <= 0 or not math.isfinite(scale):
         return 0
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
 
 
 def _numbers(where: str, values: Any) -> Array:
-    """Numbers as an array. Raises `UserError` for what are none."""
+    """Numbers as an array. Raises `UserError` for other values."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -166,11 +174,11 @@ def _numbers(where: str, values: Any) -> Array:
 
 
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
-    """The mean of independent replications with Student's confidence interval, cut to the range `within`.
+    """The mean of independent replications with Student's confidence interval.
 
-    `values` is one number for each replication; none gives NaN throughout. `confidence` is the coverage of the
-    interval, above 0 and below 1. `within` is the range of possible values: cutting the interval to it does not change
-    its coverage. Raises `MissingExtraError` for two or more values where SciPy is missing.
+    `values` has one number per replication; without values the result is NaN. `confidence` is the coverage of the
+    interval, above 0 and below 1. `within` is the range of possible values: the interval is limited to it, which does
+    not change its coverage. Raises `MissingExtraError` for two or more values if SciPy is not installed.
 
     >>> str(sj.estimate([31.0, 33.0, 32.0]))
     '32.0 ± 2.5'
@@ -189,10 +197,10 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, wi
 
 
 def summarize(runs: pd.DataFrame, by: list[str], measures: Mapping[str, Range]) -> pd.DataFrame:
-    """A row for each group of runs that agree in the columns `by` and for each measure, with the fields of `estimate`.
+    """Summarizes each measure over groups of runs that agree in the columns `by`.
 
-    `measures` gives the range of each. Groups are in the order of their first run. Columns: `by`, `measure`, `mean`,
-    `sd`, `low`, `high`, `n`.
+    Each row has the fields of `estimate`. `measures` maps each measure to its range. Groups are in the order of their
+    first run. Columns: `by`, `measure`, `mean`, `sd`, `low`, `high`, `n`.
     """
     require("pandas")
     group = runs.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
@@ -219,7 +227,7 @@ def summarize(runs: pd.DataFrame, by: list[str], measures: Mapping[str, Range]) 
 def _quantile(n: int, confidence: float) -> float:
     """The quantile of Student's distribution for the mean of `n` values."""
     require("scipy")
-    from scipy.special import stdtrit  # here, because it is an extra and takes time to load
+    from scipy.special import stdtrit  # an extra, imported late because it takes time to load
 
     return float(stdtrit(n - 1, 0.5 + confidence / 2))
 
@@ -240,11 +248,11 @@ def paired(
     confidence: float = CONFIDENCE,
     within: Range = ANY,
 ) -> Estimate:
-    """The mean of `values - baseline`, where both used the same seeds in the same order.
+    """The mean of `values - baseline`, paired by seed.
 
-    `values` and `baseline` have a number for each seed. `confidence` is the coverage of the interval, above 0 and below
-    1. `within` is the range of both, which bounds their difference. Values that differ by no more than rounding count
-    as equal. Raises `UserError` where there are not as many values as baselines.
+    `values` and `baseline` have one number per seed, in the same order. `confidence` is the coverage of the interval,
+    above 0 and below 1. `within` is the range of both, which bounds their difference. Values that differ only by
+    rounding count as equal. Raises `UserError` if the lengths differ.
 
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
@@ -257,7 +265,9 @@ def paired(
 
 
 def jain(rates: Sequence[float] | Array) -> float:
-    """Jain's fairness index of `rates` in one unit: 1 if all are equal, 1/n if one has everything, NaN if all are 0.
+    """Jain's fairness index of `rates`, which have one unit.
+
+    It is 1 if all are equal, 1/n if one has everything, and NaN if all are 0.
 
     >>> sj.jain([1.0, 1.0, 2.0, 0.0])
     0.6666666666666666

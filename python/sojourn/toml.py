@@ -15,12 +15,12 @@ import tomli_w
 from sojourn import _sojourn
 from sojourn.errors import ScenarioError, UserError, printed, unicode
 
-DEEPEST = 32  # lists and tables within one another; a key has at most as many parts
-LARGEST = 2**63  # of whole numbers: from -LARGEST to LARGEST - 1
+DEEPEST = 32  # nesting depth of lists and tables, and maximum parts of a key
+LARGEST = 2**63  # whole numbers are from -LARGEST to LARGEST - 1
 
 
 def parse(text: str, label: str) -> dict[str, Any]:
-    """The table that a TOML text describes. Raises `UserError`, `LABEL:LINE:COLUMN: ...`, for another text."""
+    """Parses a TOML text into a table. Raises `UserError`, `LABEL:LINE:COLUMN: ...`, if invalid."""
     if (wrong := unicode(text)) != text:
         raise UserError.expected(label, "a text in UTF-8", wrong)
     label = unicode(label)
@@ -32,7 +32,7 @@ def parse(text: str, label: str) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
     except ValueError as error:
-        try:  # of an integer of very many digits Python does not say where it is
+        try:  # Python does not say where an integer has too many digits
             _sojourn.check_toml(text, label, whole="digits" in str(error))
         except ScenarioError as engine:
             raise UserError(str(engine)) from None
@@ -45,15 +45,19 @@ def parse(text: str, label: str) -> dict[str, Any]:
 
 
 def dumps(tree: Mapping[str, Any], label: str) -> str:
-    """A table as TOML. Raises `ScenarioError`, `LABEL: FIELD: ...`, for a value that TOML can't hold."""
+    """Formats a table as TOML.
+
+    Raises `ScenarioError`, `LABEL: FIELD: ...`, for a value that TOML can't represent.
+    """
     return tomli_w.dumps(plain(tree, f"{label}: "))
 
 
 def plain(value: Any, where: str = "") -> Any:
-    """A copy that TOML can hold: NumPy numbers become Python's, tuples become lists, paths become text.
+    """A copy that TOML can represent.
 
-    What is None is left out of tables. Raises `ScenarioError` for a value that TOML can't hold; `where` it is stands at
-    the beginning: a path, or a label that ends in ": ".
+    NumPy numbers become Python's, tuples become lists, paths become text, and None is omitted from tables. Raises
+    `ScenarioError` for a value that TOML can't represent. The message begins with `where`: a path, or a label that ends
+    in ": ".
     """
     return _plain(value, where, DEEPEST)
 
@@ -83,13 +87,13 @@ def _plain(value: Any, where: str, deeper: int) -> Any:
 
 
 def _below(where: str, key: Any) -> str:
-    """The path of a key of the table at a path."""
+    """The path of a key in the table at path `where`."""
     name = _sojourn.path_element(key) if isinstance(key, str) and key.isascii() else printed(key)
     return f"{where}.{name}" if where and not where.endswith(": ") else f"{where}{name}"
 
 
 def _text(text: Any, where: str) -> str:
-    """A text, if it can be written in UTF-8."""
+    """Checks that a text can be written in UTF-8 and returns it."""
     try:
         text.encode()
     except (UnicodeEncodeError, AttributeError):

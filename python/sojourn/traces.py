@@ -1,4 +1,4 @@
-"""The series of a run: by name, each a table of equally long arrays, with units."""
+"""The series of a run by name. A series is a table of equally long arrays, with units."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 Columns = dict[str, Array]
 TIME = Column("t", "s", "simulated time")
 
-# What to add to a scenario for a trace that is missing.
+# The setting that adds each kind of missing trace to a scenario.
 TO_ADD = {
     "queue": 'queue = { links = ["*"], every = "10 ms" }',
     "cwnd": 'cwnd = { flows = ["*"], every = "10 ms" }',
@@ -33,15 +33,15 @@ TO_ADD = {
 
 
 def missing(where: str, kind: str) -> UserError:
-    """The error for a record without a kind of traces; it names the setting to add to the scenario."""
+    """The error for a record without a kind of traces. It names the setting to add."""
     what = f"add {TO_ADD[kind]} to [trace] of the scenario" if kind in TO_ADD else "add a [trace] table to the scenario"
     return UserError(f"{where}: {kind}: expected a trace: {what}, got none")
 
 
 class Traces(dict[str, Columns]):
-    """Series by name (`queue/bottleneck`), each a dictionary of equally long arrays: `t` in seconds, and its columns.
+    """Series by name (`queue/bottleneck`), each a dictionary of equally long arrays.
 
-    `traces[name]` raises `UserError` for a name that none has.
+    `t` is in seconds. `traces[name]` raises `UserError` for an unknown name.
 
     >>> scenario = sj.load("examples/dumbbell.toml").set("trace.queue", {"links": ["bottleneck"], "every": "1 s"})
     >>> sj.run(scenario).series["queue/bottleneck"]["packets"].shape
@@ -52,7 +52,10 @@ class Traces(dict[str, Columns]):
         raise self.unknown("series", name)
 
     def unknown(self, where: str, name: object) -> UserError:
-        """The error for an unknown series: it lists the known names, or the trace to add to the scenario."""
+        """The error for an unknown series.
+
+        It lists the known names, or the setting that adds the trace.
+        """
         kind = printed(name).partition("/")[0]
         if not self or (kind in TO_ADD and all(other.partition("/")[0] != kind for other in self)):
             return missing(where, kind)
@@ -72,9 +75,10 @@ class Traces(dict[str, Columns]):
         return list(self)
 
     def to_xarray(self, attributes: Mapping[str, Any] | None = None) -> xr.DataTree:
-        """All series as a tree of datasets: `tree["queue/bottleneck"]`, each over its own `t`, with units.
+        """All series as a tree of datasets with units, each over its own `t`.
 
-        Raises `MissingExtraError` where xarray is missing.
+        The key is the name of the series: `tree["queue/bottleneck"]`. `attributes` become those of the tree. Raises
+        `MissingExtraError` if xarray is not installed.
         """
         require("xarray")
         import xarray as xr
@@ -96,6 +100,9 @@ class Traces(dict[str, Columns]):
 
 
 def columns_of(name: str, table: Mapping[str, Any]) -> list[Column]:
-    """The columns of a series with their units, `t` first; without a unit where the engine has no definition."""
+    """The columns of a series with their units, `t` first.
+
+    A column that the engine does not define has no unit.
+    """
     known = {"t": TIME} | series_columns(name.partition("/")[0])
     return [known.get(key, Column(key, "", "")) for key in table]

@@ -2,9 +2,9 @@
 
 A call that never returns would block its run, and a thread can't be stopped from outside. A watchdog thread checks
 pending calls. If a call takes longer than `LIMIT`, the run ends with a message, and an exception is raised in the
-call's thread. A sleeping thread notices it only when it wakes up; the run does not wait for it. A call that stays in C
-code and holds the interpreter's lock, such as `sum(itertools.count())`, can't be stopped, because no other Python
-thread runs and no signal is handled.
+call's thread. A sleeping thread receives the exception when it wakes up; the run does not wait for it. A call that
+stays in C code and holds the interpreter's lock, such as `sum(itertools.count())`, can't be stopped, because no other
+Python thread runs and no signal is handled.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 LIMIT = 10.0
-"""Seconds that one call of a law or a controller may take."""
+"""The time limit in seconds of one call of a law or a controller."""
 
 Alarm: TypeAlias = Callable[[str], None]
 """Ends a run with a message."""
 
 
 class Stopped(BaseException):
-    """Raised in a call that takes too long; a `BaseException`, so that `except Exception` does not catch it."""
+    """Raised in a call that takes too long.
+
+    It is a `BaseException`, so that `except Exception` does not catch it.
+    """
 
 
 _calls: dict[int, tuple[float, str, tuple[Any, ...], Alarm]] = {}
-"""The call that has not returned yet, by thread: when it began, its method and arguments, and whom to tell."""
+"""The pending call of each thread: start time, method, arguments, and whom to notify."""
 _watcher = threading.Lock()
 
 
@@ -44,12 +47,15 @@ def _watch() -> None:
 
 
 def _start() -> None:
-    if _watcher.acquire(blocking=False):  # never released: one thread for the process
+    if _watcher.acquire(blocking=False):  # never released: one thread per process
         threading.Thread(target=_watch, name="sojourn-watch", daemon=True).start()
 
 
 ORDINARY = (Exception, KeyboardInterrupt, Stopped)
-"""Exceptions of user code, and those that end it from outside. Others end a program silently, as `sys.exit` does."""
+"""Exceptions of user code, and those that interrupt it from outside.
+
+Others, such as that of `sys.exit`, would end a program silently.
+"""
 
 
 def left(error: BaseException) -> RuntimeError:
@@ -59,7 +65,10 @@ def left(error: BaseException) -> RuntimeError:
 
 
 def _in_time(call: Callable[..., Any], arguments: tuple[Any, ...], name: str, alarm: Alarm) -> Any:
-    """Calls a function with at most one argument. If it hangs, calls `alarm` and raises `Stopped`."""
+    """Calls a function with at most one argument.
+
+    If it hangs, calls `alarm` and raises `Stopped`.
+    """
     thread = threading.get_ident()
     _calls[thread] = (time.monotonic(), name, arguments, alarm)
     try:
@@ -81,7 +90,7 @@ def made_in_time(factory: Callable[[], Any], alarm: Alarm) -> Any:
 class Watched:
     """A law or a controller with a watchdog, which calls `alarm` if a call hangs.
 
-    Events without a method keep window and pacing rate.
+    An event whose method is missing keeps window and pacing rate.
     """
 
     def __init__(self, watched: Any, alarm: Alarm) -> None:
@@ -93,17 +102,17 @@ class Watched:
         return None if method is None else _in_time(method, (argument,), name, self.alarm)
 
     def step(self, sample: Any) -> Any:
-        """An interval of a queue."""
+        """Handles an interval of a queue."""
         return self._call("step", sample)
 
     def on_ack(self, sample: Any) -> Any:
-        """An ACK."""
+        """Handles an ACK."""
         return self._call("on_ack", sample)
 
     def on_loss(self, event: Any) -> Any:
-        """A loss."""
+        """Handles a loss."""
         return self._call("on_loss", event)
 
     def on_mark(self, event: Any) -> Any:
-        """A mark."""
+        """Handles a mark."""
         return self._call("on_mark", event)

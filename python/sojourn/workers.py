@@ -1,6 +1,6 @@
 """Executes runs in worker processes.
 
-If a run exhausts memory or is killed, only its process dies: no other run is lost, and the failed run can be named.
+If a run exhausts memory or is killed, only its process dies. No other run is lost, and the failed run can be named.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ from sojourn import _sojourn, serve
 from sojourn.record import Series
 
 COMMAND = ["-P", serve.__file__]
-"""What a process runs, before the engine's file and its stamp: no folder of this package is put on its path."""
+"""The interpreter's arguments before the engine's file and its stamp.
+
+`-P` keeps the folder of this package off the import path.
+"""
 ENGINE = str(_sojourn.__file__)
 STAMP = serve.stamp(ENGINE)
 
 
 HUGE_PAGES = "glibc.malloc.hugetlb"
-"""The glibc tunable for huge pages, which reduces memory stalls in runs with very many flows."""
+"""The glibc tunable for huge pages.
+
+They reduce memory stalls in runs with very many flows.
+"""
 
 
 def environment() -> dict[str, str]:
@@ -51,7 +57,7 @@ def cpu_time() -> float:
 
 @dataclass(frozen=True)
 class Task:
-    """A task of a worker: the scenario's text, the name of its file, the seed, and whether the result is stored."""
+    """A task of a worker: scenario text, file name, seed, and whether the result is stored."""
 
     index: int
     text: str
@@ -68,14 +74,14 @@ class Answer:
     record: str = ""
     series: Series = field(default_factory=dict)
     packed: bytes = b""
-    """The series as the store has them."""
+    """The series in the store's format."""
     failure: str = ""
     refused: bool = False
-    """Whether it failed because its scenario can't be run."""
+    """Whether it failed because the scenario can't be run."""
 
 
 class _Worker:
-    """A process that does one task after another."""
+    """A process that executes one task after another."""
 
     def __init__(self) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
@@ -83,12 +89,12 @@ class _Worker:
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
             [sys.executable, *COMMAND, ENGINE, STAMP],
-            env={**environment(), "PYTHONPATH": path, "RUST_BACKTRACE": "0"},  # one line says why it ended
+            env={**environment(), "PYTHONPATH": path, "RUST_BACKTRACE": "0"},  # one line is enough to say why it ended
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
 
     def do(self, family: Sequence[Task]) -> Iterator[Answer]:
-        """Executes a family and yields each answer. Fewer answers mean that the process has died."""
+        """Executes a family and yields each answer. Fewer answers mean that the process died."""
         try:
             assert self.process.stdin
             assert self.process.stdout
@@ -105,9 +111,9 @@ class _Worker:
             return
 
     def why_ended(self) -> str:
-        """Why the process ended."""
+        """The reason why the process ended."""
         try:
-            code = self.process.wait(timeout=10.0)  # its pipe has closed, so it ends
+            code = self.process.wait(timeout=10.0)  # its pipe is closed, so it is about to end
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
@@ -148,7 +154,7 @@ class _Pool:
     def _drive(self) -> None:
         """Executes tasks until none is left, and replaces dead processes.
 
-        If a process dies within a family, the remaining runs are executed alone.
+        If a process dies within a family, the remaining runs are executed one by one.
         """
         worker: _Worker | None = None
         left: list[Sequence[Task]] = []
@@ -179,7 +185,7 @@ class _Pool:
         worker = _Worker()
         with self._lock:
             self._workers = {each for each in self._workers if each.process.poll() is None} | {worker}
-            if self._stopped:  # it began while all were ended
+            if self._stopped:  # it started while all processes were being ended
                 worker.process.kill()
         return worker
 

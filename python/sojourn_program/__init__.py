@@ -1,4 +1,7 @@
-"""The entry point of the `sojourn` program. It imports nothing at first, to handle Ctrl-C during loading too."""
+"""The entry point of the `sojourn` program.
+
+It imports nothing at first, so that Ctrl-C is handled while modules load.
+"""
 
 import sys
 

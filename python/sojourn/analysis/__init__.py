@@ -1,4 +1,4 @@
-"""Stability of queue management: the fluid model, the linearized law and flows, margins, limit cycles.
+"""Stability of queue management: fluid model, linear models, margins, limit cycles.
 
 Needs the extra `analysis`.
 """

@@ -1,7 +1,8 @@
-"""The assumptions behind the fluid model's operating point, and whether packet runs satisfy them.
+"""The assumptions of the fluid model's operating point, tested on packet runs.
 
-The model has one probability for all packets, drawn independently; windows that follow the square-root law; and a queue
-that neither runs empty nor fills. If a law or a load violates an assumption, its operating point is elsewhere.
+The model assumes one drop probability for all packets, drawn independently; windows that follow the square-root law;
+and a queue that is never empty and never full. If a law or a load violates an assumption, the real operating point
+differs.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from sojourn.analysis.text import percent, span
 from sojourn.errors import ScenarioError
 
 TOLERANCE = 0.3
-"""Relative deviation of packet runs from a relation of the model that still counts as satisfied. Independent losses
-give Reno 14 % less than the fluid's square-root law, evenly spaced ones 25 % less."""
+"""Relative deviation of packet runs from the model up to which an assumption holds.
+
+Independent losses reduce Reno's rate by 14 % below the fluid's square-root law, evenly spaced losses by 25 %.
+"""
 SMALL_WINDOW = 20.0
-"""Packets. Reno with smaller windows and independent losses is more than 30 % below that law: it sends whole segments,
-and its window does not grow in the round trip of a recovery. At 39 packets it has 0.76 of the law, at 9 0.57."""
+"""Below this mean window, in packets, the square-root law does not hold.
+
+With smaller windows and independent losses, Reno is more than 30 % below that law: it sends whole segments, and its
+window does not grow in the round trip of a recovery. At 39 packets it has 0.76 of the law, at 9 packets 0.57.
+"""
 SELDOM = 0.05
-"""Largest fraction of time, or of all signals, that counts as an exception."""
+"""Largest fraction of time, or of all signals, that is still negligible."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,9 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence on a loop: its operating point, the fluid model over the packet runs' window, and the packet runs.
+    """The evidence on a loop: its operating point, the fluid model's means, and the packet runs.
 
-    Missing parts are None.
+    The means cover the window of the packet runs. Missing parts are None.
     """
 
     loop: Loop
@@ -54,32 +60,35 @@ class Evidence:
 
     @property
     def acts(self) -> str:
-        """The queue's signal to packets: drop or mark."""
+        """What the queue does to signal congestion: drop or mark."""
         return "dropped" if self.loop.plant.drops else "marked"
 
     @property
     def drawn(self) -> float:
-        """Packets that the law dropped or marked, divided by the number its probability implies; NaN if unknown."""
+        """Packets that the law dropped or marked, relative to what its probability implies.
+
+        NaN if unknown.
+        """
         if self.packets is None or self.extra is None or not self.packets.law > 0:
             return math.nan
         return self.extra.own / self.packets.law
 
     @property
     def square(self) -> float:
-        """Ratio of p W² of packet runs to that of the model; NaN if unknown."""
+        """The product p W² of packet runs, divided by that of the model; NaN if unknown."""
         if self.packets is None:
             return math.nan
         return self.packets.signals * self.packets.window**2 / (self.point.probability * self.point.window**2)
 
     @property
     def base(self) -> tuple[float, float]:
-        """The mean round trip without this queue, of the model and of packets, in seconds."""
+        """The mean round-trip time without this queue, in seconds: of the model and of packet runs."""
         model = mean_rtt(self.loop.plant, [each.delay for each in self.loop.plant.classes])
         return model, math.nan if self.packets is None else self.packets.rtt - self.packets.wait
 
 
 def assumptions(known: Evidence) -> list[Assumption]:
-    """The assumptions of the operating point, each with whether it holds, if known."""
+    """The assumptions of the operating point, and for each whether it holds, if known."""
     rules: tuple[Callable[[Evidence], Assumption | None], ...] = (
         _draws, _windows, _round_trips, _no_other_losses, _link_used, _in_time, _settled,
     )  # fmt: skip
@@ -177,10 +186,10 @@ def _settled(known: Evidence) -> Assumption | None:
 
 
 def calibrated(known: Evidence) -> Means | None:
-    """The operating point with measured draws, square-root law and round trips instead of the model's.
+    """The operating point for measured inputs instead of the model's.
 
-    None without measurements, or if the law then has no operating point. Its distance to the packet runs shows how much
-    of the difference these three explain.
+    These inputs are the drawn signals, the square-root law and the round trips. Its distance to the packet runs shows
+    how much of the difference they explain. None without measurements, or if the law then has no operating point.
     """
     model, seen = known.base
     if math.isnan(known.drawn) or math.isnan(known.square) or not (seen > 0 and known.drawn > 0 and known.square > 0):

@@ -1,8 +1,9 @@
-"""Designs of queue controllers from flows N, rate C and round trip R: CPC's cascade, and single loops.
+"""Designs queue controllers: CPC's cascade and single loops, for flows, rate and round trip.
 
-The plants are those of the fluid model of TCP, linearized at its operating point (hollot-2001):
-from probability to window A e^(-sR) / (s + B), from window to queue C / (s + D), with A = R C^2 / (2 N^2),
-B = 2 N / (R^2 C), C = N / R, D = 1 / R. Signs are chosen so that the controller's output increases the window.
+There are N flows, the rate is C and the round trip is R. The plants are those of the fluid model of TCP, linearized at
+its operating point (hollot-2001). From probability to window: A e^(-sR) / (s + B). From window to queue: C / (s + D).
+Here A = R C^2 / (2 N^2), B = 2 N / (R^2 C), C = N / R, D = 1 / R. Signs are chosen so that the controller's output
+increases the window.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from sojourn.analysis.transfer import Response, rational, response
 from sojourn.errors import UserError
 
 LEAST_WINDOW = 2.0
-"""Packets. The AQM `cpc` computes its gains with at least this window: below about 0.8 packets its inner loop is
-unstable."""
+"""The smallest window, in packets, for which the AQM `cpc` computes its gains.
+
+Below about 0.8 packets its inner loop is unstable.
+"""
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """N flows through C packets per second, with a round trip of R seconds that includes the queue.
+    """N flows through C packets per second, with a round trip of R seconds including the queue.
 
     Raises `UserError` for values out of range: `flows` of 1 to 1e12, `rate` of 1e-9 to 1e12, `rtt` of 1e-9 to 1e6 s.
     """
@@ -43,16 +46,16 @@ class OperatingPoint:
 
     @property
     def window(self) -> float:
-        """Packets that a flow has in flight: R C / N."""
+        """Packets in flight per flow: R C / N."""
         return self.rtt * self.rate / self.flows
 
     @property
     def probability(self) -> float:
-        """Drop or mark probability at which flows keep that window: 2 / w^2."""
+        """The drop or mark probability that keeps flows at that window: 2 / w^2."""
         return 2.0 / self.window**2
 
     def check_target(self, target: float) -> None:
-        """Raises `UserError` for a target of the queue, in packets, that the round trip of these flows can't hold."""
+        """Raises `UserError` if the queue target, in packets, exceeds what the round trip can hold."""
         most = self.rtt * self.rate
         if not 0 <= target <= most:
             raise UserError(f"--target: expected 0 to {most:.4g} packets, what a round trip holds, got {target:g}")
@@ -63,28 +66,31 @@ class OperatingPoint:
         return 2.0 * self.flows / (self.rtt**2 * self.rate)
 
     def window_plant(self) -> control.TransferFunction:
-        """From probability to window, without its dead time."""
+        """The transfer function from probability to window, without its dead time."""
         return rational([self.rtt * self.rate**2 / (2.0 * self.flows**2)], [1.0, self.corner])
 
     def queue_plant(self) -> control.TransferFunction:
-        """From window to queue."""
+        """The transfer function from window to queue."""
         return rational([self.flows / self.rtt], [1.0, 1.0 / self.rtt])
 
     def plant(self) -> control.TransferFunction:
-        """From probability to queue, without its dead time."""
+        """The transfer function from probability to queue, without its dead time."""
         return self.window_plant() * self.queue_plant()
 
 
 @dataclass(frozen=True)
 class Pid:
-    """A controller k (1 + 1/(T_i s) + T_d s), times in seconds; an infinite T_i and no T_d make it a gain."""
+    """A controller k (1 + 1/(T_i s) + T_d s), times in seconds.
+
+    With an infinite T_i and a zero T_d it is a pure gain.
+    """
 
     gain: float
     integral_time: float
     derivative_time: float = 0.0
 
     def transfer(self) -> control.TransferFunction:
-        """Its transfer function, improper if it has a derivative part."""
+        """Its transfer function, which is improper if it has a derivative part."""
         k, ti, td = self.gain, self.integral_time, self.derivative_time
         return rational([k * td, k, k / ti] if td else [k, k / ti], [1.0, 0.0])
 
@@ -102,21 +108,24 @@ class Cascade:
         return rational([self.inner_gain], [1.0, 0.0]) * self.point.window_plant()
 
     def inner_closed(self) -> control.TransferFunction:
-        """From the set point of the window to the window, without dead time."""
+        """The transfer function from the window's set point to the window, without dead time."""
         return control.feedback(self.inner_loop(), 1)
 
     def outer_loop(self) -> control.TransferFunction:
-        """The open outer loop over the closed inner one, without dead time."""
+        """The open outer loop around the closed inner loop, without dead time."""
         return self.outer.transfer() * self.inner_closed() * self.point.queue_plant()
 
     def outer_response(self) -> Response:
-        """The frequency response of the outer loop, with the dead time of one round trip inside the inner loop."""
+        """The frequency response of the outer loop.
+
+        The inner loop contains a dead time of one round trip.
+        """
         inner, rest = response(self.inner_loop(), self.point.rtt), response(self.outer.transfer())
         queue = response(self.point.queue_plant())
         return lambda w: rest(w) * inner(w) / (1.0 + inner(w)) * queue(w)
 
     def check(self) -> Cascade:
-        """Itself. Raises `UserError` where a loop is unstable."""
+        """Returns the cascade. Raises `UserError` if one of its loops is unstable."""
         window = f"with a window of {self.point.window:.3g} packets"
         inner = margins(response(self.inner_loop(), self.point.rtt))
         if not inner.stable:
@@ -134,9 +143,10 @@ class Cascade:
 
 
 def cpc(point: OperatingPoint, inner_gain: float | None = None, least_window: float = LEAST_WINDOW) -> Cascade:
-    """The margin-optimal design of cpc-2015#eq8 to cpc-2015#eq11 in closed form: |I(jw)| and |O(jw)| stay near 1.
+    """The margin-optimal design of cpc-2015#eq8 to cpc-2015#eq11 in closed form.
 
-    With w = R C / N, at least `least_window`, it is 1/T_C = 4 / (R w^4), k = w / (2 N), T_i = R w, T_d = R w / 2.
+    It keeps |I(jw)| and |O(jw)| near 1. With w = R C / N, at least `least_window`, it is 1/T_C = 4 / (R w^4), k = w /
+    (2 N), T_i = R w, T_d = R w / 2.
     """
     if inner_gain is not None and not (math.isfinite(inner_gain) and inner_gain > 0):
         raise UserError(f"inner gain: expected a number per packet and second above 0, got {inner_gain:g}")
@@ -146,18 +156,21 @@ def cpc(point: OperatingPoint, inner_gain: float | None = None, least_window: fl
 
 
 def integral_by_margin(plant: control.TransferFunction, margin: float = 60.0, dead_time: float = 0.0) -> float:
-    """The gain k with which an integrator k/s gives the loop a phase margin of `margin` degrees."""
+    """The gain k for which an integrator k/s has a phase margin of `margin` degrees."""
     at = response(plant, dead_time)
     crossover = _phase_at(lambda w: complex(at(np.array([w]))[0] / (1j * w)), margin - 180.0)
     return float(crossover / abs(at(np.array([crossover]))[0]))
 
 
 def _phase_at(value: Callable[[float], complex], degrees: float) -> float:
-    """The lowest frequency in rad/s at which a falling phase reaches `degrees`. Raises `UserError` without one."""
+    """The lowest frequency in rad/s at which a falling phase reaches `degrees`.
+
+    Raises `UserError` if no frequency does.
+    """
     grid = np.logspace(-6, 6, 12_001)
     samples = np.array([value(w) for w in grid])
     phase = np.degrees(np.unwrap(np.angle(samples)))
-    # The phase is unwrapped to start within 180 degrees of -90, as that of an integrator does.
+    # Shifts the phase so that it starts within 180 degrees of -90, the phase of an integrator.
     phase -= 360.0 * round((phase[0] + 90.0) / 360.0)
     below = np.flatnonzero(phase < degrees)
     if not len(below) or below[0] == 0:
@@ -175,10 +188,11 @@ def _phase_at(value: Callable[[float], complex], degrees: float) -> float:
 
 
 def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
-    """A PID with T_i = 4 T_d for a crossover of `crossover` rad/s with a phase margin of `margin` degrees.
+    """A PID with T_i = 4 T_d for the given crossover in rad/s and phase margin in degrees.
 
-    This is the autotuning of cpc-2015 as far as it is known: Matlab's pidtune aims at 60 degrees by default and chooses
-    the crossover by an unpublished rule. Raises `UserError` where a PID can't turn the phase that far.
+    The arguments are `crossover` and `margin`. This is the published part of the autotuning of cpc-2015: Matlab's
+    pidtune aims at 60 degrees by default and chooses the crossover by an unpublished rule. Raises `UserError` if a PID
+    can't turn the phase that far.
     """
     here = plant(np.array([crossover]))[0]
     phase = math.degrees(math.atan2(here.imag, here.real))
@@ -193,11 +207,11 @@ def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
 
 
 def tune(loop: control.TransferFunction, margin: float = 60.0) -> tuple[Pid, float]:
-    """The PID with T_i = 4 T_d, this phase margin and the best step response; and its crossover in rad/s.
+    """The PID with T_i = 4 T_d and this phase margin that has the best step response.
 
-    Best is the crossover with the least integral of time-weighted absolute error (ITAE) after a step of the set point.
-    It replaces pidtune where the crossover is not published. The plant has no dead time, as in the paper. Raises
-    `UserError` where no such PID is stable.
+    Also returns its crossover in rad/s. The best crossover has the smallest integral of time-weighted absolute error
+    (ITAE) after a step of the set point. This rule replaces pidtune if the crossover is not published. The plant has no
+    dead time, as in the paper. Raises `UserError` if no such PID is stable.
     """
     plant = response(loop)
     slowest = float(np.min(np.abs(loop.poles())))
@@ -227,7 +241,7 @@ def tune(loop: control.TransferFunction, margin: float = 60.0) -> tuple[Pid, flo
 
 
 def pi_by_corner(point: OperatingPoint) -> Pid:
-    """PI by hollot-2001: the zero at the slow pole of the window, and the crossover there too."""
+    """PI by hollot-2001: its zero and the crossover are at the slow pole of the window."""
     zero = point.corner
     at = response(point.plant() * rational([1.0 / zero, 1.0], [1.0, 0.0]))
     return Pid(float(1.0 / abs(at(np.array([zero]))[0])) / zero, 1.0 / zero)
@@ -238,9 +252,9 @@ class LowPass:
     """RED near its operating point: a gain on the averaged queue, K / (1 + s / k)."""
 
     slope: float
-    """K, probability per packet."""
+    """The slope K, in probability per packet."""
     corner: float
-    """k, in rad/s."""
+    """The corner frequency k, in rad/s."""
 
     def transfer(self) -> control.TransferFunction:
         """Its transfer function."""
@@ -252,7 +266,10 @@ class LowPass:
 
 
 def red_by_crossover(point: OperatingPoint, part: float = 0.1) -> LowPass:
-    """RED by hollot-2001: the crossover is `part` of the plant's slower pole, and ten times the averaging corner."""
+    """RED by hollot-2001, with a crossover at `part` of the plant's slower pole.
+
+    The corner of the averaging filter is a tenth of the crossover.
+    """
     crossover = part * min(point.corner, 1.0 / point.rtt)
     corner = crossover / 10.0
     at = abs(response(point.plant())(np.array([crossover]))[0])

@@ -1,4 +1,4 @@
-"""Argument checks: numbers out of range, and arrays of different shape."""
+"""Checks of arguments: numbers out of range, and arrays whose shapes do not match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _shown(limit: float) -> str:
 
 
 def within(where: str, value: object, expected: str, low: float, high: float) -> float:
-    """A number from `low` to `high`. Raises `UserError` with `expected` for anything else."""
+    """A number from `low` to `high`. Raises `UserError` with `expected` for other values."""
     try:
         found = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:
@@ -33,28 +33,31 @@ def within(where: str, value: object, expected: str, low: float, high: float) ->
 
 
 def finite(where: str, value: object) -> float:
-    """A finite number. Raises `UserError` for anything else."""
+    """A finite number. Raises `UserError` for other values."""
     return within(where, value, "a finite number", -sys.float_info.max, sys.float_info.max)
 
 
 def positive(where: str, value: object, unit: str) -> float:
-    """A number of `unit`, 1e-9 to 1e12. Raises `UserError` for anything else."""
+    """A number of `unit` from 1e-9 to 1e12. Raises `UserError` for other values."""
     return within(where, value, f"a number of {unit}, {_shown(LEAST)} to {_shown(MOST)}", LEAST, MOST)
 
 
 def seconds(where: str, value: object, what: str) -> float:
-    """`what`, such as "a round trip", of 1e-9 to 1e6 s. Raises `UserError` for anything else."""
+    """A time of 1e-9 to 1e6 s. Raises `UserError`, which calls it `what`, for other values."""
     return within(where, value, f"{what} of {_shown(LEAST)} to {_shown(LONGEST)} s", LEAST, LONGEST)
 
 
 def operating(where: str, flows: object, capacity: object, rtt: object) -> tuple[float, float, float]:
-    """Flows, packets per second and seconds of a round trip. Raises `UserError` for what is out of range."""
+    """Checks flows, packets per second and the round trip in seconds, and returns them.
+
+    Raises `UserError` for values out of range.
+    """
     found = positive(f"{where}flows", flows, "flows"), positive(f"{where}capacity", capacity, "packets per second")
     return *found, seconds(f"{where}rtt", rtt, "a round trip")
 
 
 def whole(where: str, value: object, low: int, high: int) -> int:
-    """A whole number from `low` to `high`. Raises `UserError` for anything else."""
+    """A whole number from `low` to `high`. Raises `UserError` for other values."""
     expected = f"a whole number, {low} to {high}"
     if within(where, value, expected, low, high) % 1:
         raise UserError.expected(where, expected, value)
@@ -62,7 +65,10 @@ def whole(where: str, value: object, low: int, high: int) -> int:
 
 
 def numbers(where: str, values: object, low: float = -math.inf, high: float = math.inf) -> Array:
-    """An array of finite numbers from `low` to `high`. Raises `UserError` for anything else, and for an empty one."""
+    """A non-empty array of finite numbers from `low` to `high`.
+
+    Raises `UserError` for other values.
+    """
     limits = "" if low == -math.inf else f", {low:g} to {high:g}" if high < math.inf else f", {low:g} or more"
     expected = f"finite numbers{limits}"
     try:
@@ -81,7 +87,7 @@ def numbers(where: str, values: object, low: float = -math.inf, high: float = ma
 
 
 def row(where: str, values: object) -> Array:
-    """Finite numbers in one dimension. Raises `UserError` for anything else."""
+    """A one-dimensional array of finite numbers. Raises `UserError` for other values."""
     found = numbers(where, values)
     if found.ndim != 1:
         raise UserError(f"{where}: expected an array of one dimension, got the shape {found.shape}")
@@ -89,7 +95,7 @@ def row(where: str, values: object) -> Array:
 
 
 def series(where: str, t: object, values: object) -> tuple[Array, Array]:
-    """Times in increasing order, and as many values. Raises `UserError` for anything else."""
+    """Increasing times, and an equal number of values. Raises `UserError` for other values."""
     times, found = row(f"{where}: t", t), row(f"{where}: values", values)
     if len(times) != len(found):
         raise UserError(f"{where}: expected as many values as times, got {len(found)} values and {len(times)} times")

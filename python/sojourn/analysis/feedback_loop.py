@@ -1,6 +1,7 @@
-"""The feedback loop of a queue law and its TCP flows: operating point, frequency response, margins, simulation.
+"""The feedback loop of a queue law and its TCP flows.
 
-The law's part is measured on the code that manages packets, not on a formula that repeats it.
+This module computes its operating point, frequency response and margins, and simulates it. The law is measured by
+calling the code that manages packets, not by a second formula.
 """
 
 from __future__ import annotations
@@ -26,15 +27,24 @@ Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
 LEAST_WINDOW = 4.0
-"""Packets. Smaller windows are too small for three duplicate ACKs: losses become timeouts, which the square-root model
-of TCP excludes."""
+"""The smallest window, in packets, for which the model is valid.
+
+Smaller windows are too small for three duplicate ACKs. Losses then become timeouts, which the square-root model of TCP
+excludes.
+"""
 
 MOST_PROBABILITY = 0.3
-"""Above it, losses of retransmissions matter, which the model excludes."""
+"""The largest valid probability. Above it, losses of retransmissions matter.
+
+The model excludes them.
+"""
 
 
 def no_margins(window: float, unlike_reno: Sequence[str] = ()) -> str | None:
-    """Why margins are meaningless at such windows or for controllers unlike Reno; None if they are valid."""
+    """The reason why margins are meaningless for this window or these controllers.
+
+    `unlike_reno` are controllers that do not behave as Reno. None if margins are valid.
+    """
     if unlike_reno:
         return f"no margins: the model is of windows like Reno's, and those of {', '.join(unlike_reno)} are not"
     if window >= LEAST_WINDOW:
@@ -43,7 +53,7 @@ def no_margins(window: float, unlike_reno: Sequence[str] = ()) -> str | None:
 
 
 def _json(where: str, expected: str, value: object) -> str:
-    """A value as JSON. Raises `UserError` for one that JSON does not have."""
+    """A value as JSON. Raises `UserError` if JSON can't represent it."""
     try:
         return json.dumps(value, allow_nan=False)
     except (ValueError, TypeError, RecursionError):
@@ -54,9 +64,9 @@ def _json(where: str, expected: str, value: object) -> str:
 class Loop:
     """A queue law and the flows that it controls.
 
-    `queue` is the queue table of a scenario (`{"aqm": "red", "min": 5}`), `plant` the flows and their link. `laws` maps
-    the names of laws written in Python to factories, as in `sojourn.run`. Their answers are clipped to 0..=1 here,
-    because an analysis also evaluates unrealistic queues.
+    `queue` is the queue table of a scenario (`{"aqm": "red", "min": 5}`); `plant` are the flows and their link. `laws`
+    maps names of laws in Python to factories, as in `sojourn.run`. Their results are clipped to 0..=1, because an
+    analysis also evaluates unrealistic queues.
 
     ```python
     loop = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1))
@@ -79,15 +89,15 @@ class Loop:
         self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
         probability: float = 0.0, changes: list[dict[str, float]] | None = None,
     ) -> dict[str, Array]:  # fmt: skip
-        """Integrates the nonlinear equations, with the law called at its interval.
+        """Integrates the nonlinear equations and calls the law at its interval.
 
-        `duration` and `step` are in seconds; every `every`-th step is returned. `window` (packets), `queue` (packets)
-        and `probability` are the state at the start. `changes` change the number of flows on the way: tables with `at`
-        (s), `class` (its index) and `flows`.
+        `duration` and `step` are in seconds. Every `every`-th step is returned. `window` (packets), `queue` (packets)
+        and `probability` are the initial state. `changes` are tables that change the number of flows: `at` (s), `class`
+        (its index) and `flows`.
 
-        Returns arrays of one length by name: `t` (s), `queue` (packets), `probability`, `load`, `window0` and so on
-        (packets, one for each class). Raises `UserError` for invalid numbers, and `ScenarioError` for numbers out of
-        range, too many steps, and a queue without a fluid model.
+        Returns arrays of equal length by name: `t` (s), `queue` (packets), `probability`, `load`, and `window0`,
+        `window1`, ... (packets, one per class). Raises `UserError` for invalid numbers, and `ScenarioError` for numbers
+        out of range, too many steps, and a queue without a fluid model.
 
         >>> trace = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1)).simulate(60.0)
         >>> sorted(trace)
@@ -103,25 +113,25 @@ class Loop:
         return _sojourn.fluid(*ours, _json("simulate: changes", "tables of numbers", run), checked_laws(self.laws))
 
     def point(self) -> Point:
-        """The operating point, where the law's probability is the one at which the flows just fill the link.
+        """The operating point: the law's probability is the one at which the flows fill the link.
 
-        Raises `ScenarioError` with the numbers if none exists, and for a queue without a fluid model.
+        Raises `ScenarioError` with the numbers if no such point exists, and for a queue without a fluid model.
         """
         return Point.from_json(self._equilibrium.point())
 
     def law(self, omega: Array) -> tuple[Complexes, Complexes]:
-        """The law's frequency responses to the queue (per packet) and to the load, measured on its code.
+        """The law's frequency responses to the queue (per packet) and to the load.
 
-        `omega` is in rad/s; two arrays of its length are returned. Raises `UserError` for anything but an array of
-        numbers, and what `point` raises.
+        They are measured on its code. `omega` is in rad/s; two arrays of its length are returned. Raises `UserError` if
+        `omega` is not an array of numbers, and the errors of `point`.
         """
         rows = self._equilibrium.response(np.ascontiguousarray(checks.row("law: omega", omega)))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2] + 1j * rows[:, 3]
 
     def response(self, omega: Array) -> Complexes:
-        """The frequency response of the open loop at `omega` rad/s, with the sign of negative feedback.
+        """The frequency response of the open loop at `omega` rad/s, for negative feedback.
 
-        Raises what `law` raises.
+        Raises the errors of `law`.
         """
         return self._open(self.point(), omega)
 
@@ -133,7 +143,7 @@ class Loop:
     def band(self, point: Point | None = None) -> tuple[float, float]:
         """Lowest and highest relevant frequency at `point` (default: the operating point), in rad/s.
 
-        From far below the pole of the windows to half of the law's sampling rate.
+        The band extends from far below the pole of the windows to half of the law's sampling rate.
         """
         point = point or self.point()
         slow = min(2 / (rtt * point.window) for rtt in point.rtts)
@@ -143,7 +153,7 @@ class Loop:
         return 1e-4 * slow, max(high, 10 * slow)
 
     def margins(self) -> Margins:
-        """Gain, phase and delay margin at the operating point. Raises what `point` raises.
+        """Gain, phase and delay margin at the operating point. Raises the errors of `point`.
 
         >>> Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1)).margins().stable
         True
@@ -155,9 +165,9 @@ class Loop:
     def describing(self, amplitude: Array, omega: Array, mean: Array | None = None) -> tuple[Complexes, Array]:
         """The law's describing function: its response to sinusoidal queues, measured on its code.
 
-        Takes arrays of one length: `amplitude` in packets, `omega` in rad/s, `mean` in packets (default: the queue at
-        the operating point). Returns the first harmonic per packet (complex) and the mean probability. Raises
-        `UserError` where the lengths differ, `ScenarioError` where the loop has no operating point.
+        Requires arrays of equal length: `amplitude` in packets, `omega` in rad/s, `mean` in packets (default: the queue
+        at the operating point). Returns the first harmonic per packet (complex) and the mean probability. Raises
+        `UserError` if the lengths differ, and `ScenarioError` if the loop has no operating point.
         """
         amplitude, omega = checks.row("describing: amplitude", amplitude), checks.row("describing: omega", omega)
         if mean is None:

@@ -1,4 +1,4 @@
-"""Long-range dependence of traffic: the Hurst exponent, estimated by the variance-time method."""
+"""Long-range dependence of traffic: the Hurst exponent by the variance-time method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hurst:
-    """The exponent, and the variance-time plot: aggregation times in seconds, variances of the means."""
+    """The Hurst exponent and its variance-time plot.
+
+    The plot has aggregation times in seconds, and variances of the means.
+    """
 
     exponent: float
     times: Array
@@ -23,7 +26,7 @@ class Hurst:
 
 
 def _range(fit: object) -> tuple[float, float]:
-    """The shortest and the longest aggregation. Raises `UserError` for anything but two times in this order."""
+    """The shortest and the longest aggregation. Raises `UserError` for other values."""
     found = checks.numbers("hurst: fit", fit, checks.LEAST, checks.LONGEST)
     if found.shape != (2,) or not found[0] < found[1]:
         raise UserError.expected("hurst: fit", "two times in seconds, the shorter one first", fit)
@@ -31,12 +34,12 @@ def _range(fit: object) -> tuple[float, float]:
 
 
 def hurst(counts: npt.ArrayLike, bin_s: float, fit: tuple[float, float] = (0.1, 10.0), points: int = 20) -> Hurst:
-    """The Hurst exponent of `counts`, such as of packets, in bins of `bin_s` seconds.
+    """The Hurst exponent of `counts`, such as packets, in bins of `bin_s` seconds.
 
-    The slope b of log variance against log aggregation time, fitted at `points` times in the range `fit` (seconds),
-    gives H = 1 + b/2. Traffic without long-range dependence has 0.5 over long times; over a limited range the estimate
-    may be higher, so always state the range. Raises `UserError` for values out of range, and for a series that is
-    shorter than ten times the longest aggregation or does not vary.
+    The slope b of log variance against log aggregation time is fitted at `points` times in the range `fit` (seconds).
+    It determines H = 1 + b/2. Traffic without long-range dependence has 0.5 over long times. Over a limited range the
+    estimate may be higher, so always state the range. Raises `UserError` for values out of range, a constant series,
+    and a series shorter than ten times the longest aggregation.
 
     >>> round(hurst(np.random.default_rng(1).poisson(10, 200_000), 0.01).exponent, 1)
     0.5

@@ -17,8 +17,9 @@ from sojourn.errors import UserError
 def led(interval: float, weight: float = 0.05, low: float = 0.8, high: float = 1.2) -> control.TransferFunction:
     """LED: a low pass with the pole -ln(1 - weight)/interval (led-2006#A.9).
 
-    `interval` is the time between two updates in seconds, `weight` that of a new sample of the load, above 0 and below
-    1. The probability grows from 0 at the load `low` to 1 at `high`. Raises `UserError` for values out of range.
+    `interval` is the time between two updates in seconds. `weight` is the weight of a new sample of the load, above 0
+    and below 1. The probability increases from 0 at the load `low` to 1 at `high`. Raises `UserError` for values out of
+    range.
 
     >>> round(float(led(0.06, 0.05).poles()[0].real), 3)  # rad/s
     -0.855
@@ -30,11 +31,11 @@ def led(interval: float, weight: float = 0.05, low: float = 0.8, high: float = 1
 
 
 def red(capacity: float, weight: float, max_p: float, low: float, high: float) -> control.TransferFunction:
-    """RED: a low pass with the pole -C ln(1 - weight), for an average that is updated with every packet.
+    """RED: a low pass with the pole -C ln(1 - weight); every packet updates the average.
 
-    `capacity` C is in packets per second; `weight` is that of a new sample of the queue, above 0 and below 1. The
-    probability grows from 0 at an average of `low` packets to `max_p`, above 0 and at most 1, at `high` (hollot-2001).
-    Raises `UserError` for values out of range.
+    `capacity` C is in packets per second. `weight` is the weight of a new sample of the queue, above 0 and below 1. The
+    probability increases from 0 at an average of `low` packets to `max_p` at `high` packets (hollot-2001); `max_p` is
+    above 0 and at most 1. Raises `UserError` for values out of range.
 
     >>> round(float(red(1250.0, 0.002, 0.1, 15, 45).dcgain()), 5)  # probability per packet
     0.00333
@@ -50,7 +51,7 @@ def _weight(where: str, weight: object) -> float:
 
 
 def _span(where: str, low: object, high: object, unit: str) -> float:
-    """The distance of two thresholds."""
+    """The distance between two thresholds. Raises `UserError` unless `high` exceeds `low`."""
     expected = f"a number of {unit}, 0 to {checks.MOST:g}"
     least = checks.within(f"{where}: low", low, expected, 0.0, checks.MOST)
     span = checks.within(f"{where}: high", high, expected, 0.0, checks.MOST) - least
@@ -60,10 +61,11 @@ def _span(where: str, low: object, high: object, unit: str) -> float:
 
 
 def pi(a: float, b: float, interval: float) -> control.TransferFunction:
-    """PI as K (s/z + 1)/s with K = (a - b)/interval and z = 2 K/(a + b), from the gains of the sampled law.
+    """PI as K (s/z + 1)/s, from the gains of the sampled law.
 
-    `a` and `b` are probabilities per packet: `a` is above `b`, and their sum above 0 (hollot-2001). `interval` is the
-    sampling interval in seconds. Raises `UserError` for values out of range.
+    K = (a - b)/interval and z = 2 K/(a + b). `a` and `b` are probabilities per packet: `a` is above `b`, and their sum
+    is above 0 (hollot-2001). `interval` is the sampling interval in seconds. Raises `UserError` for values out of
+    range.
 
     >>> a, b = design_pi(60, 3750, 0.246, 1 / 160)
     >>> round(float(pi(a, b, 1 / 160).zeros()[0].real), 3)  # rad/s: at the pole of the windows
@@ -82,8 +84,8 @@ def pi(a: float, b: float, interval: float) -> control.TransferFunction:
 def design_pi(flows: float, capacity: float, rtt: float, interval: float, beta: float = 0.5) -> tuple[float, float]:
     """PI's gains a and b for at least `flows` flows and at most `rtt` seconds (hollot-2001).
 
-    `capacity` is in packets per second, `interval` is the sampling interval in seconds, `beta` the crossover in rad/s
-    times `rtt`, above 0. Raises `UserError` for values out of range.
+    `capacity` is in packets per second, and `interval` is the sampling interval in seconds. `beta` is the crossover in
+    rad/s times `rtt`, above 0. Raises `UserError` for values out of range.
 
     >>> a, b = design_pi(60, 3750, 0.246, 1 / 160)
     >>> 0 < b < a

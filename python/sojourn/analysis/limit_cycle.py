@@ -1,4 +1,4 @@
-"""Limit cycles of a loop (self-sustained oscillations of the queue), predicted and simulated.
+"""Limit cycles of a loop: self-sustained oscillations of the queue, predicted and simulated.
 
 The prediction balances mean and first harmonic of the law (its describing function) with the linearized flows. The
 simulation integrates the nonlinear equations until they settle.
@@ -22,7 +22,7 @@ from sojourn.analysis.plant import linear_plant
 Array = npt.NDArray[np.float64]
 
 AMPLITUDE_STEP = 1.35  # ratio of successive trial amplitudes
-FIRST_AMPLITUDE = 0.01  # of the queue at the operating point
+FIRST_AMPLITUDE = 0.01  # fraction of the queue at the operating point
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,15 @@ class LimitCycle:
 def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
     """The limit cycle that the describing function of the law of `loop` predicts, or None.
 
-    The law's part is its dual-input describing function N (Gelb and Vander Velde 1968, chapter 6), measured on its
-    code. The flows' part G is linear around the oscillation's own mean, with exact dead time. Three things are
-    balanced: the phase of G N, its magnitude, and the mean probability with the one that the flows need at that mean.
+    The law is represented by its dual-input describing function N (Gelb and Vander Velde 1968, chapter 6), measured on
+    its code. The flows are represented by G, linear around the oscillation's own mean, with exact dead time. Three
+    balances must hold: the phase of G N, its magnitude, and the mean probability, which must be the one that the flows
+    need at that mean.
 
-    Returns the stable solution with the least amplitude. None if no oscillation balances before it empties or fills the
-    queue, where the flows are no longer linear.
+    Returns the stable solution with the smallest amplitude. Returns None if no oscillation balances before it empties
+    or fills the queue, where the flows are no longer linear.
 
-    Raises `ScenarioError` where the loop has no operating point, and `UserError` for a plant out of range.
+    Raises `ScenarioError` if the loop has no operating point, and `UserError` for a plant out of range.
 
     >>> plant = Plant.of(20, 1250.0, 0.1)
     >>> print(predicted_limit_cycle(Loop({"aqm": "pi", "target": 60}, plant)))  # it rests
@@ -63,7 +64,10 @@ def predicted_limit_cycle(loop: Loop) -> LimitCycle | None:
 
 
 def _balanced(loop: Loop, start: float) -> LimitCycle | None:
-    """Tries growing amplitudes, beginning at frequency `start` in rad/s, until the loop gain falls through 1."""
+    """Tries increasing amplitudes until the loop gain falls through 1.
+
+    The search starts at frequency `start` in rad/s.
+    """
     rest = loop.point()
     if rest.queue <= 0:
         return None
@@ -81,7 +85,10 @@ def _balanced(loop: Loop, start: float) -> LimitCycle | None:
 
 
 def _residual(loop: Loop, amplitude: float, at: Array) -> Array:
-    """Errors of phase, mean probability and log magnitude; `at` is the mean queue and the logarithm of omega."""
+    """Errors of phase, mean probability and log magnitude.
+
+    `at` contains the mean queue and the logarithm of omega.
+    """
     mean, omega = float(at[0]), np.array([math.exp(at[1])])
     gain, probability = loop.describing(np.array([amplitude]), omega, np.array([mean]))
     point = loop.plant.point_at(max(mean, 0.0))
@@ -97,8 +104,8 @@ def _residual_at_amplitude(loop: Loop, amplitude: float, at: Array) -> Array:
 
 
 def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
-    # The describing function is averaged over whole steps of the law: it is smooth to about 1e-6, and has small jumps.
-    # Where a difference meets one, a difference of another length may not.
+    # The describing function is averaged over whole steps of the law. It is smooth to about 1e-6 and has small jumps.
+    # If a difference quotient spans a jump, one with another step may not.
     for difference in (1e-4, 1e-3, 1e-5):
         found = root(residual, guess, options={"xtol": 1e-6, "eps": difference})
         if found.success:
@@ -107,14 +114,15 @@ def _solved(residual: Callable[[Array], Array], guess: Array) -> Array | None:
 
 
 def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCycle | None:
-    """The final oscillation of the nonlinear equations of `loop` from an empty queue; None if they converge.
+    """The final oscillation of the nonlinear equations of `loop` from an empty queue.
 
-    `duration` is in seconds (default: 120 s, or 400 of the longest round trips if that is more). The second half is
-    measured. An empty or full queue, a probability limited to 0..1 and the shift of the mean all count. A loop with
-    good margins may still end in a limit cycle: margins hold for small deviations.
+    None if they converge. `duration` is in seconds (default: 120 s, or 400 of the longest round trips if that is more).
+    The second half is measured. The simulation includes an empty or full queue, a probability limited to 0..1, and the
+    shift of the mean. A loop with good margins may still end in a limit cycle, because margins hold for small
+    deviations.
 
-    Raises `UserError` for a duration out of range, and `ScenarioError` for one of too many steps and for a loop that
-    can't be simulated.
+    Raises `UserError` for a duration out of range, and `ScenarioError` for too many steps and for a loop that can't be
+    simulated.
 
     >>> plant = Plant.of(20, 1250.0, 0.1)
     >>> print(simulated_limit_cycle(Loop({"aqm": "pi", "target": 60}, plant)))  # it comes to rest
@@ -122,7 +130,7 @@ def simulated_limit_cycle(loop: Loop, duration: float | None = None) -> LimitCyc
     """
     if duration is not None:
         duration = checks.seconds("simulated_limit_cycle: duration", duration, "a time")
-    loop.plant.to_json()  # which rejects invalid numbers
+    loop.plant.to_json()  # rejects invalid numbers
     longest = max((each.delay for each in loop.plant.classes), default=0.0)
     total = duration or max(120.0, 400 * longest)
     trace = loop.simulate(total, every=1)

@@ -1,4 +1,7 @@
-"""Stability margins of a loop from its frequency response. Dead time is exact: there is no Padé approximation."""
+"""Stability margins of a loop from its frequency response.
+
+Dead time is exact: there is no Padé approximation.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +18,39 @@ from sojourn.analysis.transfer import Array, Complexes, Response
 from sojourn.errors import UserError
 
 GRID = np.logspace(-6, 5, 22_001)
-NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, since a dead time turns it without end
+NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, because a dead time turns it without limit
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Whether a loop is stable by Nyquist's criterion, and its distance from the stability boundary.
+    """Whether a loop is stable (Nyquist's criterion), and how far from the stability limit.
 
-    A loop may have several crossovers: the margins of a stable one are the smallest over all of them. The margins of an
-    unstable loop are negative: a gain factor below 1, a negative phase, a negative delay.
+    A loop may have several crossovers. The margins of a stable loop are the smallest over all of them. The margins of
+    an unstable loop are negative: a gain factor below 1, a negative phase, a negative delay.
     """
 
     stable: bool
     gain: float
-    """Stable: the least factor above 1 that makes the loop unstable, or infinite. Unstable: the factor below 1 that
-    makes it stable, or NaN."""
+    """Gain margin as a factor.
+
+    Stable loop: the smallest factor above 1 that makes it unstable, or infinity. Unstable loop: the factor below 1 that
+    makes it stable, or NaN.
+    """
     phase: float
-    """In degrees. Stable: the least additional lag that makes the loop unstable, or infinite without a crossover.
-    Unstable: negative, by how much the phase at a crossover is below -180 degrees at most; NaN where it is not."""
+    """Phase margin in degrees.
+
+    Stable loop: the smallest additional lag that makes it unstable, or infinity without a crossover. Unstable loop:
+    negative, the largest amount by which the phase at a crossover is below -180 degrees, or NaN if it never is.
+    """
     delay: float
-    """In seconds: `phase` as a dead time."""
+    """Delay margin in seconds: `phase` as a dead time."""
     crossover: float
     """Highest frequency with a gain of 1, in rad/s; NaN without one."""
     turn: float
-    """The frequency in rad/s where the phase is -180 degrees and `gain` is measured; NaN without one."""
+    """The frequency in rad/s at which the phase is -180 degrees and `gain` is measured.
+
+    NaN if the phase never is.
+    """
 
     tight: float
     """The crossover in rad/s at which `phase` is measured; NaN without one."""
@@ -60,10 +72,10 @@ class Margins:
 def margins(loop: Response, omega: Array = GRID) -> Margins:
     """Margins of a loop with negative feedback.
 
-    `loop` maps frequencies in rad/s to the open loop's response. `omega` must be fine enough to unwrap the phase, and
-    must begin far below every crossover: the number of integrators is read off the slope at its low end. All other
-    poles of the open loop must lie in the left half plane. Raises `UserError` for frequencies that do not increase from
-    above 0, and for a loop whose response there is not finite.
+    `loop` maps frequencies in rad/s to the response of the open loop. `omega` must be fine enough to unwrap the phase,
+    and must start far below every crossover: the slope at its low end determines the number of integrators. All other
+    poles of the open loop must be in the left half plane. Raises `UserError` unless frequencies are positive and
+    increasing, and the response is finite.
 
     >>> round(margins(lambda w: 2 / (1j * w) * np.exp(-0.3j * w)).phase, 1)  # degrees: an integrator with a dead time
     55.6
@@ -76,7 +88,7 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     phase += 2 * math.pi * round((-integrators * math.pi / 2 - phase[0]) / (2 * math.pi))
     crossovers = [_root(lambda w: math.log(abs(_one(loop, w))), omega, i) for i in _changes(size)]
     lags = [_lag(loop, w, omega, value, phase) for w in crossovers]
-    if stable:  # additional lag leads to the next odd multiple of 180 degrees, however far the phase has turned before
+    if stable:  # more lag leads to the next odd multiple of 180 degrees, whatever the phase has turned before
         lags = [lag % (2 * math.pi) for lag in lags]
     none = math.inf if stable else math.nan
     wanted = [(lag, w) for lag, w in zip(lags, crossovers, strict=True) if stable or lag < 0]
@@ -87,7 +99,10 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
 
 
 def _values(loop: Response, omega: Array) -> Complexes:
-    """The response at `omega`. Raises `UserError` where frequencies do not increase, or the response is no number."""
+    """The response at `omega`.
+
+    Raises `UserError` if frequencies do not increase, or if the response is not a number.
+    """
     frequencies = checks.row("margins: omega", omega)
     if len(frequencies) < 2 or frequencies[0] <= 0 or not np.all(np.diff(frequencies) > 0):
         raise UserError("margins: omega: expected two frequencies or more that increase from above 0, got others")
@@ -100,13 +115,16 @@ def _values(loop: Response, omega: Array) -> Complexes:
 
 
 def _lag(loop: Response, w: float, omega: Array, value: Complexes, phase: Array) -> float:
-    """The phase at a frequency above -180 degrees, in radians, unwrapped from the low end."""
+    """How far the phase at a frequency is above -180 degrees, in radians.
+
+    The phase is unwrapped from the low end.
+    """
     i = int(np.searchsorted(omega, w, side="right")) - 1
     return float(phase[i] + np.angle(_one(loop, w) / value[i]) + math.pi)
 
 
 def _gain(loop: Response, omega: Array, value: Complexes, size: Array, stable: bool) -> tuple[float, float]:
-    """The gain margin and the frequency where it is measured."""
+    """The gain margin, and the frequency at which it is measured."""
     strong = np.flatnonzero(size > math.log(NEGLIGIBLE_GAIN))
     end = int(strong[-1]) + 2 if len(strong) else 0
     turns = [_root(lambda w: _one(loop, w).imag, omega, i) for i in _changes(value.imag[:end])]
@@ -120,7 +138,7 @@ def _one(loop: Response, omega: float) -> complex:
 
 
 def _changes(values: Array) -> list[int]:
-    """Indices of samples after which a function changes its sign."""
+    """The indices of samples after which a function changes its sign."""
     signs = np.signbit(values)
     return [int(i) for i in np.flatnonzero(signs[1:] != signs[:-1])]
 
@@ -131,6 +149,6 @@ def _root(f: Callable[[float], float], omega: Array, i: int) -> float:
 
 
 def _encloses_nothing(value: Complexes, integrators: int) -> bool:
-    """Nyquist's criterion: 1 + L turns by 90 degrees for each integrator and by nothing else."""
+    """Nyquist's criterion: 1 + L turns by 90 degrees per integrator and no further."""
     turned = float(np.sum(np.angle((1 + value[1:]) / (1 + value[:-1]))))
     return abs(turned - integrators * math.pi / 2) < math.pi / 2

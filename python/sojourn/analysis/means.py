@@ -1,4 +1,4 @@
-"""Means of one loop over a window of time: at the operating point, of the fluid model, and of packet runs."""
+"""Means of a loop over a time window: operating point, fluid model, and packet runs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Trace = dict[str, Array]
 NAN = math.nan
 
 LONGEST = 60.0
-"""Seconds of a packet run, at most."""
+"""The maximum duration of a packet run in seconds."""
 MOST_PACKETS = 10e6
-"""Packets in all runs together, about."""
+"""The approximate maximum number of packets in all runs together."""
 
 
 @dataclass(frozen=True)
 class Means:
     """The compared means; NaN if one side lacks a value.
 
-    `queue`, its deviation `sd`, and `window` (the mean of all flows) are in packets, `wait` and `rtt` in seconds, the
-    rest are fractions. `signals` are packets dropped or marked, of those that arrived; `law` is the probability that
-    the law asks for.
+    `queue`, its standard deviation `sd`, and `window` (the mean of all flows) are in packets. `wait` and `rtt` are in
+    seconds. The rest are fractions: `signals` are packets dropped or marked, divided by arrivals; `law` is the
+    probability that the law requests.
     """
 
     queue: float
@@ -48,27 +48,33 @@ class Means:
 
 @dataclass(frozen=True)
 class Extra:
-    """Results that only packet runs have, as fractions: `own` are the law's drops and marks per arriving packet."""
+    """Results that only packet runs have, as fractions.
+
+    `own` are the law's own drops and marks, divided by arriving packets.
+    """
 
     own: float
     other: float
-    """Fraction of all drops and marks that are due to a full queue or an impairment."""
+    """The fraction of all drops and marks that a full queue or an impairment causes."""
     timeouts: float
-    """Fraction of timeouts among all window reductions after losses; NaN without a loss."""
+    """The fraction of timeouts among window reductions after losses; NaN without a loss."""
     together: float
-    """Drops per such reduction; NaN without one, or if packets are marked."""
+    """Drops per window reduction; NaN without one, or if packets are marked."""
     noise: float
-    """Two standard deviations of a count of as many independent events as there were drops and marks, relative."""
+    """Two relative standard deviations of the number of drops and marks.
+
+    They are counted as independent events.
+    """
 
 
 def at_rest(point: Point, plant: Plant) -> Means:
-    """The operating point."""
+    """The means at the operating point."""
     wait, rtt, p = point.queue / plant.capacity, mean_rtt(plant, point.rtts), point.probability
     return Means(point.queue, 0.0, point.utilization, p, p, wait, rtt, point.window)
 
 
 def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
-    """The fluid model from `start` seconds on; `trace` is that of `Loop.simulate`."""
+    """The means of the fluid model from `start` seconds on; `trace` is that of `Loop.simulate`."""
     kept = {name: values[trace["t"] >= start] for name, values in trace.items()}
     queue, p = kept["queue"], kept["probability"]
     waits = queue / plant.capacity
@@ -79,7 +85,7 @@ def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
     rtt = float(np.mean(waits)) + mean_rtt(plant, [each.delay for each in plant.classes])
     signals = float(np.sum(p * kept["load"]) / max(float(np.sum(kept["load"])), 1e-12))
     if np.any(queue > 0.999 * plant.limit):
-        signals = NAN  # what the limit drops is not in the probability
+        signals = NAN  # the probability excludes drops at the limit
     mean, sd = float(np.mean(queue)), float(np.std(queue))
     return Means(
         mean, sd, float(np.mean(used)), signals, float(np.mean(p)), mean / plant.capacity, rtt, float(np.mean(windows))
@@ -87,7 +93,7 @@ def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
 
 
 def mean_rtt(plant: Plant, rtts: Sequence[float]) -> float:
-    """The mean over all flows of a quantity of classes, such as the round trip."""
+    """The mean of a quantity of classes, such as the round trip, over all flows."""
     return float(np.average(rtts, weights=[each.flows for each in plant.classes]))
 
 
@@ -100,17 +106,17 @@ class PacketRuns:
 
     @property
     def start(self) -> float:
-        """When the window begins, in seconds."""
+        """The start of the measured window in seconds."""
         return float(self.records[0]["warmup_s"])
 
     @property
     def end(self) -> float:
-        """When the runs end, in seconds."""
+        """The end of the runs in seconds."""
         return float(self.records[0]["duration_s"])
 
     @property
     def whole(self) -> float:
-        """How long the scenario is, in seconds."""
+        """The duration of the scenario in seconds."""
         return seconds(self.managed.scenario.resolved()["duration"])
 
     @property
@@ -122,7 +128,7 @@ class PacketRuns:
 
     @property
     def acts(self) -> str:
-        """The queue's signals to packets: "dropped", "marked", or "dropped or marked"."""
+        """What the queue did to packets: "dropped", "marked", or "dropped or marked"."""
         links = [record.value(f'links."{self.managed.link}"') for record in self.records]
         done = {"dropped": "dropped_total", "marked": "marked"}
         return " or ".join(act for act, count in done.items() if any(link[count] for link in links))
@@ -132,7 +138,7 @@ class PacketRuns:
         return self.records[run].series[f"queue/{self.managed.link}"]
 
     def values(self, name: str) -> list[float]:
-        """One of the fields of `Means`, for each run."""
+        """A field of `Means`, for each run."""
         return [getattr(means, name) for means in self.means]
 
     @property
@@ -163,7 +169,7 @@ class PacketRuns:
         return [flow for flow in record["flows"] if flow["group"] in self.managed.groups and flow["rtt_ms"]]
 
     def extra(self) -> Extra:
-        """What only packets show, over all runs."""
+        """The results that only packet runs have, over all runs."""
         links = [record.value(f'links."{self.managed.link}"') for record in self.records]
         lost = sum(link["dropped_total"] + link["marked"] for link in links)
         own = sum(link["dropped"]["early"] + link["dropped"]["forced"] + link["marked"] for link in links)
@@ -184,8 +190,8 @@ class PacketRuns:
 def short(managed: Managed, seeds: int, length: float | None = None) -> Scenario:
     """The scenario of a packet run: at most `length` seconds, with the queue's trace.
 
-    The default is a minute after the last flow started, or less on a fast link. If that is shorter than the scenario,
-    the warm-up ends after a third of it at the latest.
+    By default it ends a minute after the last flow started, or earlier on a fast link. If that shortens the scenario,
+    the warm-up ends after a third of the run at the latest.
     """
     tree, scenario = managed.scenario.resolved(), managed.scenario.copy()
     whole, warmup = seconds(tree["duration"]), seconds(tree["warmup"])
@@ -199,15 +205,19 @@ def short(managed: Managed, seeds: int, length: float | None = None) -> Scenario
 
 
 def packet_runs(managed: Managed, seeds: int, first: int, length: float | None = None) -> PacketRuns:
-    """Runs the scenario of a managed link with `seeds` seeds from `first` on, not longer than `short` allows."""
+    """Runs the scenario of a managed link with `seeds` seeds from `first` on.
+
+    For their `length` see `short`.
+    """
     scenario = short(managed, seeds, length)
     return PacketRuns(managed, run_jobs([Job(scenario, seed) for seed in seeds_of(seeds, first)]))
 
 
 def fluid_run(loop: Loop, duration: float) -> Trace | str:
-    """The fluid model from an empty queue, with windows that fill the link; or the reason for its absence.
+    """The fluid model from an empty queue, with windows that fill the link.
 
-    `duration` is in seconds. The model has no slow start, which brings flows to about such windows at once.
+    Returns the reason instead if the model can't be run. `duration` is in seconds. The model has no slow start, which
+    brings flows to about such windows at once.
     """
     rtt = mean_rtt(loop.plant, [each.delay for each in loop.plant.classes])
     window = max(1.0, loop.plant.capacity * rtt / loop.plant.flows)

@@ -1,8 +1,8 @@
-"""The plant that a queue law controls: TCP flows and a queue, as the fluid model and as linear systems.
+"""The plant that a queue law controls: TCP flows and a queue.
 
-There are two linear forms of the same equations. The *textbook* form (hollot-2001) replaces the window one round trip
-ago by the present one, and takes the round trip as constant; it is rational apart from its dead time. The *exact* form
-makes neither simplification.
+It is available as the fluid model and as linear systems. There are two linear forms of the same equations. The
+*textbook* form (hollot-2001) replaces the window one round trip ago by the present one, and assumes a constant round
+trip; it is rational apart from its dead time. The *exact* form makes neither simplification.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Complexes = npt.NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class Flows:
-    """A class of equal flows: how many, their round-trip time in seconds without the queue, and their window changes.
+    """A class of equal flows: `flows` is their number, `delay` their RTT in s without the queue.
 
-    A window grows by `increase` packets per round trip, and shrinks by the fraction `decrease` for each drop or mark:
-    1 and 1/2 for Reno with an ACK for every packet. `flows` is their number and `delay` the round trip.
+    A window grows by `increase` packets per round trip, and shrinks by the fraction `decrease` for each drop or mark: 1
+    and 1/2 for Reno with an ACK per packet.
 
     >>> Plant((Flows(10, 0.05), Flows(10, 0.2)), capacity=1250.0).flows
     20
@@ -56,11 +56,9 @@ def _class(where: str, flows: Flows) -> dict[str, float]:
 class Plant:
     """Classes of flows and the link that they share.
 
-    `capacity` is in packets per second, `limit` in packets (default: none), `packet` and `mean_packet` in bytes,
-    `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` list omissions of the
-    model.
-
-    `classes` are the classes of flows.
+    `classes` are the classes of flows. `capacity` is in packets per second, `limit` in packets (default: none),
+    `packet` and `mean_packet` in bytes, `link_delay` in seconds. `drops` is True if the queue drops, False if it marks.
+    `notes` lists what the model omits.
 
     >>> round(Plant.of(20, 1250.0, 0.1).point_at(60).window, 2)  # packets: R C / N, with 60 packets in R
     9.25
@@ -79,8 +77,8 @@ class Plant:
     def of(cls, flows: float, capacity: float, delay: float, **more: Any) -> Plant:
         """A plant with one class of flows.
 
-        `flows` is their number, `capacity` in packets per second, `delay` the round trip in seconds without the queue;
-        `more` are fields of `Plant`.
+        `flows` is their number, `capacity` is in packets per second, and `delay` is the round trip in seconds without
+        the queue. `more` are fields of `Plant`.
         """
         return cls((Flows(flows, delay),), capacity, **more)
 
@@ -114,8 +112,8 @@ class Plant:
 class Point:
     """An operating point.
 
-    `queue` is in packets, `window` in packets (mean of all flows), `rtts` in seconds (one for each class), `interval`
-    of the law in seconds (None for laws without one). `utilization`, `load` and `probability` are fractions.
+    `queue` is in packets, `window` in packets (mean of all flows). `rtts` are in seconds, one per class. `interval` is
+    that of the law in seconds, or None for a law without one. `utilization`, `load` and `probability` are fractions.
     """
 
     queue: float
@@ -128,32 +126,32 @@ class Point:
 
     @classmethod
     def from_json(cls, text: str) -> Point:
-        """The operating point that the engine wrote as the JSON `text`."""
+        """Parses the operating point that the engine wrote as the JSON `text`."""
         tree = json.loads(text)
         return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
 
 
 def seconds(text: str) -> float:
-    """A time of a resolved scenario, in seconds."""
+    """Converts a time of a resolved scenario to seconds."""
     return _sojourn.quantity("time", text)
 
 
 def octets(text: str) -> float:
-    """A size of a resolved scenario, in bytes."""
+    """Converts a size of a resolved scenario to bytes."""
     return _sojourn.quantity("size", text)
 
 
 def bits(text: str) -> float:
-    """A rate of a resolved scenario, in bits per second."""
+    """Converts a rate of a resolved scenario to bits per second."""
     return _sojourn.quantity("rate", text)
 
 
 @dataclass(frozen=True)
 class Managed:
-    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it.
+    """A link of a scenario with its queue table, its fluid model, and its groups of flows.
 
-    `scenario` is the scenario, `link` the name of the link, `queue` its queue table without `limit` and what is not of
-    the law, `plant` the model, and `groups` are the names of the groups.
+    `scenario` is the scenario, `link` the name of the link, `plant` the model, `groups` the names of the groups.
+    `queue` is the queue table without `limit` and other keys that are not parameters of the law.
     """
 
     scenario: Scenario
@@ -163,7 +161,7 @@ class Managed:
     groups: frozenset[str] = frozenset()
 
     def unlike_reno(self) -> list[str]:
-        """Controllers of the groups whose windows do not follow the square-root law of the model."""
+        """The controllers of the groups that do not follow the square-root law of the model."""
         groups = [group for group in self.scenario.resolved()["groups"] if group["name"] in self.groups]
         used = [group["tcp"]["control"]["cc"] for group in groups if group.get("tcp")]
         return sorted({cc for cc in used if cc not in ("reno", *LIKE_RENO)})
@@ -172,9 +170,9 @@ class Managed:
 def managed(source: Source, link: str | None = None) -> Managed:
     """The plant of a link of a scenario.
 
-    `source` is what `sojourn.load` takes, `link` the name of a link (default: the slowest that is used). The plant has
-    the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
-    `UserError` for an unknown link, a link without endless TCP flows, and one that other traffic fills.
+    `source` is anything that `sojourn.load` accepts. `link` is the name of a link (default: the slowest that is used).
+    The plant has the endless TCP flows through the link, with their round trips. Constant traffic reduces the capacity.
+    Raises `UserError` for an unknown link, a link without endless TCP flows, and one that other traffic fills.
 
     >>> managed("examples/dumbbell.toml").plant.flows
     20.0
@@ -229,7 +227,7 @@ def _changes(link: Mapping[str, Any], bulk: list[Any]) -> list[str]:
 
 
 def latest_start(managed: Managed) -> float:
-    """When the last endless flow starts, at most, in seconds."""
+    """An upper bound of the start time of the last endless flow, in seconds."""
     groups = (group for group in managed.scenario.resolved()["groups"] if group["name"] in managed.groups)
     return max((float(np.max(_values(group["start"], int(group["count"]), seconds))) for group in groups), default=0.0)
 
@@ -256,11 +254,17 @@ def _wire(group: Mapping[str, Any]) -> float:
 
 
 LIKE_RENO = ("cubic", "westwood", "highspeed", "illinois", "htcp")
-"""Loss-based controllers that behave as Reno at small windows. The model treats all controllers as Reno."""
+"""Loss-based controllers that behave as Reno at small windows.
+
+The model treats all controllers as Reno.
+"""
 
 
 def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
-    """Packets that a group's windows gain per round trip, and the fraction that they lose for a drop or mark."""
+    """The packets that a group's windows gain per round trip.
+
+    Also returns the fraction that they lose per drop or mark.
+    """
     options = group["tcp"]
     acks = options["ack_every"] if options["delayed_ack"] and not options["abc"] else 1
     control = options["control"]
@@ -273,7 +277,10 @@ def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
 
 
 def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
-    """The mean rate in bit/s of traffic without congestion control; omissions of the model are added to the notes."""
+    """The mean rate in bit/s of traffic without congestion control.
+
+    Appends what the model omits to `notes`.
+    """
     traffic, count = group["traffic"], group["count"]
     if traffic["kind"] == "cbr":
         return float(count * bits(traffic["rate"]))
@@ -285,7 +292,10 @@ def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
 
 
 def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
-    """The values of a field for the `count` flows of a group; random fields are replaced by their quantiles."""
+    """The values of a field for the `count` flows of a group.
+
+    A random field is replaced by its quantiles.
+    """
     if value is None:
         return np.zeros(count)
     if isinstance(value, Mapping):
@@ -308,7 +318,10 @@ def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
 
 
 def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: float) -> list[tuple[float, float]]:
-    """Classes of a group, at most 8: counts and round-trip times, with serialization of packet and ACK."""
+    """The classes of a group, at most 8, as counts and round-trip times.
+
+    Round-trip times include the serialization of packet and ACK.
+    """
     header = octets(group["tcp"]["header"])
     fixed = 0.0
     for links, size in ((group["forward"], packet), (group["back"], header)):
@@ -329,11 +342,11 @@ def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: floa
 
 
 def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
-    """The exact small-signal plant: the responses of queue (packets) and load to the probability, at `omega` rad/s.
+    """The exact small-signal plant: responses of queue (packets) and load to the probability.
 
-    `plant` are the flows and their link, `point` is the operating point, with a round trip for each class. Two complex
-    arrays of the shape of `omega` are returned. Raises `UserError` for values out of range, and for a point that is not
-    one of this plant.
+    `omega` is in rad/s. `plant` are the flows and their link; `point` is the operating point, with a round trip per
+    class. Two complex arrays of the shape of `omega` are returned. Raises `UserError` for values out of range, and for
+    a point of another plant.
 
     >>> plant = Plant.of(20, 1250.0, 0.1)
     >>> queue, load = linear_plant(plant, plant.point_at(60), np.array([1e-3]))
@@ -363,7 +376,7 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
 
 
 def _check_point(plant: Plant, point: Point) -> None:
-    """Raises `UserError` for a plant out of range, and for an operating point that can't be one of it."""
+    """Raises `UserError` for a plant out of range, or a point that is not one of its points."""
     plant.to_json()
     if len(point.rtts) != len(plant.classes):
         raise UserError(f"point: rtts: expected one for each of {len(plant.classes)} classes, got {len(point.rtts)}")
@@ -376,9 +389,10 @@ def _check_point(plant: Plant, point: Point) -> None:
 
 @dataclass(frozen=True)
 class Textbook:
-    """The rational plants of one class, without the minus sign of negative feedback, and their dead time in seconds.
+    """The rational plants of one class of flows, and their dead time in seconds.
 
-    `window` is in packets, `queue` in packets, `load` and `load_kept` are fractions: see `textbook`.
+    The minus sign of negative feedback is omitted. `window` and `queue` are in packets, `load` and `load_kept` are
+    fractions: see `textbook`.
     """
 
     window: control.TransferFunction
@@ -389,9 +403,10 @@ class Textbook:
 
 
 def textbook(flows: float, capacity: float, rtt: float) -> Textbook:
-    """The textbook plants of `flows` flows, `capacity` packets per second and `rtt` seconds (hollot-2001).
+    """The textbook plants (hollot-2001) of one class of flows.
 
-    Each leads from the probability: to the window, to the queue, to the load with the queue neglected, and to the load
+    `flows` is their number, `capacity` is in packets per second, `rtt` in seconds.
+    All start at the probability. They end at the window, the queue, the load if the queue is neglected, and the load
     with the queue. Raises `UserError` for values out of range.
 
     >>> plants = textbook(60, 3750, 0.246)

@@ -1,4 +1,4 @@
-"""Maps of the delay margin over flows, capacity and round trip."""
+"""Maps of the delay margin over flows, capacity and round-trip time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Law = Callable[[Array], tuple[Complexes, Complexes]]
 
 
 def _broadcast(flows: object, rtt: object, capacity: object) -> list[Array]:
-    """The three in one shape. Raises `UserError` for values out of range, and for shapes that do not fit."""
+    """Flows, round trip and capacity as arrays of one shape.
+
+    Raises `UserError` for values out of range, and for shapes that can't be broadcast.
+    """
     found = (
         checks.numbers("stability_map: flows", flows, checks.LEAST, checks.MOST),
         checks.numbers("stability_map: rtt", rtt, checks.LEAST, checks.LONGEST),
@@ -31,7 +34,10 @@ def _broadcast(flows: object, rtt: object, capacity: object) -> list[Array]:
 
 
 def _answers(law: Law, omega: Array) -> tuple[Complexes, Complexes]:
-    """What a law answers. Raises `UserError` for anything but two arrays of numbers, one for each frequency."""
+    """The responses that a law returns.
+
+    Raises `UserError` unless they are two arrays of numbers, with one value per frequency.
+    """
     expected = f"a function of {len(omega)} frequencies that gives two arrays of as many numbers"
     if not callable(law):
         raise UserError.expected("stability_map: law", expected, law)
@@ -51,10 +57,10 @@ def stability_map(
     """The delay margin in seconds of a law with the textbook plant, one class of flows.
 
     `flows`, `rtt` (seconds, at the operating point) and `capacity` (packets per second) are broadcast together; the
-    result has their shape. `integrators` is how many the law has, `points` how many frequencies are tried. The margin
-    is infinite where the loop gain stays below 1, and negative where the loop is unstable. `law` maps frequencies in
-    rad/s to its responses to the queue (per packet) and to the load, as `Loop.law` does. Raises `UserError` for values
-    out of range, shapes that do not fit, and a law that answers with something else.
+    result has their shape. `integrators` is the number of integrators of the law, `points` the number of frequencies
+    tried. The margin is infinite if the loop gain stays below 1, and negative if the loop is unstable. `law` maps
+    frequencies in rad/s to its responses to the queue (per packet) and to the load, as `Loop.law` does. Raises
+    `UserError` for values out of range, shapes that can't be broadcast, and invalid responses of the law.
 
     >>> law = laws.pi(*laws.design_pi(60, 3750, 0.246, 1 / 160), 1 / 160)
     >>> answers = lambda omega: (response(law)(omega), np.zeros(len(omega)))

@@ -18,9 +18,9 @@ Array = npt.NDArray[np.float64]
 def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Array]:
     """Power spectral density of a queue by Welch's method, from `warmup` seconds on.
 
-    `t` in seconds (evenly spaced) and `packets` are of one length. Returns frequencies in Hz without 0, and densities
-    in packets² per Hz. Windows are 20 s long, or as long as the series. Raises `UserError` for arrays that differ in
-    length, are out of order, or have less than two samples from `warmup` on.
+    `t` in seconds (evenly spaced) and `packets` have equal lengths. Returns frequencies in Hz without 0, and densities
+    in packets² per Hz. Windows are 20 s long, or as long as the series if it is shorter. Raises `UserError` for arrays
+    that differ in length, are out of order, or have fewer than two samples from `warmup` on.
 
     >>> t = np.arange(0, 60, 0.01)
     >>> f, power = queue_spectrum(t, 30 + 5 * np.sin(2 * np.pi * t), 10.0)
@@ -38,7 +38,10 @@ def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Arra
 
 
 BAND = 1.1
-"""Ratio of highest to lowest frequency of a band. A narrower line counts by its area, not its height."""
+"""Ratio of the highest to the lowest frequency of a band.
+
+A line that is narrower than a band counts by its area, not its height.
+"""
 
 
 def bands(f: Array, power: Array) -> tuple[Array, Array]:
@@ -63,7 +66,10 @@ class Peak:
     height: float
 
     def rounds(self, rtt: float) -> int | None:
-        """How many oscillations a round trip of `rtt` seconds has, if it is a small whole number within a fifth."""
+        """The number of oscillations per round trip of `rtt` seconds.
+
+        None unless it is within a fifth of a small whole number.
+        """
         number = self.omega * rtt / (2 * math.pi)
         whole = max(1, round(number))
         return whole if whole < 5 and abs(number - whole) < 0.2 * whole else None

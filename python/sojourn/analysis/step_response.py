@@ -12,7 +12,7 @@ from sojourn.analysis.transfer import Array, Response
 from sojourn.errors import UserError
 
 SAMPLES = 4000
-DOUBLINGS = 9  # of the square wave's period, until it is long enough
+DOUBLINGS = 9  # of the square wave's period, at most
 
 
 def step(
@@ -21,9 +21,9 @@ def step(
     """The closed loop's response to a step of height `size` in its reference.
 
     Returns times in seconds up to `until`, and values. `loop` is the open loop without dead time. `delayed` is its
-    frequency response with dead times, wherever in the loop they are (default: none); then the response is that to a
-    square wave, from its Fourier series, with half a period so long that the loop comes to rest. Raises `UserError`
-    where the loop with dead times is unstable, or rests too late.
+    frequency response with dead times, anywhere in the loop (default: none). With `delayed`, the response is that to a
+    square wave, computed from its Fourier series. Half of its period is long enough for the loop to settle. Raises
+    `UserError` if the loop with dead times is unstable, or settles too late.
     """
     if delayed is None:
         t = np.linspace(0.0, until, 4001)
@@ -42,10 +42,10 @@ def step(
 
 
 def _of_square_wave(loop: Response, half: float, until: float) -> tuple[Array, Array]:
-    """The first `until` seconds after a rise of a square wave, 0 to 1, whose half period is `half` seconds.
+    """The first `until` seconds after a rise of a square wave from 0 to 1.
 
-    Its Fourier series has 1/2 and 2 / (pi k) sin(k w t) for odd k. The closed loop is taken to fall off at high
-    frequencies, as one without a direct path does.
+    Half of its period is `half` seconds. Its Fourier series has 1/2 and 2 / (pi k) sin(k w t) for odd k. The closed
+    loop is assumed to fall off at high frequencies, as a loop without a direct path does.
     """
     each = 4 * SAMPLES * round(half / until)  # samples in half a period
     k = np.arange(1, each, 2)

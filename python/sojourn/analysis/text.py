@@ -1,4 +1,7 @@
-"""Frequencies, gains and times as text: rad/s with Hz in brackets, dB, percent, and seconds or milliseconds."""
+"""Formats frequencies, gains and times.
+
+They are rad/s with Hz in brackets, dB, percent, and seconds or milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ def frequency(omega: float) -> str:
 
 
 def peak(omega: float, lowest: float) -> str:
-    """The frequency of a spectrum's peak as text; at the `lowest` frequency the peak may be even lower."""
+    """The frequency of a spectrum's peak as text.
+
+    If it is the `lowest` frequency, the text says that the peak may be even lower.
+    """
     return frequency(omega) + (" or below" if omega < 1.01 * lowest else "")
 
 
@@ -21,7 +27,7 @@ def decibels(factor: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time in ms below one second, else in s, in whole numbers from 1000 on."""
+    """A time: in ms below one second, else in s; a whole number from 1000 on."""
     if abs(seconds) < 1:
         return f"{seconds * 1e3:.3g} ms"
     return f"{seconds:.3g} s" if abs(seconds) < 1e3 else f"{seconds:.0f} s"

@@ -1,7 +1,7 @@
 """Transfer functions with an exact dead time: frequency response and poles.
 
 A loop is a rational transfer function of python-control times exp(-s dead_time). The dead time is not approximated:
-margins (`margins.py`) and step responses (`step_response.py`) are found on the frequency response.
+margins (`margins.py`) and step responses (`step_response.py`) are computed from the frequency response.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def rational(numerator: list[float], denominator: list[float]) -> control.Transf
 
 
 def response(loop: control.TransferFunction, dead_time: float = 0.0) -> Response:
-    """The frequency response of a rational loop with a dead time in seconds: a function of frequencies in rad/s.
+    """The frequency response of a rational loop with a dead time, as a function of rad/s.
 
-    `loop` is a transfer function of python-control, `dead_time` 0 to 1e6 s. The function takes an array and gives a
-    complex one of its shape. Raises `UserError` for a dead time out of range.
+    `loop` is a transfer function of python-control, `dead_time` is 0 to 1e6 s. The function maps an array to a complex
+    array of its shape. Raises `UserError` for a dead time out of range.
 
     >>> abs(response(control.tf([1], [1, 0]), dead_time=0.1)(np.array([2.0])))
     array([0.5])

@@ -1,4 +1,7 @@
-"""Step responses of a measured series (rise time, overshoot, settling), box plots, and means over longer bins."""
+"""Step responses of a measured series, box plots, and means over longer bins.
+
+A step response has rise time, overshoot and settling time.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,29 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Transient:
-    """The step response of a series; NaN where it does not reach a level."""
+    """The step response of a series; NaN for a level that it does not reach."""
 
     rise: float
     """Time from 10 to 90 % of the step, in seconds."""
     overshoot: float
-    """How far it goes beyond its final value, in percent of the step; 0 if it does not."""
+    """Maximum excess over the final value, in percent of the step; 0 without overshoot."""
     settling: float
-    """Seconds from the start until it stays within the band."""
+    """Seconds from the start until the series stays within the band."""
     peak: float
     """The extreme value in the direction of the step."""
     end: float
-    """The final value, the reference of the others."""
+    """The final value, to which the others are relative."""
 
 
 def transient(
     t: Array, y: Array, end: float | None = None, *, start: float | None = None, band: float = 0.02, least: float = 0.0
 ) -> Transient:
-    """Measures the step response of the series `y` at times `t` (seconds), from the first sample on.
+    """Measures the step response of the series `y` at times `t` (s), from the first sample on.
 
-    `end` is the final value (default: the mean of the last tenth), `start` the initial one (default: the first value).
-    It has settled when it stays within `band` of the step, or within `least` if that is more. Crossings are
-    interpolated between samples. Raises `UserError` for series that are unequal, too short, unordered or constant.
+    `end` is the final value (default: the mean of the last tenth), `start` the initial value (default: the first
+    sample). The series has settled when it stays within `band` of the step, or within `least` if that is more.
+    Crossings are interpolated between samples. Raises `UserError` for series that are constant, too short, unordered or
+    of different length.
     """
     t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if t.ndim != 1 or t.shape != y.shape or len(t) < 2:
@@ -58,7 +62,7 @@ def transient(
 
 
 def _first_beyond(t: Array, part: Array, level: float) -> float:
-    """When a series first reaches a level, interpolated between samples; NaN if never."""
+    """The time at which a series first reaches a level, interpolated; NaN if never."""
     reached = np.flatnonzero(part >= level)
     if not len(reached):
         return math.nan
@@ -83,7 +87,10 @@ def _settles(t: Array, off: Array, band: float) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """The numbers of a box plot: quartiles, and whiskers at the last value within 1.5 times the interquartile range."""
+    """The numbers of a box plot.
+
+    They are quartiles, and whiskers at the last value within 1.5 times the interquartile range.
+    """
 
     low: float
     first: float
@@ -113,8 +120,8 @@ def box(values: Array) -> Box:
 def rebin(t: Array, values: Array, every: float, since: float = 0.0) -> Array:
     """Means of an evenly sampled rate over bins of `every` seconds, from `since` seconds on.
 
-    `t` is where each sample's interval starts, as in series of throughput. A last bin that is not full is left out.
-    Raises `UserError` where `every` is not a multiple of the sampling interval.
+    `t` are the starts of the samples' intervals, as in series of throughput. An incomplete last bin is omitted. Raises
+    `UserError` if `every` is not a multiple of the sampling interval.
     """
     t, values = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if len(t) < 2:

@@ -1,4 +1,4 @@
-"""Plots for publication, in one style: of runs, comparisons and sweeps, and of control theory (`loops`).
+"""Plots for publication in one style: runs, comparisons, sweeps, feedback loops (`loops`).
 
 `record.plot`, `comparison.plot` and `sweep.plot` draw on Matplotlib axes; `results` writes files. Needs the
 extra `plots`.

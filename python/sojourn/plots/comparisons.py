@@ -1,4 +1,4 @@
-"""Plots of a comparison: distributions, means with intervals, and one page with all measures."""
+"""Plots of a comparison: distributions, means with intervals, and a page with all measures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Compared(Protocol):
 
     @property
     def records(self) -> Mapping[str, Sequence[Run]]:
-        """The records of each case."""
+        """The records by case."""
 
     @property
     def title(self) -> str:
         """The title of the comparison."""
 
     def table(self) -> pd.DataFrame:
-        """A row for each measure and case."""
+        """A table with one row per measure and case."""
 
 
 class Swept(Protocol):
@@ -40,18 +40,21 @@ class Swept(Protocol):
 
     @property
     def axes(self) -> list[str]:
-        """The columns of the axes."""
+        """The names of the columns with the axes."""
 
     @property
     def measures(self) -> list[str]:
-        """The columns of measures."""
+        """The names of the columns with measures."""
 
     def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row for each point and measure."""
+        """A table with one row per point and measure."""
 
 
 class ComparisonPlots:
-    """Plots of a comparison. Each draws on the axes `ax`, or on those of a new figure, and returns the axes."""
+    """Plots of a comparison.
+
+    Each method draws on the axes `ax`, or on a new figure, and returns the axes.
+    """
 
     def __init__(self, comparison: Compared) -> None:
         self._comparison = comparison
@@ -63,11 +66,11 @@ class ComparisonPlots:
     def cdf(
         self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
     ) -> Axes:
-        """The distribution of `wait` (ms), `rtt` (ms) or `completion` (s) in each case, over all seeds.
+        """The distribution of `wait` (ms), `rtt` (ms) or `completion` (s) by case, over all seeds.
 
-        It is exact where the scenario traced every sample, else a line through the mean quantiles. `names` are links
-        or groups: by default the compared link, or the first group. A link with a dual queue, or with classes, has a
-        line through the mean quantiles of each of these too. `complement` shows the share above a value.
+        It is exact if the scenario traced every sample, else a line through the mean quantiles. `names` are links or
+        groups: by default the compared link, or the first group. A link with a dual queue or classes has a line for
+        each of these too. `complement` shows the share above a value.
         """
         there = self.sources(of)
         if not there:
@@ -91,7 +94,7 @@ class ComparisonPlots:
             return axes
 
     def means(self, measure: str, ax: Axes | None = None) -> Axes:
-        """One measure by its label: the mean of each case with its interval, the best filled."""
+        """One measure by its label: the mean and interval of each case; the best is filled."""
         table = self._comparison.table()
         names = list(dict.fromkeys(table["measure"]))
         if measure not in names:
@@ -107,13 +110,19 @@ class ComparisonPlots:
         return list(dict.fromkeys(place for record in records for place in distributions.sources(record, of)))
 
     def sources(self, of: str) -> list[str]:
-        """The links or groups that `cdf` can show: the compared link, or every group with such times."""
+        """The links or groups that `cdf` can show.
+
+        They are the compared link, or every group with such times.
+        """
         there = self._all_sources(of)
         return [self._comparison.link] if self._comparison.link in there else there
 
 
 def _parts(records: Sequence[Run], of: str, place: str) -> dict[str, Distribution]:
-    """The distribution of a case at a link or in a group, over its seeds, under "", and of each queue of the link."""
+    """The distributions of a case at a link or in a group, over its seeds.
+
+    The whole is under the key "", each queue of the link under its name.
+    """
     whole = [distributions.distribution(record, of, place) for record in records]
     found = {"": [each for each in whole if each is not None]}
     for record in records:
@@ -132,7 +141,10 @@ class SweepPlots:
         return f"<plots of a sweep over {', '.join(self._result.axes)}: means of {len(self._result.measures)} measures>"
 
     def means(self, measure: str, ax: Axes | None = None) -> Axes:
-        """One measure, such as `links.bottleneck.queue.mean`, over the axes; returns the Matplotlib axes."""
+        """One measure, such as `links.bottleneck.queue.mean`, over the axes of the sweep.
+
+        Returns the Matplotlib axes.
+        """
         if measure not in self._result.measures:
             raise UserError.unknown("measure", measure, self._result.measures)
         return summaries.means(self._result.summary([measure]), self._result.axes, measure, ax)

@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Run(Protocol):
-    """The part of a record's interface that its plots use."""
+    """The part of a record's interface that distributions require."""
 
     @property
     def series(self) -> Mapping[str, Mapping[str, Array]]:
@@ -29,7 +29,7 @@ class Run(Protocol):
         """A field."""
 
     def samples(self, name: str, /) -> Array:
-        """The values of a series within the window, in seconds."""
+        """The values of a series after the warm-up, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Quantity:
 
     label: str
     unit: str
-    scale: float  # from seconds
+    scale: float  # factor from seconds
     part: str
     field: str
     trace: str
-    source: str  # requirement on the run
+    source: str  # what the run must contain
 
     def trace_of(self, link: str) -> tuple[str, dict[str, list[str]]]:
-        """Path and value of the setting that traces every sample, at a link or of all flows."""
+        """Path and value of the setting that traces every sample, at a link or for all flows."""
         return f"trace.{self.trace}", {"links": [link]} if self.part == "links" else {"flows": ["*"]}
 
 
@@ -67,7 +67,7 @@ LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 @dataclass(frozen=True)
 class Distribution:
-    """Sorted values with their cumulative shares. `exact` is whether all samples are included."""
+    """Sorted values with cumulative shares. `exact` is True if all samples are included."""
 
     values: Array
     levels: Array
@@ -82,7 +82,7 @@ def quantity(of: str) -> Quantity:
 
 
 def nothing(where: str, of: str) -> UserError:
-    """The error if no run has such a distribution; it names the requirement and the trace."""
+    """The error if no run has such a distribution. It names the requirement and the trace."""
     chosen = quantity(of)
     every = f"for every sample add {TO_ADD[chosen.trace]} to [trace]"
     return UserError(f"{where}: distribution of {of}: expected {chosen.source}, got none; {every} of the scenario")
@@ -95,14 +95,14 @@ def sources(record: Run, of: str) -> list[str]:
 
 
 def main_sources(record: Run, of: str) -> list[str]:
-    """The ones shown by default: those with traced samples, else those with nonzero values."""
+    """The links or groups shown by default: those with traced samples, else with nonzero values."""
     there = {place: found for place in sources(record, of) if (found := distribution(record, of, place)) is not None}
     traced = [place for place in there if any(name in record.series for name in _series(record, of, place))]
     return traced or [place for place, found in there.items() if found.values[-1] > 0] or list(there)
 
 
 def distribution(record: Run, of: str, place: str) -> Distribution | None:
-    """The distribution at a link or in a group, within the window; None without data."""
+    """The distribution at a link or in a group after the warm-up; None without data."""
     chosen = quantity(of)
     found = next((item for item in record.get(chosen.part) if item["name"] == place), None)
     samples = _samples(record, of, place)
@@ -130,7 +130,7 @@ def _quantiles(item: Mapping[str, Any], field: str) -> Distribution | None:
 
 
 def _samples(record: Run, of: str, place: str) -> Array | None:
-    """All samples of the window in seconds, or None if not all were traced."""
+    """All samples after the warm-up in seconds; None if not all were traced."""
     names = _series(record, of, place)
     if not names or not all(name in record.series for name in names):
         return None
@@ -152,7 +152,7 @@ def of_samples(samples: Array) -> Distribution:
 
 
 def pooled(parts: Sequence[Distribution]) -> Distribution:
-    """One distribution of several runs: all samples together, or the mean of each quantile."""
+    """Joins the distributions of several runs: all samples, or the mean of each quantile."""
     if all(part.exact for part in parts):
         return of_samples(np.concatenate([part.values for part in parts]))
     levels = [level for level in LEVELS.values() if all(level in part.levels for part in parts)]
@@ -161,9 +161,9 @@ def pooled(parts: Sequence[Distribution]) -> Distribution:
 
 
 def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool) -> None:
-    """One curve: steps through every sample, or a dashed line through the quantiles that are known."""
+    """Draws one curve: steps through every sample, or a dashed line through known quantiles."""
     values, levels = found.values, found.levels
-    if found.exact and len(values) > 4000:  # more than can be seen; the tail stays whole
+    if found.exact and len(values) > 4000:  # more than visible; the tail is kept
         last = len(values) - 1
         tail = last - np.geomspace(1, last, 2000) + 1
         kept = np.unique(np.concatenate([np.linspace(0, last, 2000), tail]).astype(int))
@@ -171,7 +171,7 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
     if found.exact:
         values, levels = np.concatenate([values[:1], values]), np.concatenate([[0.0], levels])
         shown = 1 - levels if complement else levels
-        if complement:  # the last step ends at the largest sample, because a logarithmic axis has no 0
+        if complement:  # a logarithmic axis has no 0, so the last step ends at the largest sample
             shown[-1] = shown[-2]
         ax.step(values, shown, where="post", color=look.color, linestyle=look.line, label=label)
     else:
@@ -184,7 +184,10 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
 
 
 def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], place: str = "") -> None:
-    """Labels the axes, and notes if only quantiles are known. `place` is the only link or group shown."""
+    """Labels the axes, and says if only quantiles are known.
+
+    `place` is the only link or group shown.
+    """
     chosen = quantity(of)
     share = "share above" if complement else "share at or below"
     where = f" at {place}" if place and chosen.part == "links" else f" of {place}" if place else ""

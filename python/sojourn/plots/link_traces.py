@@ -12,7 +12,10 @@ from sojourn.plots.style import PAGE, figure, save_figure
 
 
 def plot_trace(file: Path, period_s: float, means: npt.NDArray[np.float64], folder: Path) -> list[Path]:
-    """Writes a plot of the mean rates, in bit/s, of equal parts of a trace, and returns the files."""
+    """Writes a plot of a trace and returns the files.
+
+    `means` are the mean rates of equal parts of the trace, in bit/s.
+    """
     with figure(PAGE, 2.2) as made:
         axes = made.subplots()
         axes.stairs(means / 1e6, np.linspace(0, period_s, len(means) + 1), fill=False)

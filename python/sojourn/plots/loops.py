@@ -1,4 +1,4 @@
-"""Plots of feedback loops: Bode, Nyquist, maps of stability, the fluid model compared with packets."""
+"""Plots of feedback loops: Bode, Nyquist, stability maps, the fluid model and packet runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sojourn.analysis.text import decibels
 from sojourn.plots.style import BAD, COLUMN, PAGE, figure, style_of
 
 GRAY = "#555555"
-LEAST = -60.0  # dB: below, a loop is not drawn
+LEAST = -60.0  # dB: smaller gains are not drawn
 LINES = ["--", "-.", ":", (0, (1, 1))]
 
 Array = npt.NDArray[np.float64]
@@ -28,9 +28,9 @@ Complexes = npt.NDArray[np.complex128]
 
 
 def bode(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
-    """Gain and phase of open loops against frequency; `loops` maps labels to `(omega, response)`.
+    """Gain and phase of open loops over frequency; `loops` maps labels to `(omega, response)`.
 
-    With `margins`, those of the first loop, they are drawn at their frequencies.
+    With `margins` of the first loop, they are drawn at their frequencies.
     """
     with figure(PAGE / 2 + 0.9, 4.2) as made:
         top, bottom = made.subplots(2, 1, sharex=True)
@@ -60,7 +60,7 @@ def bode(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None =
 
 
 def _margins_on_bode(top: Axes, bottom: Axes, loop: tuple[Array, Complexes], found: Margins) -> None:
-    """Draws the gain margin from the curve to 0 dB, and the phase margin from the curve to -180 degrees."""
+    """Draws the gain margin from the curve to 0 dB, and the phase margin to -180 degrees."""
     omega, value = loop
     if math.isfinite(found.gain) and omega[0] <= found.turn <= omega[-1]:
         label = f"gain margin {decibels(found.gain)} at {found.turn:.3g} rad/s"
@@ -98,7 +98,7 @@ def _hertz(axes: Axes) -> None:
 def nyquist(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
     """Open loops in the complex plane, around -1; `loops` maps labels to `(omega, response)`.
 
-    With `margins`, those of the first loop: the gain margin on the real axis, the phase margin on the unit circle.
+    With `margins` of the first loop, the gain margin is drawn on the real axis, the phase margin on the unit circle.
     """
     with figure(COLUMN + 0.3, 3.9) as made:
         axes = made.add_subplot()
@@ -144,7 +144,7 @@ def region(flows: Array, rtt: Array, margin: Array, title: str = "") -> Figure:
 def trajectories(
     packets: Mapping[str, Array] | None, fluid: Mapping[str, Array], until: float, title: str = ""
 ) -> Figure:
-    """The queue of a packet run (if there is one) and of the fluid model over time, up to `until` seconds."""
+    """The queue of the fluid model, and of a packet run if any, up to `until` seconds."""
     with figure(PAGE, 2.8) as made:
         axes = made.add_subplot()
         if packets is not None:
@@ -157,10 +157,10 @@ def trajectories(
 
 
 def spectrum(f: Array, power: Array, marks: Mapping[str, float] = MappingProxyType({}), title: str = "") -> Figure:
-    """The spectrum of the measured queue times frequency, in narrow bands: the area under the curve is the variance.
+    """The spectrum of the measured queue times frequency, in narrow bands.
 
-    `f` is in Hz, `power` in packets² per Hz, as `queue_spectrum` gives them. `marks` are frequencies in rad/s by label,
-    such as the loop's crossover. The peak is marked.
+    The area under the curve is the variance. `f` is in Hz, `power` in packets² per Hz, as `queue_spectrum` returns
+    them. `marks` are frequencies in rad/s by label, such as the loop's crossover. The peak is marked.
     """
     with figure(PAGE / 2 + 1.4, 3.0) as made:
         axes = made.add_subplot()
@@ -179,7 +179,10 @@ def spectrum(f: Array, power: Array, marks: Mapping[str, float] = MappingProxyTy
 
 
 def grid(loop: Loop, points: int = 1500) -> tuple[Array, Complexes]:
-    """Relevant frequencies in rad/s, from a tenth of the crossover or less, and a loop's response there."""
+    """Relevant frequencies in rad/s, and a loop's response there.
+
+    They start at a tenth of the crossover or lower.
+    """
     low, high = loop.band()
     crossover = loop.margins().crossover
     start = 1e-3 * high if math.isnan(crossover) else min(1e-3 * high, 0.1 * crossover)

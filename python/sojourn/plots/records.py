@@ -32,10 +32,10 @@ from sojourn.plots.style import (
 )
 from sojourn.traces import missing
 
-MANY = 8  # series that one panel shows
-PANEL = 1.9  # inches: the height of a panel over time
+MANY = 8  # series in one panel
+PANEL = 1.9  # inches: height of a panel over time
 NO_SERIES = ("ssthresh", "warm-up")  # labels without a series
-FAR = 2.0  # largest ratio of a slow-start threshold to the largest window for which it is shown
+FAR = 2.0  # largest ratio of threshold to largest window at which a slow-start threshold is shown
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Curve:
     column: str
     label: str
     scale: float = 1.0
-    held: bool = False  # a value holds until the next one
+    held: bool = False  # each value is valid until the next one
 
     def points(self, table: Mapping[str, Array]) -> tuple[Array, Array]:
         """Times in seconds and values; NaN where the table lacks the column."""
@@ -56,7 +56,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Count(Curve):
-    """The cumulative count of rows of a kind of trace: all, or those with certain values of a column."""
+    """The cumulative count of rows of a trace; all rows, or those with certain column values."""
 
     values: Sequence[int] | None = None
 
@@ -66,7 +66,7 @@ class Count(Curve):
         return t, np.arange(1.0, len(t) + 1)
 
     def until(self, end: float, points: tuple[Array, Array]) -> tuple[Array, Array]:
-        """The same with both ends of the run: 0 at the start, the total at the end."""
+        """The points with both ends of the run: 0 at the start, the total at the end."""
         t, counts = points
         return np.concatenate([[0.0], t, [end]]), np.concatenate([[0.0], counts, [float(len(t))]])
 
@@ -75,7 +75,7 @@ PACKETS = Curve("queue", "packets", "waiting packets")
 SUBQUEUES = Curve("subqueue", "packets", "packets in each queue")
 DELAY = Curve("queue", "delay_s", "queuing delay (ms)", 1e3)
 PROBABILITY = Curve("queue", "probability", "drop or mark probability (%)", 100.0)
-OF_SUBQUEUES = {  # curves drawn for the parts of a queue instead of the whole
+OF_SUBQUEUES = {  # curves of a queue's parts, drawn instead of the whole
     DELAY: Curve("subqueue", "oldest_s", DELAY.label, DELAY.scale),
     PROBABILITY: Curve("subqueue", "probability", PROBABILITY.label, PROBABILITY.scale),
 }
@@ -85,14 +85,14 @@ RTT = Curve("rtt", "seconds", "round-trip time (ms)", 1e3)
 DROPS = Count("signals", "cause", "packets dropped so far", held=True, values=(0, 1, 2, 3, 5))
 MARKS = Count("signals", "cause", "packets marked so far", held=True, values=(4,))
 RETRANSMISSIONS = Count("retransmissions", "offset", "segments retransmitted so far", held=True)
-CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn beside cwnd
+CONTROLLER = [column for column in series_columns("controller") if column != "ssthresh"]  # it is drawn with cwnd
 FIGURE_OF = {"subqueue": "queue"}  # kinds of traces shown in the figure of another
 Draw: TypeAlias = Callable[..., Axes]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line over time: its label and color, times in seconds and values, and how it is drawn."""
+    """A line over time: label, color, times in seconds, values, and style."""
 
     label: str
     color: str
@@ -107,14 +107,14 @@ def _controller_curve(column: str) -> Curve:
 
 
 def height_of(panels: Sequence[Draw]) -> float:
-    """The height of a figure of these panels in inches."""
+    """The height in inches of a figure with these panels."""
     return 0.5 + PANEL * len(panels)
 
 
 def one_below_the_other(made: Figure, panels: Sequence[Draw]) -> list[Axes]:
-    """Draws panels over one time axis and under one title; returns their axes.
+    """Draws panels over one time axis under one title; returns their axes.
 
-    A panel has a legend unless those above it have the same lines.
+    A panel has a legend unless the panels above it have the same lines.
     """
     grid: list[Axes] = list(made.subplots(len(panels), 1, squeeze=False, sharex=True).ravel())
     above: set[str] = set()
@@ -132,11 +132,11 @@ def one_below_the_other(made: Figure, panels: Sequence[Draw]) -> list[Axes]:
 
 
 class RecordPlots:
-    """Plots of a record. Each draws on the axes `ax`, or on those of a new figure, and returns the axes.
+    """Plots of a record. Each draws on the axes `ax`, or on a new figure, and returns the axes.
 
-    `names` chooses links or flows; by default all that were traced, at most eight. `record.plot()` draws all traces
-    over time, one below the other. A group has one color, by its place in the scenario; where several flows of a group
-    were traced, each flow has its own.
+    `names` selects links or flows; default: all traced ones, at most eight. `record.plot()` draws all traces over time,
+    one below the other. A group has one color, by its position in the scenario. If several flows of a group were
+    traced, each flow has its own color.
     """
 
     def __init__(self, record: Run) -> None:
@@ -147,7 +147,7 @@ class RecordPlots:
         return f"<plots of {self.title([])}: {', '.join([*drawn, *self._cdfs()])}>"
 
     def _cdfs(self) -> list[str]:
-        """The calls of distributions that can be drawn."""
+        """The calls of `cdf` for distributions that can be drawn."""
         return [f'cdf("{of}")' for of in distributions.QUANTITIES if distributions.sources(self._record, of)]
 
     def __call__(self) -> list[Axes]:
@@ -196,30 +196,30 @@ class RecordPlots:
         return self._lines(ax, replace(PACKETS, column=unit, label=f"waiting {unit}"), names)
 
     def delay(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """The queuing delay over time, in ms: the wait of a packet that arrives then.
+        """The queuing delay over time in ms: the wait of a packet that arrives at that time.
 
-        For a queue with several parts, such as a dual queue, each part has a line: the wait of its oldest packet. The
-        name of a link selects the whole queue, `bottleneck/classic` one part.
+        A queue with several parts, such as a dual queue, has a line per part: the wait of its oldest packet. The name
+        of a link selects the whole queue, `bottleneck/classic` selects one part.
         """
         return self._apart(ax, DELAY, names)
 
     def probability(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """The probability of a drop or mark over time, in percent.
 
-        A dual queue has a line per queue; that of `low-latency` excludes the marks of its step. For `names` see
-        `delay`.
+        A dual queue has a line per queue; the line of `low-latency` excludes the marks of its step threshold. For
+        `names` see `delay`.
         """
         return self._apart(ax, PROBABILITY, names)
 
     def subqueues(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """Backlog of each part of a link's queue, in packets over time (`trace.queue`).
+        """The backlog of each part of a link's queue, in packets over time (`trace.queue`).
 
         Parts are the queues of a dual queue, the tins of CAKE, or classes: `bottleneck/low-latency`.
         """
         return self._lines(ax, SUBQUEUES, names)
 
     def cwnd(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """Congestion windows over time, in segments; slow-start thresholds are dashed.
+        """Congestion windows over time in segments; slow-start thresholds are dashed.
 
         A threshold far above all windows, as before the first loss, is omitted.
         """
@@ -250,7 +250,7 @@ class RecordPlots:
     def rtt(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Round-trip times of flows over time, in ms: every sample."""
         axes = self._lines(ax, RTT, names)
-        for line in axes.lines:  # lines between the samples of several flows would hide one another
+        for line in axes.lines:  # lines between the samples of several flows would hide each other
             line.set(linestyle="none", marker=".", markersize=2, rasterized=True)
         self._legend(axes, len(axes.lines), "rtt", names)
         return axes
@@ -267,7 +267,7 @@ class RecordPlots:
         return self._signals(ax, MARKS, names, by)
 
     def _signals(self, ax: Axes | None, curve: Count, names: Sequence[str] | None, by: str | None) -> Axes:
-        """Counts drops or marks of links, or of the groups or flows whose packets they were."""
+        """Counts drops or marks of links, or of the groups or flows that sent the packets."""
         if by not in (None, "link", "group", "flow"):
             raise UserError.unknown("by", by, ("link", "group", "flow"))
         if by == "link":
@@ -290,7 +290,7 @@ class RecordPlots:
         if by is None and (not lines or len(self._groups) < 2):
             return self._lines(ax, curve, names)
         axes = self._draw(ax, curve, list(itertools.chain.from_iterable(lines.values()))[:MANY], names)
-        if len(lines) == 1:  # names the owner if it is ambiguous
+        if len(lines) == 1:  # name the link or flow if it is ambiguous
             self._legend(axes, 2, curve.kind, names)
         return axes
 
@@ -299,10 +299,11 @@ class RecordPlots:
         return self._lines(ax, RETRANSMISSIONS, names)
 
     def controller(self, column: str, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
-        """A value of controllers over time, such as `cwnd`, `pacing_rate` or `state`: a column of `controller/<flow>`.
+        """A variable of controllers over time, such as `cwnd`, `pacing_rate` or `state`.
 
-        By default all flows are shown whose controller has it. A value holds until the next one. With `cwnd`,
-        slow-start thresholds are dashed. Raises `UserError` for a value that none of these flows has.
+        `column` is a column of `controller/<flow>`. Default: all flows whose controller has it. A value is valid until
+        the next one. With `cwnd`, slow-start thresholds are dashed. Raises `UserError` if none of these flows has the
+        variable.
         """
         self._names("controller", names)
         having = self._there(_controller_curve(column)) if column in series_columns("controller") else []
@@ -316,7 +317,10 @@ class RecordPlots:
         return axes
 
     def _without_value(self, column: str, lacking: Sequence[str]) -> UserError:
-        """The error for a value that no flow's controller has, or not that of the first selected flow."""
+        """The error for a variable that controllers lack.
+
+        Either no flow's controller has it, or that of the first selected flow lacks it.
+        """
         there = {each: self._there(_controller_curve(each)) for each in series_columns("controller")}
         if not lacking:
             known = [each for each, having in there.items() if having]
@@ -325,7 +329,7 @@ class RecordPlots:
         return UserError.unknown(f"value of controller/{lacking[0]}", column, known)
 
     def _controller_panel(self, column: str) -> Draw:
-        """Draws a variable of controllers under its name."""
+        """A panel that draws a variable of controllers under its name."""
 
         def draw(ax: Axes | None = None) -> Axes:
             return self.controller(column, ax)
@@ -336,11 +340,11 @@ class RecordPlots:
     def cdf(
         self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
     ) -> Axes:
-        """The distribution of `wait` (at links, ms), `rtt` or `completion` (of groups, ms and s).
+        """The distribution of `wait` (of links, ms), `rtt` or `completion` (of groups, ms and s).
 
-        It is exact where the scenario traced every sample (`trace.wait`, `rtt`, `completions`), else a line through the
-        quantiles of the record. Of a link with a dual queue, or with classes, each of these has a line through its
-        quantiles. `complement` shows the share above a value, on a logarithmic axis. `names` are links or groups.
+        It is exact if the scenario traced every sample (`trace.wait`, `rtt`, `completions`), else a line through the
+        quantiles of the record. A link with a dual queue or classes has a line for each of these too. `complement`
+        shows the share above a value, on a logarithmic axis. `names` are links or groups.
         """
         there = distributions.sources(self._record, of)
         if not there:
@@ -369,11 +373,11 @@ class RecordPlots:
             return axes
 
     def _seen(self, curve: Curve) -> bool:
-        """Whether a curve of a link or a flow is ever nonzero."""
+        """Whether a curve of a link or a flow is nonzero at any time."""
         return any(np.nan_to_num(self._points(curve, name)[1]).any() for name in self._there(curve))
 
     def _there(self, curve: Curve) -> list[str]:
-        """The links or flows with finite values of the curve."""
+        """The links or flows for which the curve has finite values."""
         return [name for name in self._traced(curve.kind) if np.isfinite(self._points(curve, name)[1]).any()]
 
     def title(self, names: Sequence[str]) -> str:
@@ -408,7 +412,10 @@ class RecordPlots:
         return [name for name in traced if name not in self._group_of] + flows
 
     def _look(self, kind: str, name: str) -> Look:
-        """The look of a link or flow in all panels; the only traced flow of a group has the group's look."""
+        """The look of a link or flow in all panels.
+
+        The only traced flow of a group has the group's look.
+        """
         flows = [each for each in self._traced(kind) if each in self._group_of]
         groups = [self._group_of[each] for each in flows]
         if name in flows:
@@ -436,7 +443,7 @@ class RecordPlots:
         return self._draw(ax, curve, lines, names)
 
     def _apart(self, ax: Axes | None, curve: Curve, names: Sequence[str] | None) -> Axes:
-        """One column of queues against time, by default of their parts if these have values."""
+        """One column of queues over time; by default of their parts, if these have values."""
         links = self._names(curve.kind, None)
         inside = OF_SUBQUEUES[curve]
         there = [*self._there(curve), *self._there(inside)]
@@ -455,7 +462,7 @@ class RecordPlots:
         return axes
 
     def _draw(self, ax: Axes | None, curve: Curve, lines: Sequence[Line], names: Sequence[str] | None) -> Axes:
-        """Lines against time, of the links or flows that were asked for."""
+        """Draws the lines of the selected links or flows over time."""
         duration = self._record.get("duration_s")
         with drawn_on(ax) as axes:
             for each in lines:
@@ -474,7 +481,7 @@ class RecordPlots:
             return axes
 
     def _legend(self, axes: Axes, lines: int, kind: str, names: Sequence[str] | None) -> None:
-        """A legend above the axes, if there is more than one entry."""
+        """Adds a legend above the axes if it has more than one entry."""
         if lines < 2 and not self._record.get("warmup_s"):
             return
         traced = self._traced(kind)

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Maximum number of lines with a legend inside the axes.
+# The maximum number of lines with a legend inside the axes.
 INSIDE = 4
 
 
 def plot_record(record: Record, folder: Path) -> list[Path]:
-    """Writes the traces of a run over time and the distributions of what was traced, and returns the files.
+    """Writes the plots of a run and returns the files.
 
-    Raises `UserError` for a record without series.
+    They show its traces over time, and the distributions of what was traced. Raises `UserError` for a record without
+    series.
     """
     if not record.series:
         raise UserError(f"{folder}: expected a record with series, got none: add a [trace] table to the scenario")
@@ -54,9 +55,9 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
 
 
 def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
-    """Writes the distributions of `wait`, `rtt` or `completion` in the cases of a comparison; returns the files.
+    """Writes the distributions of `wait`, `rtt` or `completion` by case; returns the files.
 
-    There is a row for each group of flows that has such times. Raises `UserError` without data.
+    There is a row for each group of flows with such times. Raises `UserError` without data.
     """
     plots = ComparisonPlots(comparison)
     there = plots.sources(of)
@@ -78,14 +79,17 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
 
 
 def plot_overview(summary: pd.DataFrame, title: str, folder: Path) -> list[Path]:
-    """Writes the page with all measures of a comparison, from the rows of `Comparison.table`; returns the files."""
+    """Writes the page with all measures of a comparison and returns the files.
+
+    `summary` contains the rows of `Comparison.table`.
+    """
     return save_figure(_figure_of(summaries.overview(summary, title)), folder, "overview")
 
 
 def plot_means(summary: pd.DataFrame, by: Sequence[str], measures: Iterable[str], folder: Path) -> list[Path]:
-    """Writes a figure for each measure of a summary that has values, and returns the files. One that fails is noted.
+    """Writes a figure per measure of a summary that has values, and returns the files.
 
-    `by` are the columns of the axes; a comparison has a column `case` instead.
+    A figure that fails becomes a note. `by` are the columns of the axes; a comparison has a column `case` instead.
     """
     written: list[Path] = []
     for measure, stem in file_names(measures).items():

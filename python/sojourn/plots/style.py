@@ -26,13 +26,13 @@ from matplotlib.ticker import LogFormatter
 from sojourn.errors import LONGEST_VALUE, RunError, ScenarioError, UserError, note, shortened
 from sojourn.files import write_atomic
 
-# The palette of Okabe and Ito, strongest contrasts first, then wine and gray. Markers differ too, for printing in gray.
+# The palette of Okabe and Ito, strongest contrasts first, then wine and gray. Markers differ too, for print in gray.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700", "#882255", "#888888"]
 MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*", "<", "h"]
 LINES = ["-", "-.", ":"]
-COLUMN = 3.5  # inches: one column of a two-column page
-PAGE = 7.16  # inches: its full width
-FAR_APART = 100  # Ratio of values above which a linear axis would hide the smaller one.
+COLUMN = 3.5  # inches: one of two columns of a page
+PAGE = 7.16  # inches: full width of a page
+FAR_APART = 100  # ratio of values above which a linear axis would hide the smaller one
 Drawn = TypeVar("Drawn")
 GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
 
@@ -73,7 +73,7 @@ class Look:
 
 
 def style_of(index: int) -> Look:
-    """The look of the series at a position from 0 on. After ten, colors repeat with another marker and line."""
+    """The look of the series at a position, from 0. After ten, colors repeat with other markers."""
     again, color = divmod(index, len(COLORS))
     return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
@@ -84,7 +84,7 @@ class PlotError(RunError):
 
 @contextmanager
 def drawing(what: str = "plot") -> Iterator[None]:
-    """Converts any exception of matplotlib in the block into a `PlotError` that names `what` is drawn."""
+    """Converts any exception of matplotlib in the block into a `PlotError` about `what`."""
     try:
         yield
     except (UserError, ScenarioError, RunError, OSError, MemoryError):
@@ -95,7 +95,7 @@ def drawing(what: str = "plot") -> Iterator[None]:
 
 
 def drawn_or_noted(what: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
-    """The files of a plot function; empty with a note if it fails, so that no result is lost by a plot."""
+    """The files of a plot function. If it fails: a note and no file, so that no result is lost."""
     try:
         with drawing(what):
             return draw()
@@ -120,9 +120,9 @@ def literal(made: Artist) -> None:
 
 @contextmanager
 def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
-    """A figure in this style, `width` and `height` in inches, laid out so that nothing is cut off.
+    """A figure in this style, `width` and `height` in inches, laid out without cut-off parts.
 
-    Raises `PlotError` for what matplotlib raises in the block.
+    Raises `PlotError` if matplotlib fails in the block.
     """
     with mpl.rc_context(RC), drawing():
         made = Figure(figsize=(width, height), layout="constrained")
@@ -133,9 +133,9 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
 
 @contextmanager
 def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Iterator[Axes]:
-    """The axes to draw on in this style: those given, or those of a new figure of `width` and `height` in inches.
+    """Axes in this style: the given ones, or those of a new figure.
 
-    Where pyplot is loaded, as in a notebook, the new figure is one that pyplot shows.
+    `width` and `height` of the figure are in inches. If pyplot is loaded, as in a notebook, it shows the new figure.
     """
     with mpl.rc_context(RC):
         axes = shown_figure(width, height).add_subplot() if ax is None else ax
@@ -144,17 +144,17 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
 
 
 def shown_figure(width: float, height: float) -> Figure:
-    """A new figure of `width` and `height` in inches, which pyplot shows where it is loaded."""
+    """A new figure of `width` and `height` in inches. pyplot shows it if it is loaded."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     return (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
 
 
 WIDEST = 26  # characters per line of a label
-LINE = 0.13  # inches: the height of such a line
+LINE = 0.13  # inches: height of a line
 
 
 def wrapped(label: str) -> str:
-    """Wraps a label of a case after commas and at spaces, to leave room for the plot."""
+    """Wraps a case label after commas and at spaces, to leave room for the plot."""
     if len(label) <= WIDEST:
         return label
     return "\n".join(textwrap.wrap(re.sub(r",\s*", ", ", label), WIDEST))
@@ -165,11 +165,14 @@ def lines_of(labels: Iterable[str]) -> int:
     return max(1 + wrapped(label).count("\n") for label in labels)
 
 
-FITS = 6  # lines of a legend that fit into the axes
+FITS = 6  # lines of a legend that fits into the axes
 
 
 def legend_beside(axes: Axes, title: str | None = None) -> None:
-    """Adds a small legend, in the axes if it is short and hides no error bars, else to their right."""
+    """Adds a small legend: inside the axes if it fits, else to their right.
+
+    It fits if it is short and hides no error bars.
+    """
     handles, labels = axes.get_legend_handles_labels()
     inside = fits_inside(labels) and not axes.containers
     beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
@@ -182,25 +185,28 @@ def fits_inside(labels: Sequence[str]) -> bool:
     return sum(1 + wrapped(label).count("\n") for label in labels) <= FITS
 
 
-LEGEND_COLUMNS = 5  # of a legend above axes, on the right of their title
+LEGEND_COLUMNS = 5  # for a legend above axes, to the right of their title
 
 
 def title_above_legend(axes: Axes) -> None:
-    """Raises the title of axes above their legend if both do not fit side by side."""
+    """Moves the title of axes above their legend if both do not fit side by side."""
     legend, title, made = axes.get_legend(), axes.get_title(loc="left"), axes.get_figure()
     if legend is None or made is None or not title:
         return
     labels = [each.get_text() for each in legend.get_texts()]
     rows = math.ceil(len(labels) / LEGEND_COLUMNS)
     columns = [labels[at : at + rows] for at in range(0, len(labels), rows)]
-    letters = sum(6 + max(map(len, column)) for column in columns)  # 6 for a handle and the space around it
+    letters = sum(6 + max(map(len, column)) for column in columns)  # 6 for a handle and its space
     named = bool(legend.get_title().get_text())
-    if letters / 14.5 + len(title) / 14 > made.bbox.width / made.dpi - 0.7:  # letters an inch, and the scale
+    if letters / 14.5 + len(title) / 14 > made.bbox.width / made.dpi - 0.7:  # letters per inch, and the scale
         axes.set_title(title, loc="left", pad=8 + 11 * (rows + named))
 
 
 def legend_below(made: Figure) -> None:
-    """Adds one legend below all panels, with the series of the first panel, and enlarges the figure."""
+    """Adds one legend below all panels and enlarges the figure.
+
+    The legend has the series of the first panel.
+    """
     handles, labels = made.axes[0].get_legend_handles_labels()
     columns = _columns(made, labels)
     made.set_figheight(made.get_figheight() + LINE * math.ceil(len(labels) / columns))
@@ -209,12 +215,15 @@ def legend_below(made: Figure) -> None:
 
 def _columns(made: Figure, labels: Sequence[str]) -> int:
     """The number of legend columns that fit across a figure."""
-    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
+    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters per inch, 9 for a handle
     return max(1, min(len(labels), int(fit)))
 
 
 def legend_above(made: Figure) -> None:
-    """Adds one legend above all panels, with the series of the first panel, in as many columns as fit."""
+    """Adds one legend above all panels, in as many columns as fit.
+
+    The legend has the series of the first panel.
+    """
     handles, labels = made.axes[0].get_legend_handles_labels()
     made.legend(handles, labels, ncols=_columns(made, labels), loc="outside upper center", fontsize=7)
 
@@ -223,7 +232,7 @@ PNG_DPI = 200
 
 
 def settled(made: Figure) -> Figure:
-    """Computes the layout of a figure once instead of for every file; returns the figure."""
+    """Computes the layout of a figure once, not once per file; returns the figure."""
     literal(made)
     made.set_dpi(PNG_DPI)
     with mpl.rc_context(RC):
@@ -232,12 +241,15 @@ def settled(made: Figure) -> Figure:
     return made
 
 
-# The metadata field for the description in each file format.
+# The metadata field for the description, by file format.
 ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}
 
 
 def render(made: Figure, kind: str, about: str = "") -> bytes:
-    """Renders a figure as "png", "pdf" or "svg" with a description in its metadata; the bytes are reproducible."""
+    """Renders a figure as "png", "pdf" or "svg" with a description in its metadata.
+
+    The bytes are reproducible.
+    """
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     metadata |= {ABOUT[kind]: about} if about else {}
@@ -248,9 +260,9 @@ def render(made: Figure, kind: str, about: str = "") -> bytes:
 
 
 def save_figure(made: Figure, folder: Path, name: str, about: str = "") -> list[Path]:
-    """Writes a figure as PNG and PDF with a description in their metadata, and returns the files.
+    """Writes a figure as PNG and PDF with a description in their metadata; returns the files.
 
-    Raises `PlotError` for what matplotlib raises.
+    Raises `PlotError` if matplotlib fails.
     """
     with drawing(name):
         made = settled(made)

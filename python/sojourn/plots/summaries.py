@@ -40,9 +40,9 @@ DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
 
 
 def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """One measure of a comparison: a row per case with mean and interval; a unique best case is filled and bold.
+    """One measure of a comparison: a row per case, with mean and interval.
 
-    `rows` are those of one measure in `Comparison.table`.
+    A unique best case is filled and bold. `rows` are those of one measure in `Comparison.table`.
     """
     first, tested, winners = rows.iloc[0], bool((rows["n"] > 1).any()), _winners(rows)
     names = [str(case) for case in rows[CASE]]
@@ -94,18 +94,18 @@ def _looks(rows: pd.DataFrame) -> list[Look]:
 
 
 def _widen(axes: Axes, rows: pd.DataFrame) -> None:
-    """Widens an axis with equal values, so that it does not show rounding noise."""
+    """Widens an axis whose values are equal, so that it does not show rounding noise."""
     values = rows[["mean", "low", "high"]].to_numpy(dtype=float)
     if np.isfinite(values).any():
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         middle = (low + high) / 2
         if high - low <= 1e-3 * abs(middle):
-            width = 0.01 * abs(middle) or 1.0  # around 0 there is no share of the middle
+            width = 0.01 * abs(middle) or 1.0  # around 0 a share is 0
             axes.set_xlim(middle - width, middle + width)
 
 
 def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
-    """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`.
+    """A page with every measure of a comparison: one panel each, in order of `Comparison.table`.
 
     A measure that only one of several cases has, such as the delay in a queue of one discipline, has no panel.
     """
@@ -132,7 +132,7 @@ BEST_MEANS = (
 
 
 def _seen(summary: pd.DataFrame, measure: str) -> bool:
-    """Whether a measure can be compared: it has values of two cases, or of the only one."""
+    """Whether a measure can be compared: it has values of two cases, or of the only case."""
     means = summary.loc[summary["measure"] == measure, "mean"]
     return int(means.notna().sum()) >= min(2, len(means))
 
@@ -176,18 +176,18 @@ def _numbers(column: Any) -> tuple[list[float], str] | None:
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of a series among all of a plot."""
+    """The position of a series among all series of a plot."""
 
     index: int
     count: int
 
     def shifted(self, x: Array) -> Array:
-        """The positions of its points at names: around `x`, so that no interval hides another."""
+        """Horizontal positions of its points around `x`, shifted so that intervals do not overlap."""
         return x + 0.08 * (self.index - (self.count - 1) / 2)
 
 
 def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Place) -> None:
-    """One series: joined by a line if the axis has numbers, separate points if it has names."""
+    """Draws one series: a line if the axis has numbers, separate points if it has names."""
     look = style_of(place.index)
     found = _numbers(group[across])
     center = group["mean"].to_numpy(dtype=float)
@@ -204,7 +204,10 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
 
 
 def _scale(axes: Axes, values: Array) -> None:
-    """Uses a logarithmic axis for positive values far apart, else one from 0 if that wastes little space."""
+    """Selects a logarithmic axis for positive values far apart.
+
+    Otherwise the axis starts at 0 if that wastes little space.
+    """
     known = values[np.isfinite(values)]
     if len(known) and known.min() > 0 and known.max() > FAR_APART * known.min():
         axes.set_yscale("log", nonpositive="clip")
