@@ -217,7 +217,7 @@ def test_each_measure_that_is_named_has_its_row(dumbbell, capsys):
     assert list(rows(capsys.readouterr().out)) == labels
 
 
-@pytest.mark.parametrize(("seeds", "head"), [("1", "value"), ("2", "mean ± 95 %")])
+@pytest.mark.parametrize(("seeds", "head"), [("1", "value"), ("2", "mean ± 95 % CI")])
 def test_measures_that_are_named_are_the_rows_of_runs(both, here, capsys, seeds, head):
     both["links"][0]["queue"] = {"aqm": "dualpi2", "ecn": True}
     (here / "both.toml").write_text(both.to_toml())

@@ -84,7 +84,7 @@ def test_a_note_on_defaults_names_each_discipline_once(dumbbell):
 
 def test_only_means_over_seeds_are_headed_with_an_interval(dumbbell):
     assert "95 %" not in sj.compare(dumbbell, ["droptail"], seeds=1).heading
-    assert sj.compare(dumbbell, ["droptail"], seeds=2).heading.endswith("2 seeds, mean ± 95 %")
+    assert sj.compare(dumbbell, ["droptail"], seeds=2).heading.endswith("2 seeds, mean ± 95 % CI")
 
 
 def test_the_link_must_be_clear(dumbbell):

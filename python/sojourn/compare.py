@@ -28,7 +28,7 @@ from sojourn.measures import Measure, flow_measures, inner_measures, link_measur
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
 from sojourn.scenario import Scenario, Source, link_paths, load, tables_of
-from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
+from sojourn.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
 from sojourn.store import Store
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Comparison:
     @property
     def heading(self) -> str:
         """The title of the table of means. It mentions intervals if there are several seeds."""
-        return self.title + (", mean ± 95 %" if len(self.seeds) > 1 else "")
+        return self.title + (f", {MEAN}" if len(self.seeds) > 1 else "")
 
     @property
     def plot(self) -> ComparisonPlots:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
+MEAN = "mean ± 95 % CI"
+"""The heading of means with half the width of their intervals."""
 ANY = Range()
 # The columns that a summary of a comparison or a sweep has in addition to its axes.
 SUMMARY = {

@@ -33,7 +33,7 @@ from sojourn.display import counted, elapsed, number
 from sojourn.errors import RunError, UserError, one_line
 from sojourn.extras import require
 from sojourn.hosts import Host
-from sojourn.stats import estimate_of
+from sojourn.stats import MEAN, estimate_of
 from sojourn.workers import cpu_time
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _cells(outcome: Outcome, grid: Grid) -> Table:
     """A table of published and measured values, one row per case of the grid."""
     cells = outcome.cells(grid)
     measures = list(dict.fromkeys(cells["measure"]))
-    title = f"{grid.title}: published/measured, mean ± 95 % over {counted(outcome.replications(grid), 'seed')}"
+    title = f"{grid.title}: published/measured, {MEAN} over {counted(outcome.replications(grid), 'seed')}"
     table = Table(title=title, title_justify="left")
     settings = any(grid.settings)
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:

@@ -18,7 +18,7 @@ from sojourn.display import counted
 from sojourn.labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
 from sojourn.record import Record
-from sojourn.stats import Estimate, estimate, estimate_of
+from sojourn.stats import MEAN, Estimate, estimate, estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,6 @@ LINKS = (
     "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
-MEAN = "mean ± 95 %"
 # Default measures of a sweep, taken from the link with the highest utilization.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
