@@ -156,11 +156,21 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
             assert printed == block.rstrip("\n"), f"{page} shows another output; the code before it prints:\n{printed}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_an_excerpt_of_an_example_is_in_its_file(page: Path) -> None:
+    """A block of TOML that begins with the name of an example is a part of it."""
+    for language, block in CODE.findall(text(page)):
+        name, _, excerpt = block.partition("\n")
+        if language == "toml" and name.startswith("# examples/") and not name.endswith(INVENTED):
+            assert excerpt in text(Path(name.removeprefix("# "))), f"{page}: not in {name}:\n{excerpt}"
+
+
 def test_everything_in_the_five_minute_walk_is_run() -> None:
-    """A block of its page is a command with its output, Python, what that prints, or how to set up."""
+    """A block of its page is a command with its output, Python, what that prints, an example, or how to set up."""
     for language, block in CODE.findall(text(Path("docs/five-minutes.md"))):
         setting_up = all(line.startswith(("make setup", ". .venv/")) for line in block.splitlines())
-        assert language in ("console", "python", "output") or setting_up, block
+        example = language == "toml" and block.startswith("# examples/")
+        assert language in ("console", "python", "output") or example or setting_up, block
 
 
 def shown() -> list[tuple[Path, str, str]]:
