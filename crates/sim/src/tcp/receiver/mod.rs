@@ -31,6 +31,21 @@ pub struct Received {
     pub acks: bool,
 }
 
+/// A segment of data that has been taken.
+struct Taken<'a> {
+    segment: &'a Packet,
+    /// One past its last byte.
+    end: u64,
+    /// The next byte that was expected when it arrived.
+    rcv_nxt_before: u64,
+    /// Whether it brought that byte.
+    in_order: bool,
+    /// Whether its mark is to be told.
+    marked: bool,
+    /// Whether all data has arrived with it.
+    fin: bool,
+}
+
 /// The receiving endpoint of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -161,7 +176,9 @@ impl Receiver {
             self.on_gathered_segment(now, segment, params);
             Received { readable: 0, acks: false }
         } else {
-            self.on_any_segment(now, segment, params, pool, ack)
+            let received = self.take_segment(now, segment, params, pool, ack);
+            self.predict();
+            received
         };
         if cfg!(debug_assertions) {
             self.check_invariants(before + received.readable);
@@ -202,21 +219,7 @@ impl Receiver {
         self.marks.take(segment, ecn)
     }
 
-    /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
-    #[inline(never)]
-    fn on_any_segment(
-        &mut self,
-        now: Time,
-        segment: &Packet,
-        params: &TcpOptions,
-        pool: &mut AckOptionsPool,
-        ack: &mut Packet,
-    ) -> Received {
-        let received = self.take_segment(now, segment, params, pool, ack);
-        self.predict();
-        received
-    }
-
+    /// Takes a segment of any kind.
     #[inline(always)]
     fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> Received {
         if segment.has(flag::SYN) {
@@ -226,26 +229,20 @@ impl Receiver {
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         if self.is_outdated(segment, params) {
             self.answer_outdated((segment.seq, end), params);
-            *ack = Packet::ack_of(segment.flow, segment.incarnation, 0);
+            *ack = self.plain_ack(now, segment, params);
             self.complete_ack(now, params, pool, ack);
             return Received { readable: 0, acks: true };
         }
-        self.rules.iter_mut().for_each(|rules| rules.forget_duplicate());
+        if let Some(rules) = &mut self.rules {
+            rules.forget_duplicate();
+        }
         let marked = self.note_mark(now, segment, params);
         if segment.has(flag::ACK) {
             self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
         }
         let rcv_nxt_before = self.rcv_nxt;
-        if let Some(window) = self.window() {
-            window.on_segment(now, rcv_nxt_before, params);
-        }
         let in_order = self.reassemble(segment.seq, end, params);
-        let gap = self.has_gap();
-        if let Some(controller) = self.window().and_then(|window| window.controller.as_mut()) {
-            let sent = segment.stamp;
-            controller.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
-        }
         self.unacked_segments += 1;
         // A segment above a gap is not echoed: an ACK that advances echoes the segment that made it advance, or the earliest
         // that waited for it (rfc7323#4.3). Nor is one of which all has been acknowledged (rfc7323#5.3 R2, Linux `tcp_sequence`).
@@ -253,31 +250,18 @@ impl Receiver {
             self.ts_recent = segment.stamp;
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
-        if self.policy().is_some_and(|policy| std::mem::take(&mut policy.asks_for_none)) {
-            self.marks.asks_for_ack = false;
+        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
+        if self.rules.is_some() && self.ack_waits(now, &Taken { segment, end, rcv_nxt_before, in_order, marked, fin }, params) {
             self.plan_window_update(now, params);
             return Received { readable, acks: false };
         }
-        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
-        if self.policy().is_some() {
-            let due = if fin { now } else { self.ask_policy(now, segment, in_order, marked, params) };
-            if due > now && !self.marks.asks_for_ack {
-                self.rules.iter_mut().for_each(|rules| rules.delayed_ack_due = due);
-                self.plan_window_update(now, params);
-                return Received { readable, acks: false };
-            }
-        } else if let Some(delay) = params.delayed_ack {
-            let fills_gap = self.rcv_nxt > end || gap;
-            let may_wait = !self.marks.asks_for_ack && (in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before));
-            if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
-                self.rules.iter_mut().for_each(|rules| rules.delay(now, delay));
-                self.plan_window_update(now, params);
-                return Received { readable, acks: false };
-            }
+        *ack = self.plain_ack(now, segment, params);
+        ack.flags |= if fin { flag::FIN } else { 0 };
+        if self.predicts && self.rules.is_none() && (params.recovery != Recovery::Sack || !self.has_gap()) {
+            ack.flags |= self.marks.report();
+        } else {
+            self.complete_ack(now, params, pool, ack);
         }
-        let flags = if fin { flag::FIN } else { 0 };
-        *ack = Packet::ack_of(segment.flow, segment.incarnation, flags);
-        self.complete_ack(now, params, pool, ack);
         Received { readable, acks: true }
     }
 
@@ -312,16 +296,47 @@ impl Receiver {
         if told & flag::NO_ECN != 0 {
             self.rules.iter_mut().for_each(|rules| rules.bytes = None);
         }
-        *ack = Packet::ack_of(syn.flow, syn.incarnation, flag::SYN);
+        *ack = self.plain_ack(now, syn, params);
+        ack.flags |= flag::SYN;
         self.complete_ack(now, params, pool, ack);
         let hidden = self.bytes().is_some_and(|bytes| bytes.hides_ecn());
         ack.flags = (ack.flags & !(flag::ECT | flag::ECE | flag::ACE)) | if hidden { 0 } else { told };
     }
 
-    /// When the ACK of a segment with these bytes is due.
+    /// Whether the ACK of a segment waits; it is sent at once otherwise.
     #[inline(never)]
-    fn ask_policy(&mut self, now: Time, segment: &Packet, in_order: bool, marked: bool, params: &TcpOptions) -> Time {
-        let bytes = (segment.seq, segment.seq + u64::from(segment.size) - u64::from(params.header));
+    fn ack_waits(&mut self, now: Time, taken: &Taken<'_>, params: &TcpOptions) -> bool {
+        let &Taken { segment, end, rcv_nxt_before, in_order, fin, .. } = taken;
+        let gap = self.has_gap();
+        if let Some(window) = self.window() {
+            window.on_segment(now, rcv_nxt_before, params);
+            if let Some(controller) = &mut window.controller {
+                let (now, sent) = (clock(now, params), segment.stamp);
+                controller.on_segment(&rledbat::Segment { now, sent, echoed: segment.peer, start: segment.seq, end, gap });
+            }
+        }
+        if self.policy().is_some() {
+            if self.policy().is_some_and(|policy| std::mem::take(&mut policy.asks_for_none)) {
+                self.marks.asks_for_ack = false;
+                return true;
+            }
+            let due = if fin { now } else { self.ask_policy(now, taken, params) };
+            let waits = due > now && !self.marks.asks_for_ack;
+            self.rules.iter_mut().filter(|_| waits).for_each(|rules| rules.delayed_ack_due = due);
+            return waits;
+        }
+        let Some(delay) = params.delayed_ack else { return false };
+        let fills_gap = self.rcv_nxt > end || gap;
+        let may_wait = !self.marks.asks_for_ack && (in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before));
+        let waits = may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every;
+        self.rules.iter_mut().filter(|_| waits).for_each(|rules| rules.delay(now, delay));
+        waits
+    }
+
+    /// When the ACK of a segment is due.
+    fn ask_policy(&mut self, now: Time, taken: &Taken<'_>, params: &TcpOptions) -> Time {
+        let &Taken { segment, end, in_order, marked, .. } = taken;
+        let bytes = (segment.seq, end);
         let has_gap = self.has_gap();
         let duplicate = !in_order && bytes.1 <= self.rcv_nxt;
         let arrival = Arrival {
@@ -398,6 +413,7 @@ impl Receiver {
         {
             policy.on_timer(params);
         }
+        *ack = self.plain_ack(now, ack, params);
         self.complete_ack(now, params, pool, ack);
         true
     }
@@ -423,18 +439,33 @@ impl Receiver {
         }
     }
 
-    /// Completes an ACK that is sent at `now`, which has the fields of [`Packet::ack_of`].
-    fn complete_ack(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
+    /// The ACK to send at `now` if it has no options and no marks to tell, the clock is exact and the window unlimited. It belongs to the
+    /// connection of `packet`.
+    #[inline(always)]
+    fn plain_ack(&mut self, now: Time, packet: &Packet, params: &TcpOptions) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        let has_gap = self.has_gap();
+        Packet {
+            seq: self.rcv_nxt,
+            stamp: self.ts_recent,
+            peer: now,
+            size: params.header as u16,
+            window: u16::MAX,
+            ..Packet::ack_of(packet.flow, packet.incarnation, 0)
+        }
+    }
+
+    /// Adds to a plain ACK that is sent at `now` what else it tells.
+    fn complete_ack(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
+        let sacks = params.recovery == Recovery::Sack;
+        let has_gap = sacks && self.has_gap();
         let (mut duplicate, mut bytes) = (None, None);
         if let Some(rules) = &mut self.rules {
             (duplicate, bytes) = (rules.on_ack_sent(params), rules.bytes.as_deref_mut());
         }
-        let plain = (!has_gap && duplicate.is_none()) || params.recovery != Recovery::Sack;
         // The most recently reported first, after that of a duplicate (rfc2883#4).
-        let sack = if plain { None } else { Some(self.reassembly.get_or_insert_default().sack_blocks(duplicate)) };
+        let reports = has_gap || (sacks && duplicate.is_some());
+        let sack = if reports { Some(self.reassembly.get_or_insert_default().sack_blocks(duplicate)) } else { None };
         let sack = sack.filter(|sack| sack.count > 0);
         let (size, extra) = match (bytes, sack) {
             (Some(bytes), sack) => {
@@ -447,8 +478,7 @@ impl Receiver {
             }
             (None, None) => (params.header, 0),
         };
-        (ack.seq, ack.stamp, ack.peer) = (self.rcv_nxt, self.ts_recent, clock(now, params));
-        (ack.size, ack.extra) = (size as u16, extra);
+        (ack.peer, ack.size, ack.extra) = (clock(now, params), size as u16, extra);
         ack.flags |= self.marks.report();
         ack.window = self.advertise(now, params);
     }

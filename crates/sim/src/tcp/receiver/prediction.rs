@@ -10,10 +10,10 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn predict(&mut self) {
         let policy = self.rules.as_ref().and_then(|rules| rules.policy.as_ref());
-        let reports = policy.is_some_and(|policy| policy.duplicate.is_some());
-        let gathers = policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
-        self.predictable = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !reports && !self.has_gap();
-        self.gathers = self.predicts && gathers && !self.marks.counts();
+        let reports = || policy.is_some_and(|policy| policy.duplicate.is_some());
+        let gathers = || policy.is_some_and(|policy| policy.gathers_at(self.rcv_nxt));
+        self.predictable = self.predicts && !self.marks.echoes && !self.marks.asks_for_ack && !self.has_gap() && !reports();
+        self.gathers = self.predicts && !self.marks.counts() && gathers();
     }
 
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
@@ -100,24 +100,6 @@ impl Receiver {
         {
             policy.duplicate = None;
             rules.delayed_ack_due = policy.gather(now, params);
-        }
-    }
-
-    /// The ACK of a segment where there is no SACK block, no clock of its own, no limit on the window and no mark to tell.
-    #[inline(always)]
-    fn plain_ack(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Packet {
-        self.unacked_segments = 0;
-        self.last_ack_sent = self.rcv_nxt;
-        Packet {
-            seq: self.rcv_nxt,
-            stamp: self.ts_recent,
-            peer: now,
-            flow: segment.flow,
-            extra: 0,
-            size: params.header as u16,
-            flags: flag::ACK | flag::BACK,
-            window: u16::MAX,
-            incarnation: segment.incarnation,
         }
     }
 

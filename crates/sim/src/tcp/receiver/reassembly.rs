@@ -43,7 +43,10 @@ impl Reassembly {
     pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
         let new = self.ranges.insert(seq, end);
         self.is_told = false;
-        if reported && !self.is_of_latest(seq) {
+        if !reported {
+            return new;
+        }
+        if !self.is_of_latest(seq) {
             self.recent_blocks.insert(0, seq);
         }
         let end = self.ranges.end();
