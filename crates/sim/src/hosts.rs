@@ -81,14 +81,10 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
-        let may_be_usual = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
-        let Some(params) = self.stacks.get(flow.stack as usize).filter(|_| may_be_usual) else {
-            return self.at_receiver_of_any(now, packet);
-        };
-        if flow.receiver.is_predicted(packet, params) {
-            self.at_receiver_of_usual(now, packet)
-        } else {
-            self.at_receiver_of_any(now, packet)
+        let at_once = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
+        match self.stacks.get(flow.stack as usize) {
+            Some(params) if at_once && flow.receiver.is_predicted(packet, params) => self.at_receiver_of_usual(now, packet),
+            _ => self.at_receiver_of_any(now, packet),
         }
     }
 

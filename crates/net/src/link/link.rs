@@ -8,6 +8,7 @@ use super::precomputed::Precomputed;
 use super::queue::Queue;
 use super::router::Router;
 use super::stats::{Service, SubqueueStats};
+use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use super::updates::Updates;
 use crate::medium::TurnStats;
@@ -153,9 +154,11 @@ impl<P: Packet> Link<P> {
             self.read_headers(now, packet);
         }
         let (size, transmitter) = (packet.size(), &self.transmitter);
-        let leaving = self.queue.last_departure().still_counted(now, transit_time, || transmitter.time_for(size));
-        let buffers = matches!(&self.queue, Queue::Buffered(_));
-        let offer = if buffers { self.hold(now, hop, packet, leaving) } else { self.decide(now, hop, packet, leaving) };
+        let leaving = |last: &LastDeparture| last.still_counted(now, transit_time, || transmitter.time_for(size));
+        let offer = match &self.queue {
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => self.decide(now, hop, packet, leaving(&queue.last_departure)),
+            Queue::Buffered(queue) => self.hold(now, hop, packet, leaving(&queue.last_departure)),
+        };
         self.check_invariants();
         offer
     }

@@ -3,7 +3,6 @@
 use super::ahead::Ahead;
 use super::buffered::Buffered;
 use super::precomputed::Precomputed;
-use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::vec::Vec;
@@ -20,14 +19,6 @@ pub(super) enum Queue<P> {
 }
 
 impl<P: Packet> Queue<P> {
-    #[inline]
-    pub fn last_departure(&self) -> LastDeparture {
-        match self {
-            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.last_departure,
-            Queue::Buffered(queue) => queue.last_departure,
-        }
-    }
-
     /// See [`sojourn_units::Stream::go_over`].
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         match (self, start, other) {

@@ -95,7 +95,7 @@ impl MarkFeedback {
         }
         let new = segment.has(flag::CE) && !self.echoes;
         self.echoes |= new;
-        let can_mark = segment.ecn() != Mark::NotEct;
+        let can_mark = segment.flags & (flag::ECT | flag::CE) != 0;
         if can_mark {
             self.seen = Seen::Ect;
         }
