@@ -81,9 +81,9 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
-        let at_once = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
+        let immediate = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
         match self.stacks.get(flow.stack as usize) {
-            Some(params) if at_once && flow.receiver.is_predicted(packet, params) => self.at_receiver_of_usual(now, packet),
+            Some(params) if immediate && flow.receiver.is_predicted(packet, params) => self.at_receiver_of_usual(now, packet),
             _ => self.at_receiver_of_any(now, packet),
         }
     }
