@@ -2,7 +2,8 @@
 
 use crate::{Implication, MAX_TERMS};
 
-/// A set cut at a strength: 0 up to `a`, `height` from `b` to `c`, 0 from `d` on.
+/// A set that is cut at a strength.
+/// It is 0 up to `a`, `height` from `b` to `c`, and 0 from `d` on.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Cut {
     a: f64,
@@ -32,13 +33,13 @@ impl Moments {
     fn add(&mut self, x0: f64, w: f64, y0: f64, y1: f64) {
         let area = w * (y0 + y1) / 2.0;
         self.area += area;
-        // The center of a trapezium lies w (y0 + 2 y1) / (3 (y0 + y1)) from its left side.
+        // The center of a trapezium is w (y0 + 2 y1) / (3 (y0 + y1)) from its left side.
         self.moment += x0 * area + w * w * (y0 + 2.0 * y1) / 6.0;
     }
 }
 
 impl Cut {
-    /// The set with these corners under a rule of this strength.
+    /// The set with these corners, cut by a rule of this strength.
     #[inline]
     pub fn new([a, b, c, d]: [f64; 4], strength: f64, implication: Implication) -> Cut {
         match implication {
@@ -57,7 +58,7 @@ impl Cut {
         sum
     }
 
-    /// The piece that holds the interval from `x` on whose middle is `middle`.
+    /// The piece over an interval that starts at `x` and has its middle at `middle`.
     #[inline]
     fn line(&self, x: f64, middle: f64) -> Line {
         if middle <= self.a || middle >= self.d {
@@ -82,7 +83,7 @@ pub(crate) fn union(cuts: &[Cut]) -> Moments {
     let mut count = 0;
     for cut in cuts {
         for x in [cut.a, cut.b, cut.c, cut.d] {
-            // Insertion sort: the sets are mostly in order already.
+            // Insertion sort, because the sets are almost in order.
             let mut at = count;
             while at > 0 && corners[at - 1] > x {
                 corners[at] = corners[at - 1];
@@ -111,7 +112,7 @@ fn envelope(lines: &[Line], x: f64, width: f64, sum: &mut Moments) {
     let Some(mut top) = lines.iter().copied().reduce(higher) else { return };
     let mut from = 0.0;
     loop {
-        // The first line to cross the top one: only steeper ones can, so the slope grows each turn and this ends.
+        // The next line to cross the top one. Only steeper lines can, so the slope grows each time and the loop ends.
         let mut until = width;
         let mut next = None;
         for line in lines.iter().filter(|line| line.slope > top.slope) {

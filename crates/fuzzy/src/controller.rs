@@ -21,10 +21,10 @@ pub struct Design<'a> {
 }
 
 impl Design<'_> {
-    /// The controller.
+    /// Builds the controller.
     ///
     /// # Errors
-    /// The rules cannot be read, or the defuzzifier cannot be computed for the sets of the output.
+    /// The rules cannot be parsed, or the defuzzifier does not support the sets of the output.
     pub fn build(self) -> Result<Controller, FuzzyError> {
         let rules = RuleTable::parse(self.rules, &self.row, &self.column, &self.output)?;
         let (low, high) = self.output.range();
@@ -50,7 +50,8 @@ impl Design<'_> {
     }
 }
 
-/// A fuzzy controller with two inputs. Evaluations take `&self`, allocate nothing and never fail.
+/// A fuzzy controller with two inputs.
+/// Evaluations take `&self`, allocate nothing and never fail.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Controller {
     row: Variable,
@@ -69,7 +70,7 @@ pub struct Fired {
     pub row: Option<usize>,
     /// The term of the second input; `None` if the rule ignores it.
     pub column: Option<usize>,
-    /// Its consequent: a term of the output.
+    /// The consequent: a term of the output.
     pub consequent: usize,
     /// Its strength, in `(0, 1]`.
     pub strength: f64,
@@ -80,20 +81,20 @@ pub struct Fired {
 pub enum Outcome {
     /// A number within the range of the output.
     Value(f64),
-    /// A consequent that is not a number, the strongest if several fired. It overrides every number; the caller decides what
-    /// it means.
+    /// A consequent that is not a number; if several fired, the strongest.
+    /// It overrides every number. The caller decides what it means.
     Override {
         /// The term of the output.
         term: usize,
         /// The strength of its rules, combined by the S-norm.
         strength: f64,
     },
-    /// No rule fired: the table has a gap there, or an input was NaN.
+    /// No rule fired: the table has a gap at this input, or an input is NaN.
     Nothing,
 }
 
 impl Outcome {
-    /// The number, or `otherwise`.
+    /// The number, or `otherwise` if the result is not a number.
     pub fn value_or(self, otherwise: f64) -> f64 {
         match self {
             Outcome::Value(value) => value,
@@ -178,7 +179,7 @@ impl Controller {
         }
     }
 
-    /// The result at this input.
+    /// Returns the result for this input.
     #[inline]
     pub fn infer(&self, row: f64, column: f64) -> Outcome {
         let centers = self.output.centers();
@@ -210,7 +211,8 @@ impl Controller {
         Outcome::Value(value.clamp(low, high))
     }
 
-    /// The number at this input; 0 if no rule fires or an override does, see [`Controller::infer`].
+    /// Returns the number for this input; 0 if no rule or an override fires.
+    /// See [`Controller::infer`].
     #[inline]
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         self.infer(row, column).value_or(0.0)
@@ -223,7 +225,7 @@ impl Controller {
         weighted / weight
     }
 
-    /// The center of gravity, or the mean of the centers if the area is too small.
+    /// The center of gravity; if the area is too small, the mean of the centers.
     fn balance(&self, sum: Moments, strengths: &Strengths) -> f64 {
         let center = sum.moment / sum.area;
         if center.is_finite() { center } else { self.term_mean(strengths) }

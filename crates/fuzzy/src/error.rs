@@ -7,22 +7,22 @@ use core::fmt;
 /// A design that cannot be built: the place, what was expected, and what it contains.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FuzzyError {
-    /// A number or a name out of range.
+    /// A number or a name is out of range.
     Value {
-        /// What it belongs to, such as `e: centers`.
+        /// The item that has the value, such as `e: centers`.
         what: String,
-        /// What was expected, as a noun phrase.
+        /// The expectation as a noun phrase.
         expected: &'static str,
         /// The value.
         got: String,
     },
-    /// A rule that cannot be read.
+    /// A rule cannot be parsed.
     Rule {
         /// The line in the text of the rules, from 1.
         line: usize,
-        /// What was expected, as a noun phrase.
+        /// The expectation as a noun phrase.
         expected: String,
-        /// The word; empty if a word is missing.
+        /// The word that was found; empty at the end of a line.
         got: String,
     },
 }
@@ -49,10 +49,10 @@ pub(crate) fn usable(x: f64) -> bool {
     x.is_finite() && x.abs() <= 1e100
 }
 
-/// What [`usable`] expects.
+/// The expectation of [`usable`].
 pub(crate) const USABLE: &str = "finite numbers of at most 1e100 in size";
 
-/// Refuses names that a rule table cannot contain, and names that occur twice.
+/// Rejects duplicate names, and names that a rule table cannot contain.
 pub(crate) fn check_names<'a>(variable: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<(), FuzzyError> {
     let expected = "one word without spaces, commas, bars, \"#\" or \"*\", not a single point, each name once";
     for (i, name) in names.clone().enumerate() {

@@ -5,12 +5,13 @@ use crate::error::usable;
 use crate::surface::{Error, measure};
 use alloc::vec::Vec;
 
-/// One input of an integer table. The input comes in whole steps of `unit`; cells are `2^shift` steps wide.
+/// One input of an integer table.
+/// The input is in whole steps of `unit`; cells are `2^shift` steps wide.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IntegerAxis {
     /// The value of one step of the integer input, above zero.
     pub unit: f64,
-    /// The input, in steps, at the first knot, within +-2^30.
+    /// The input at the first knot, in steps, within +-2^30.
     pub low: i32,
     /// The width of a cell: `2^shift` steps, with `shift` at most 15.
     pub shift: u32,
@@ -58,13 +59,13 @@ impl IntegerAxis {
     }
 }
 
-/// A function of two integers as a table of fixed-point numbers, with a measured bound on its error. A
-/// look-up is additions, multiplications and shifts of 64-bit integers.
+/// A function of two integers as a table of fixed-point numbers, with a measured error bound.
+/// A look-up consists of additions, multiplications and shifts of 64-bit integers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IntegerSurface {
     row: IntegerAxis,
     column: IntegerAxis,
-    /// A stored value `v` means `v / 2^fraction`.
+    /// The number of fraction bits: a stored value `v` represents `v / 2^fraction`.
     fraction: u32,
     /// `(row.cells + 1) x (column.cells + 1)` values, row by row.
     values: Vec<i32>,
@@ -72,11 +73,13 @@ pub struct IntegerSurface {
 }
 
 impl IntegerSurface {
-    /// Tabulates `function` with `fraction` bits after the point and measures the error of the table.
+    /// Tabulates `function` with `fraction` bits after the point.
+    /// Measures the error of the table.
     ///
     /// # Errors
-    /// An axis that exceeds its limits (see [`IntegerAxis`]), more than 1,048,576 cells, a `fraction` above 30, or a value that
-    /// does not fit in 32 bits.
+    /// An axis exceeds its limits (see [`IntegerAxis`]), there are more than 1,048,576 cells, `fraction` is above 30, or a value does not
+    /// fit in
+    /// 32 bits.
     pub fn compile(
         row: IntegerAxis,
         column: IntegerAxis,
@@ -113,7 +116,7 @@ impl IntegerSurface {
         }
     }
 
-    /// The error at inputs in whole steps, and an allowance for the rounding of a real input.
+    /// The error at inputs in whole steps, plus an allowance for the rounding of a real input.
     fn measured(&self, function: &impl Fn(f64, f64) -> f64) -> Error {
         // At most 8 samples per cell, each at a whole step.
         let stride = |axis: &IntegerAxis| axis.shift.saturating_sub(3);
@@ -141,7 +144,8 @@ impl IntegerSurface {
         Error { bound: table.bound + slope(down, (1, 0)) + slope(across, (0, 1)), ..table }
     }
 
-    /// The value at these inputs, in units of `2^-fraction`; beyond the ends of an axis that at its end.
+    /// The value at these inputs, in units of `2^-fraction`.
+    /// An input beyond the end of an axis counts as the end.
     #[inline]
     pub fn lookup(&self, row: i32, column: i32) -> i32 {
         let ((i, u), (j, v)) = (self.row.place(row), self.column.place(column));
@@ -156,18 +160,18 @@ impl IntegerSurface {
         ((sum + ((1i64 << shift) >> 1)) >> shift) as i32
     }
 
-    /// The value at real inputs: quantized, looked up, and converted back.
+    /// The value at real inputs. It quantizes them, looks the value up, and converts it back.
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         self.real(self.lookup(self.row.quantize(row), self.column.quantize(column)))
     }
 
-    /// The value of a stored number.
+    /// Converts a stored number to its value.
     pub fn real(&self, value: i32) -> f64 {
         f64::from(value) / f64::from(1u32 << self.fraction)
     }
 
-    /// A bound on the error of [`IntegerSurface::evaluate`] at any point of the axes, measured like
-    /// [`crate::Surface::error_bound`]; it includes the rounding of inputs and output.
+    /// A bound on the error of [`IntegerSurface::evaluate`] at any point of the axes.
+    /// It is measured like [`crate::Surface::error_bound`], and includes the rounding of inputs and output.
     pub fn error_bound(&self) -> f64 {
         self.error.bound
     }
@@ -177,7 +181,7 @@ impl IntegerSurface {
         self.error.sampled
     }
 
-    /// Its axes: rows, then columns.
+    /// The axes: rows, then columns.
     pub fn axes(&self) -> (IntegerAxis, IntegerAxis) {
         (self.row, self.column)
     }
@@ -187,7 +191,7 @@ impl IntegerSurface {
         &self.values
     }
 
-    /// The number of bits after the point in its values.
+    /// The number of fraction bits of its values.
     pub fn fraction(&self) -> u32 {
         self.fraction
     }

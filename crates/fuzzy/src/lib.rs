@@ -54,5 +54,6 @@ pub use rules::RuleTable;
 pub use surface::{Axis, Surface};
 pub use variable::Variable;
 
-/// The largest number of terms of a variable: a set of terms fits into 32 bits, and their grades on the stack.
+/// The maximum number of terms of a variable.
+/// A set of terms fits into 32 bits, and their grades on the stack.
 pub const MAX_TERMS: usize = 32;

@@ -46,7 +46,7 @@ impl Membership {
     /// A triangle: 0 up to `left`, 1 at `peak`, 0 from `right` on. An edge may be vertical.
     ///
     /// # Errors
-    /// Not `left <= peak <= right`, or not `left < right`.
+    /// Unless `left <= peak <= right` and `left < right`.
     pub fn triangle(left: f64, peak: f64, right: f64) -> Result<Membership, FuzzyError> {
         let expected = "left <= peak <= right with left < right";
         ascending("triangle", &[left, peak, right], expected)?;
@@ -59,7 +59,7 @@ impl Membership {
     /// A trapezoid: 0 up to `a`, 1 from `b` to `c`, 0 from `d` on. An edge may be vertical.
     ///
     /// # Errors
-    /// Not `a <= b <= c <= d`, or not `a < d`.
+    /// Unless `a <= b <= c <= d` and `a < d`.
     pub fn trapezoid(a: f64, b: f64, c: f64, d: f64) -> Result<Membership, FuzzyError> {
         let expected = "a <= b <= c <= d with a < d";
         ascending("trapezoid", &[a, b, c, d], expected)?;
@@ -69,19 +69,19 @@ impl Membership {
         Ok(Membership(Shape::Trapezoid { a, b, c, d }))
     }
 
-    /// A shoulder open to the left: 1 up to `full`, falling to 0 at `zero`.
+    /// A shoulder that is open to the left: 1 up to `full`, falling to 0 at `zero`.
     ///
     /// # Errors
-    /// Not `full <= zero`.
+    /// Unless `full <= zero`.
     pub fn left_shoulder(full: f64, zero: f64) -> Result<Membership, FuzzyError> {
         ascending("left shoulder", &[full, zero], "full <= zero")?;
         Ok(Membership(Shape::Left { full, zero }))
     }
 
-    /// A shoulder open to the right: 0 up to `zero`, rising to 1 at `full`.
+    /// A shoulder that is open to the right: 0 up to `zero`, rising to 1 at `full`.
     ///
     /// # Errors
-    /// Not `zero <= full`.
+    /// Unless `zero <= full`.
     pub fn right_shoulder(zero: f64, full: f64) -> Result<Membership, FuzzyError> {
         ascending("right shoulder", &[zero, full], "zero <= full")?;
         Ok(Membership(Shape::Right { zero, full }))
@@ -90,7 +90,7 @@ impl Membership {
     /// A bell `exp(-(x - center)^2 / (2 sigma^2))`.
     ///
     /// # Errors
-    /// Not `sigma > 0`.
+    /// Unless `sigma > 0`.
     pub fn gaussian(center: f64, sigma: f64) -> Result<Membership, FuzzyError> {
         ascending("gaussian", &[center], USABLE)?;
         if !(usable(sigma) && sigma > 0.0) {
@@ -105,7 +105,8 @@ impl Membership {
         Ok(Membership(Shape::Singleton { at }))
     }
 
-    /// The grade of `x` in the set, in `[0, 1]`; infinities count as the ends of the axis, and NaN belongs to no set.
+    /// The grade of `x` in the set, in `[0, 1]`.
+    /// Infinities count as the ends of the axis; NaN belongs to no set.
     #[inline]
     pub fn grade(&self, x: f64) -> f64 {
         match self.0 {
@@ -125,7 +126,8 @@ impl Membership {
         }
     }
 
-    /// The center, for means of centers: the peak, the middle of a plateau, or the point where a shoulder reaches 1.
+    /// The center, for means of centers.
+    /// It is the peak, the middle of a plateau, or the point at which a shoulder reaches 1.
     pub fn center(&self) -> f64 {
         match self.0 {
             Shape::Trapezoid { b, c, .. } => b + (c - b) / 2.0,
@@ -135,7 +137,8 @@ impl Membership {
         }
     }
 
-    /// The ends of the range in which the grade is above 0; infinite for shoulders (on their open side) and bells.
+    /// The ends of the range in which the grade is above 0.
+    /// They are infinite for bells, and for shoulders on their open side.
     pub fn support(&self) -> (f64, f64) {
         match self.0 {
             Shape::Trapezoid { a, d, .. } => (a, d),
@@ -146,8 +149,8 @@ impl Membership {
         }
     }
 
-    /// The corners `a <= b <= c <= d` of a set with straight edges and an area, its open sides ending at
-    /// `low` and `high`; `None` for bells and singletons.
+    /// The corners `a <= b <= c <= d` of a set with straight edges and an area.
+    /// Open sides end at `low` and `high`. `None` for bells and singletons.
     pub(crate) fn corners(&self, low: f64, high: f64) -> Option<[f64; 4]> {
         match self.0 {
             Shape::Trapezoid { a, b, c, d } => Some([a, b, c, d]),

@@ -8,11 +8,11 @@ pub enum TNorm {
     Min,
     /// The product of the grades.
     Product,
-    /// `max(0, u + v - 1)`: a rule fires only if the grades of its conditions add up to more than 1.
+    /// `max(0, u + v - 1)`: a rule fires only if the grades of its conditions sum to more than 1.
     Lukasiewicz,
 }
 
-/// OR: how several rules for one term, and several sets over one number, are combined.
+/// OR: how several rules for one term, and several sets at one number, are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SNorm {
     /// The larger grade.
@@ -37,35 +37,36 @@ pub enum Implication {
 /// How the active rules become one number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Defuzzifier {
-    /// Mean of the consequents' centers weighted by the strength of every fired rule, `sum(mu_k c_k)/sum(mu_k)`
-    /// over rules: two rules for one term count twice (flower-2016#eq11).
+    /// Mean over rules: `sum(mu_k c_k)/sum(mu_k)`, centers weighted by rule strengths.
+    /// Two rules for one term count twice (flower-2016#eq11).
     RuleMean,
-    /// The same over terms, after the rules for one term are combined by the S-norm: two rules for one term
-    /// count once.
+    /// Mean over terms, after the S-norm has combined the rules for each term.
+    /// Two rules for one term count once.
     #[default]
     TermMean,
-    /// Center of gravity of the union (maximum) of the cut sets, exact. Needs sets with straight edges and
-    /// an area (triangles, trapezoids, shoulders), and [`SNorm::Max`].
+    /// Exact center of gravity of the union (maximum) of the cut sets.
+    /// Requires [`SNorm::Max`], and sets with straight edges and an area (triangles, trapezoids, shoulders).
     Centroid,
-    /// Center of gravity of the cut sets combined by the S-norm, by the midpoint rule with this number of points
-    /// over the output's range: for bells, and for S-norms other than the maximum. Needs 2 to 1,000,000.
+    /// Center of gravity of the cut sets combined by the S-norm, by the midpoint rule.
+    /// The number of points over the output's range is 2 to 1,000,000. For bells, and for S-norms other than the maximum.
     SampledCentroid(u32),
-    /// Centers of gravity of the cut sets weighted by their areas, exact; where sets overlap, the overlap
-    /// counts once for each set. Needs sets with straight edges and an area.
+    /// Centers of gravity of the cut sets, weighted by their areas; exact.
+    /// An overlap counts once per set. Requires sets with straight edges and an area.
     CenterOfSums,
 }
 
-/// A method of Mamdani inference. By default: minimum for AND and implication, maximum over rules and
-/// sets, and the mean of the centers over terms.
+/// A method of Mamdani inference.
+/// Default: minimum for AND and implication, maximum over rules and sets, and the mean of the centers over terms.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Method {
     /// AND inside a rule.
     pub and: TNorm,
-    /// How strengths cut sets; without effect on means of centers.
+    /// How strengths cut sets; no effect on means of centers.
     pub implication: Implication,
-    /// How rules for one term, and sets, are combined; without effect on [`Defuzzifier::RuleMean`].
+    /// How rules for one term, and sets, are combined.
+    /// No effect on [`Defuzzifier::RuleMean`].
     pub aggregation: SNorm,
-    /// From sets to a number.
+    /// How the sets become a number.
     pub defuzzifier: Defuzzifier,
 }
 
@@ -94,7 +95,7 @@ impl SNorm {
 }
 
 impl Implication {
-    /// A grade of the consequent under a rule of this strength.
+    /// The grade of the consequent under a rule of this strength.
     #[inline]
     pub fn imply(self, strength: f64, grade: f64) -> f64 {
         match self {

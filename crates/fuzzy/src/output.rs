@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 /// The output of a controller: its name, its range, its terms.
 ///
-/// Most terms are sets over the range. Some papers have a consequent that is not a number (a reset):
-/// such an override has only a name, and inference reports it instead of a value, see [`crate::Outcome`].
+/// Most terms are sets over the range. Some papers have a consequent that is not a number (a reset). Such an override has only a name, and
+/// inference reports it instead of a value: see [`crate::Outcome`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
     name: String,
@@ -26,8 +26,9 @@ impl Output {
     /// An output over `range` with any membership functions.
     ///
     /// # Errors
-    /// Not 1 to [`MAX_TERMS`] terms; a name that is not one word or occurs twice; a closed side of a set (the center of a
-    /// bell) outside the range.
+    /// There are not 1 to [`MAX_TERMS`] terms; a name is not one word or occurs twice; or a closed side of a set (or the center of a bell)
+    /// is
+    /// outside the range.
     pub fn new(name: &str, range: (f64, f64), terms: &[(&str, Membership)]) -> Result<Output, FuzzyError> {
         let (low, high) = range;
         if !(usable(low) && usable(high) && low < high) {
@@ -49,11 +50,11 @@ impl Output {
         Ok(Output { name: name.to_string(), low, high, terms: terms.iter().map(|term| term.0.to_string()).collect(), sets, centers })
     }
 
-    /// An output over `range` partitioned by the centers of its terms: triangles to the neighbors,
-    /// shoulders that reach the ends of the range.
+    /// An output over `range` that the centers of its terms partition.
+    /// Triangles extend to the neighboring centers, shoulders to the ends of the range.
     ///
     /// # Errors
-    /// Not 2 to [`MAX_TERMS`] terms; names that are not distinct words; centers that do not increase or are outside the range.
+    /// There are not 2 to [`MAX_TERMS`] terms; names are not distinct words; or centers do not increase or are outside the range.
     pub fn partition(name: &str, range: (f64, f64), terms: &[(&str, f64)]) -> Result<Output, FuzzyError> {
         let centers: Vec<f64> = terms.iter().map(|term| term.1).collect();
         let sets = memberships(&centers).map_err(|error| of(name, error))?;
@@ -64,7 +65,7 @@ impl Output {
     /// An output of single numbers, for means of centers.
     ///
     /// # Errors
-    /// Names that are not distinct words, or numbers that are not finite.
+    /// Names are not distinct words, or numbers are not finite.
     pub fn numbers(name: &str, terms: &[(&str, f64)]) -> Result<Output, FuzzyError> {
         if let Some((term, x)) = terms.iter().find(|term| !usable(term.1)) {
             return Err(FuzzyError::value(format_args!("{name}: {term}"), x, USABLE));
@@ -72,15 +73,15 @@ impl Output {
         let sets = terms.iter().map(|&(term, x)| Membership::singleton(x).map(|set| (term, set)));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
         let (low, high) = terms.iter().fold((f64::MAX, f64::MIN), |(low, high), term| (low.min(term.1), high.max(term.1)));
-        // With a single number the range must still be longer than 0.
+        // A range around a single number must have a length above 0.
         let range = if low < high { (low, high) } else { (low - 1.0 - low.abs(), high + 1.0 + high.abs()) };
         Output::new(name, range, &sets)
     }
 
-    /// The same output with one more consequent that is not a number.
+    /// Adds a consequent that is not a number.
     ///
     /// # Errors
-    /// A name that is not one word or occurs already, or more than [`MAX_TERMS`] terms.
+    /// The name is not one word or occurs already, or there are more than [`MAX_TERMS`] terms.
     pub fn with_override(mut self, term: &str) -> Result<Output, FuzzyError> {
         self.terms.push(term.to_string());
         if self.terms.len() > MAX_TERMS {
@@ -95,12 +96,13 @@ impl Output {
         &self.name
     }
 
-    /// The names of its terms: sets in their order, then overrides.
+    /// The names of its terms: sets in order, then overrides.
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
 
-    /// The center of every term that is a set, in order: terms from `centers().len()` on are overrides.
+    /// The center of every term that is a set, in order.
+    /// Terms from `centers().len()` on are overrides.
     pub fn centers(&self) -> &[f64] {
         &self.centers
     }

@@ -1,11 +1,11 @@
-//! Partitions: terms defined by their centers alone, so that at most two are active at a time.
+//! Partitions: terms defined by their centers, of which at most two are active at a time.
 
 use crate::error::{USABLE, usable};
 use crate::{FuzzyError, MAX_TERMS, Membership};
 use alloc::vec::Vec;
 
-/// Terms defined by their centers: a triangle reaches from one neighbor's center to the other's, the outer terms
-/// are shoulders. The grades of any number sum to one.
+/// Terms defined by their centers. The grades of any number sum to one.
+/// A triangle extends from one neighbor's center to the other's. The outer terms are shoulders.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Partition {
     centers: Vec<f64>,
@@ -16,7 +16,7 @@ pub struct Partition {
 pub struct Located {
     /// The lower of the two active terms, or the only one.
     pub term: usize,
-    /// The grade of the next term, in `[0, 1]`; that of `term` is 1 less this.
+    /// The grade of the next term, in `[0, 1]`. The grade of `term` is 1 minus this.
     pub next: f64,
 }
 
@@ -36,7 +36,7 @@ impl Partition {
     /// Terms with these centers.
     ///
     /// # Errors
-    /// Not 1 to [`MAX_TERMS`] centers, or centers that are not finite and strictly increasing.
+    /// There are not 1 to [`MAX_TERMS`] centers, or they are not finite and strictly increasing.
     pub fn new(centers: &[f64]) -> Result<Partition, FuzzyError> {
         check(centers)?;
         Ok(Partition { centers: centers.to_vec() })
@@ -47,10 +47,10 @@ impl Partition {
         &self.centers
     }
 
-    /// Moves the centers in place, without allocating: for partitions that adapt while they run.
+    /// Moves the centers in place without allocating, for partitions that adapt at run time.
     ///
     /// # Errors
-    /// Another number of centers than before, or centers that are not finite and strictly increasing; then nothing moves.
+    /// The number of centers differs, or they are not finite and strictly increasing. The partition is then unchanged.
     pub fn set_centers(&mut self, centers: &[f64]) -> Result<(), FuzzyError> {
         check(centers)?;
         if centers.len() != self.centers.len() {
@@ -60,7 +60,8 @@ impl Partition {
         Ok(())
     }
 
-    /// The one or two terms active at `x`; beyond the outer centers only the outer term. `None` for NaN.
+    /// The one or two terms that are active at `x`; `None` for NaN.
+    /// Beyond the outer centers, only the outer term is active.
     #[inline]
     pub fn locate(&self, x: f64) -> Option<Located> {
         let (first, last) = (self.centers[0], self.centers.len() - 1);
@@ -79,7 +80,7 @@ impl Partition {
         Some(Located { term, next: (x - low) / (high - low) })
     }
 
-    /// The grade of `x` in the term at `term`; 0 if there is no such term.
+    /// The grade of `x` in the term at `term`; 0 for an unknown term.
     pub fn grade(&self, term: usize, x: f64) -> f64 {
         match self.locate(x) {
             Some(at) if at.term == term => 1.0 - at.next,
@@ -89,7 +90,7 @@ impl Partition {
     }
 }
 
-/// The membership functions of terms at these centers, of which there must be 2 to [`MAX_TERMS`].
+/// The membership functions of terms at these 2 to [`MAX_TERMS`] centers.
 pub(crate) fn memberships(centers: &[f64]) -> Result<Vec<Membership>, FuzzyError> {
     check(centers)?;
     if centers.len() < 2 {

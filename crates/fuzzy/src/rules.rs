@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 pub struct RuleTable {
     rows: usize,
     columns: usize,
-    /// `(rows + 1) x (columns + 1)` consequents, row by row; the last row and column are rules that ignore an input.
+    /// `(rows + 1) x (columns + 1)` consequents, row by row.
+    /// The last row and column are rules that ignore an input.
     cells: Vec<u8>,
     /// Whether some rule ignores one of the inputs.
     partial: bool,
@@ -41,18 +42,21 @@ fn index(line: usize, name: &str, terms: &[String], word: &str) -> Result<usize,
 }
 
 impl RuleTable {
-    /// Reads rules for these variables from `text`.
+    /// Parses rules for these variables from `text`.
     ///
-    /// A grid starts with a header of the column input's terms, with an optional word in the corner; every further line is a term of the
-    /// row input and one consequent for each column. Columns and rows come in any order. `.` means no rule; `*` in place of a row or
-    /// column term means rules that ignore that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
-    /// Markdown) are skipped, and so is the text after a `#`.
+    /// A grid starts with a header: the terms of the column input, after an optional word in the corner. Every further line is a term of
+    /// the
+    /// row input and one consequent per column. Columns and rows are in any order. `.` means no rule. `*` instead of a row or column term
+    /// means
+    /// rules that ignore that input. Spaces, tabs, commas or bars separate words. Lines of dashes (as in Markdown) and text after a `#` are
+    /// skipped.
     ///
-    /// Lines `IF row IS x AND column IS y THEN z` (or `THEN output IS z`, either order of inputs, or one
-    /// input alone) may replace a grid or add to it. Upper and lower case of keywords are the same.
+    /// Lines `IF row IS x AND column IS y THEN z` may replace a grid or add to it. Variants are `THEN output IS z`, either order of inputs,
+    /// and
+    /// a single input. Keywords ignore case.
     ///
     /// # Errors
-    /// An unexpected word or a rule that occurs twice, with line and word.
+    /// A word is unexpected, or a rule occurs twice. The error has line and word.
     pub fn parse(text: &str, row: &Variable, column: &Variable, output: &Output) -> Result<RuleTable, FuzzyError> {
         let (rows, columns) = (row.terms().len(), column.terms().len());
         let table = RuleTable { rows, columns, cells: vec![NONE; (rows + 1) * (columns + 1)], partial: false };
@@ -83,7 +87,8 @@ impl RuleTable {
         self.cells.iter().filter(|&&cell| cell != NONE).count()
     }
 
-    /// The consequent for these terms, where `None` means an ignored input. `None` if there is no such rule.
+    /// The consequent for these terms; `None` if there is no such rule.
+    /// An argument `None` is an ignored input.
     pub fn consequent(&self, row: Option<usize>, column: Option<usize>) -> Option<usize> {
         let (row, column) = (row.unwrap_or(self.rows), column.unwrap_or(self.columns));
         if row > self.rows || column > self.columns {
@@ -92,7 +97,7 @@ impl RuleTable {
         Some(self.cell(row, column)).filter(|&cell| cell != NONE).map(usize::from)
     }
 
-    /// The first pair of terms for which no rule fires, if there is one.
+    /// The first pair of terms for which no rule fires.
     pub fn gap(&self) -> Option<(usize, usize)> {
         let pairs = (0..self.rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)));
         let bare = |row, column| self.consequent(row, column).is_none();
@@ -101,13 +106,13 @@ impl RuleTable {
             .find(|&(row, column)| bare(Some(row), Some(column)) && bare(Some(row), None) && bare(None, Some(column)) && bare(None, None))
     }
 
-    /// The cell at this row and column; the index after the last means "ignored".
+    /// The cell at this row and column. The index after the last one is "ignored".
     #[inline]
     pub(crate) fn cell(&self, row: usize, column: usize) -> u8 {
         self.cells[row * (self.columns + 1) + column]
     }
 
-    /// Whether some rule uses one input alone.
+    /// Whether some rule has a single input.
     #[inline]
     pub(crate) fn partial(&self) -> bool {
         self.partial
@@ -125,7 +130,7 @@ impl Reader<'_> {
 
     fn header(&self, line: usize, text: &str) -> Result<Vec<usize>, FuzzyError> {
         let first = words(text).next().unwrap_or("");
-        // A first word that is no term of the columns is the corner.
+        // If the first word is not a term of the columns, it is the corner.
         let corner = usize::from(self.column_term(line, first).is_err());
         let terms = words(text).skip(corner).map(|word| self.column_term(line, word)).collect::<Result<Vec<_>, _>>()?;
         match terms.is_empty() {

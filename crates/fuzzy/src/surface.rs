@@ -1,4 +1,5 @@
-//! A controller compiled to a table: bilinear interpolation between the knots of a uniform grid.
+//! A controller compiled to a table, interpolated bilinearly between the knots of a grid.
+//! The grid is uniform.
 
 use crate::FuzzyError;
 use crate::error::usable;
@@ -19,10 +20,11 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// `cells` cells of equal width from `low` to `high`. A table is most exact if the centers of terms are knots.
+    /// `cells` cells of equal width from `low` to `high`.
+    /// A table is most accurate if the centers of terms are knots.
     ///
     /// # Errors
-    /// Not `low < high`, a bound that is not finite, or no cell.
+    /// Unless `low < high`, both bounds are finite, and there is a cell.
     pub fn new(low: f64, high: f64, cells: usize) -> Result<Axis, FuzzyError> {
         let per_unit = cells as f64 / (high - low);
         if !(usable(low) && usable(high) && low < high && usable(per_unit)) {
@@ -45,7 +47,8 @@ impl Axis {
         self.low + (self.high - self.low) * share
     }
 
-    /// The cell of `x` and the position in it, in `[0, 1]`; beyond the ends the nearest end, for NaN the low end.
+    /// The cell of `x`, and the position in it in `[0, 1]`.
+    /// Beyond the ends it is the nearest end, for NaN the low end.
     #[inline]
     fn place(&self, x: f64) -> (usize, f64) {
         let t = (x - self.low) * self.per_unit;
@@ -71,16 +74,16 @@ pub struct Surface {
 pub(crate) struct Error {
     /// The largest error at any sample.
     pub sampled: f64,
-    /// The largest error, and the change of the error from a sample to its neighbors.
+    /// The maximum error, plus the largest change of the error between neighboring samples.
     pub bound: f64,
 }
 
 impl Surface {
-    /// Tabulates `function` over two axes and measures the error of the table at 64 points per cell. A [`crate::Controller`]
-    /// with overrides must be compiled without them.
+    /// Tabulates `function` over two axes and measures the table's error at 64 points per cell.
+    /// A [`crate::Controller`] with overrides must be compiled without them.
     ///
     /// # Errors
-    /// More than 1,048,576 cells, or a value of `function` that is not finite.
+    /// There are more than 1,048,576 cells, or a value of `function` is not finite.
     pub fn compile(row: Axis, column: Axis, function: impl Fn(f64, f64) -> f64) -> Result<Surface, FuzzyError> {
         if row.cells.saturating_mul(column.cells) > CELLS {
             return Err(FuzzyError::value("axes: cells", (row.cells, column.cells), "at most 1,048,576 cells together"));
@@ -108,7 +111,8 @@ impl Surface {
         }
     }
 
-    /// The value at these numbers; beyond the ends of an axis that at its end, for NaN that at the low end.
+    /// The value at these numbers.
+    /// A number beyond the end of an axis counts as the end, NaN as the low end.
     #[inline]
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         let ((i, u), (j, v)) = (self.row.place(row), self.column.place(column));
@@ -119,9 +123,10 @@ impl Surface {
         low + (high - low) * u
     }
 
-    /// A bound on the error at any point of the axes: the largest difference from the function at 8 x 8
-    /// samples per cell, and the largest change of the difference between neighboring samples in either direction. It is
-    /// measured, not proven; it is correct for continuous and piecewise smooth functions, as most fuzzy controllers are.
+    /// A bound on the error at any point of the axes; measured, not proven.
+    /// It is the largest difference from the function at 8 x 8 samples per cell, plus the largest change of the difference between
+    /// neighboring
+    /// samples in each direction. It holds for continuous and piecewise smooth functions, as most fuzzy controllers are.
     pub fn error_bound(&self) -> f64 {
         self.error.bound
     }
@@ -131,7 +136,7 @@ impl Surface {
         self.error.sampled
     }
 
-    /// Its axes: rows, then columns.
+    /// The axes: rows, then columns.
     pub fn axes(&self) -> (Axis, Axis) {
         (self.row, self.column)
     }
@@ -146,7 +151,7 @@ impl Surface {
 pub(crate) fn measure(rows: usize, columns: usize, error: impl Fn(usize, usize) -> f64) -> Error {
     let mut before: Vec<f64> = Vec::with_capacity(columns + 1);
     let (mut largest, mut down, mut across) = (0.0f64, 0.0f64, 0.0f64);
-    // f64::max would ignore a NaN.
+    // f64::max ignores NaN.
     let keep = |most: &mut f64, size: f64| {
         if size.is_nan() || size > *most {
             *most = size;

@@ -24,7 +24,7 @@ impl Variable {
     /// A variable with any membership functions, which may overlap.
     ///
     /// # Errors
-    /// Not 1 to [`MAX_TERMS`] terms, or a name that is not one word or occurs twice.
+    /// There are not 1 to [`MAX_TERMS`] terms, or a name is not one word or occurs twice.
     pub fn new(name: &str, terms: &[(&str, Membership)]) -> Result<Variable, FuzzyError> {
         if terms.is_empty() || terms.len() > MAX_TERMS {
             return Err(FuzzyError::value(name, terms.len(), "1 to 32 terms"));
@@ -34,10 +34,11 @@ impl Variable {
         Ok(Variable { name: name.to_string(), terms: terms.iter().map(|term| term.0.to_string()).collect(), sets })
     }
 
-    /// A variable partitioned by the centers of its terms: triangles to the neighbors, shoulders at the ends.
+    /// A variable that the centers of its terms partition.
+    /// Triangles extend to the neighboring centers, with shoulders at the ends.
     ///
     /// # Errors
-    /// A name that is not one word or occurs twice, or centers that do not strictly increase.
+    /// A name is not one word or occurs twice, or centers do not strictly increase.
     pub fn partition(name: &str, terms: &[(&str, f64)]) -> Result<Variable, FuzzyError> {
         check_names(name, terms.iter().map(|term| term.0))?;
         let centers: Vec<f64> = terms.iter().map(|term| term.1).collect();
@@ -55,7 +56,8 @@ impl Variable {
         &self.terms
     }
 
-    /// The centers of the terms of a variable made by [`Variable::partition`], in increasing order.
+    /// The centers of the terms in increasing order.
+    /// `None` unless [`Variable::partition`] made the variable.
     pub fn centers(&self) -> Option<&[f64]> {
         match &self.sets {
             Sets::Partition(partition) => Some(partition.centers()),
@@ -63,7 +65,7 @@ impl Variable {
         }
     }
 
-    /// The grade of `x` in the term at `term`; 0 if there is no such term and for NaN.
+    /// The grade of `x` in the term at `term`; 0 for an unknown term and for NaN.
     pub fn grade(&self, term: usize, x: f64) -> f64 {
         match &self.sets {
             Sets::Partition(partition) => partition.grade(term, x),
@@ -71,7 +73,8 @@ impl Variable {
         }
     }
 
-    /// Writes the grades of `x` into `grades` and returns the terms that were written; every other grade is 0.
+    /// Writes the grades of `x` into `grades` and returns the range of terms written.
+    /// Every other grade is 0.
     #[inline]
     pub(crate) fn grades(&self, x: f64, grades: &mut [f64; MAX_TERMS]) -> Range<usize> {
         match &self.sets {

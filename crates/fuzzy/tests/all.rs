@@ -1,4 +1,5 @@
-//! All tests of fuzzy control as one program: `cargo test -p sojourn-fuzzy --test all flower` runs those of one file.
+//! All tests of fuzzy control as one program.
+//! `cargo test -p sojourn-fuzzy --test all flower` runs those of one file.
 
 mod flower;
 mod fuzzyrtt;

@@ -1,5 +1,5 @@
-//! FLOWER's controller (flower-2016: Trang and Lochin, Computer Networks), built from the public interface: a partition of uneven
-//! terms that change, and a consequent that overrides every number.
+//! FLOWER's controller (flower-2016: Trang and Lochin, Computer Networks).
+//! It is built from the public interface: an uneven partition whose terms move, and a consequent that overrides every number.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Outcome, Output, Variable};
 
@@ -24,7 +24,7 @@ fn terms(center: impl Fn(i32) -> f64) -> Vec<(&'static str, f64)> {
     NAMES.into_iter().zip((-5..=5).map(center)).collect()
 }
 
-/// The controller over a grid of de.
+/// The controller with this grid of de.
 fn over(grid: [f64; 11]) -> Controller {
     let column: Vec<(&str, f64)> = NAMES.into_iter().zip(grid).collect();
     Design {
@@ -57,14 +57,14 @@ impl Flower {
         Flower { controller: over(grid), sde: (-4.0, 4.0), ewma: (-4.0, 4.0) }
     }
 
-    /// Moves the grid of de.
+    /// Moves the grid of de to the learned size of changes.
     fn adapt(&mut self, q_max: f64, sde: (f64, f64)) {
         self.sde = sde;
         let outer = (q_max.max(1e-6 - sde.0), q_max.max(sde.1 + 1e-6));
         self.controller = over([-outer.0, sde.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, sde.1, outer.1]);
     }
 
-    /// Learns the usual size of a change, never below the initial 4 ms.
+    /// Learns the typical size of a change, never below the initial 4 ms.
     fn learn(&mut self, de: f64, q_max: f64) {
         if de > 0.0 {
             self.ewma.1 += (de - self.ewma.1) / 8.0;

@@ -1,5 +1,5 @@
-//! `FuzzyRTT`'s controller (fuzzyrtt-2024: Boudi and Loudini): fuzzyrtt-2024#table1 with two readings of the output of
-//! fuzzyrtt-2024#fig2 and two defuzzifiers.
+//! `FuzzyRTT`'s controller (fuzzyrtt-2024: Boudi and Loudini).
+//! The rules are fuzzyrtt-2024#table1. Two readings of the output of fuzzyrtt-2024#fig2 are tested with two defuzzifiers.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, TNorm, Variable};
 
@@ -49,7 +49,7 @@ fn with_method((centers, high): ([f64; 4], f64), method: Method) -> Controller {
     .unwrap()
 }
 
-/// (x1, x2), option A by the mean of centers, by the centroid, option B by the mean.
+/// (x1, x2), option A by the mean of centers, option A by the centroid, option B by the mean.
 const VECTORS: [((f64, f64), f64, f64, f64); 9] = [
     ((0.0, 0.0), 0.0, 0.0, 0.0),
     ((1.0, 0.0), 0.16, 0.18667, 0.32),
@@ -97,8 +97,9 @@ fn means_of_centers_are_those_of_the_vectors_for_both_readings_of_the_output() {
 
 #[test]
 fn centroids_are_those_of_the_vectors() {
-    // The vectors come from a quadrature of 25600 points, which misses the exact value by up to 2e-5 where
-    // a set ends upright at the end of the range: (1, 1) is exactly 0.16 (82/75) / 0.4.
+    // The vectors come from a quadrature with 25600 points. It misses the exact value by up to 2e-5 where a set ends vertically at the end
+    // of
+    // the range: (1, 1) is exactly 0.16 (82/75) / 0.4.
     let exact = controller(A, Defuzzifier::Centroid);
     let sampled = controller(A, Defuzzifier::SampledCentroid(25_600));
     for ((x1, x2), _, centroid, _) in VECTORS {
@@ -137,7 +138,7 @@ fn the_controller_saturates_beyond_its_inputs_range() {
     assert_eq!(controller.evaluate(f64::INFINITY, f64::NEG_INFINITY), controller.evaluate(1.0, -1.0));
 }
 
-/// The largest decrease of the output when one input alone grows: 0 for a monotone controller.
+/// The largest decrease of the output when one input grows: 0 for a monotone controller.
 fn deepest_fall(controller: &Controller) -> f64 {
     let point = |i: i32| f64::from(i) / 120.0;
     let fall = |along: &dyn Fn(i32) -> f64| {
@@ -157,7 +158,7 @@ fn deepest_fall(controller: &Controller) -> f64 {
 
 #[test]
 fn minimum_and_maximum_make_the_mean_of_centers_slightly_uneven_and_products_do_not() {
-    // The table is monotone, but the minimum weights two neighbors unevenly between their centers.
+    // The table is monotone, but the minimum norm weights neighbors unevenly between their centers.
     let by_minimum = deepest_fall(&controller(A, Defuzzifier::TermMean));
     assert!(by_minimum > 0.01 && by_minimum < 0.014, "{by_minimum} of a range of 0.64");
     let by_product = deepest_fall(&with_method(A, Method { and: TNorm::Product, defuzzifier: Defuzzifier::RuleMean, ..Method::default() }));

@@ -59,7 +59,7 @@ fn with_equal_apart_sets_and_scaling_the_centroid_is_the_mean_of_centers() {
 #[test]
 fn clipping_weighs_weak_rules_by_what_a_clipped_triangle_keeps() {
     let clipped = f_fit(Method { defuzzifier: Defuzzifier::Centroid, ..Method::default() });
-    // At (30, 3): low with 3/4, moderate with 1/4; areas go as 2m - m^2.
+    // At (30, 3): low with 3/4, moderate with 1/4; areas are proportional to 2m - m^2.
     let (low, moderate) = (0.9375, 0.4375);
     let expected = (2.0 * low + 25.0 * moderate) / (low + moderate);
     assert!((clipped.evaluate(30.0, 3.0) - expected).abs() < 1e-12);

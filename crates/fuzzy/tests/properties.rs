@@ -1,4 +1,4 @@
-//! What is true of every controller.
+//! Properties that every controller has.
 
 use proptest::prelude::*;
 use sojourn_fuzzy::{
@@ -58,7 +58,7 @@ fn any_controller(norms: &'static [TNorm]) -> impl Strategy<Value = Controller> 
         .prop_map(|(rows, columns, outputs, cells, method)| build(&rows, &columns, &outputs, &cells, method))
 }
 
-/// A table that grows along its rows and columns.
+/// A table whose values grow along its rows and columns.
 fn monotone_cells() -> impl Strategy<Value = Vec<usize>> {
     (prop::collection::vec(0usize..3, 5), prop::collection::vec(0usize..3, 4)).prop_map(|(down, across)| {
         let sums = |steps: &[usize]| steps.iter().scan(0, |sum, step| (*sum += step, Some(*sum)).1).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ proptest! {
     ) {
         let mut hull = (f64::MAX, f64::MIN);
         controller.for_each_fired(x, y, |fired| {
-            // A mean stays between centers; a set reaches from neighbor to neighbor, or to the end of the range.
+            // A mean lies between centers. A set extends from neighbor to neighbor, or to the end of the range.
             let (left, right) = controller.output().sets()[fired.consequent].support();
             hull = (hull.0.min(left.max(-6.0)), hull.1.max(right.min(6.0)));
         });
@@ -135,7 +135,7 @@ proptest! {
     fn tables_are_as_exact_as_they_say(
         controller in any_controller(&NORMS[..2]), cells in 3usize..24, points in prop::collection::vec((-6.0f64..=6.0, -6.0f64..=6.0), 300),
     ) {
-        // Without Lukasiewicz's norm: where it lets next to nothing fire, a mean jumps, and no table follows that.
+        // Lukasiewicz's norm is excluded. If almost nothing fires, its mean jumps, and no table can follow.
         let exact = |x: f64, y: f64| controller.evaluate(x, y);
         let axis = Axis::new(-6.0, 6.0, cells).unwrap();
         let surface = Surface::compile(axis, axis, exact).unwrap();

@@ -11,24 +11,25 @@ pub enum Per {
     /// Per packet, independent of its size.
     #[default]
     Packet,
-    /// Per byte: a packet has an error if one of its bytes has one.
+    /// Per byte: a packet has an error if any of its bytes has one.
     Byte,
-    /// Per bit: a packet has an error if one of its bits has one.
+    /// Per bit: a packet has an error if any of its bits has one.
     Bit,
 }
 
 /// Checks that a number is a probability.
 ///
 /// # Errors
-/// It is not.
+/// The number is not in 0 to 1.
 pub(crate) fn check(field: &'static str, probability: f64) -> Result<(), ParamError> {
     ParamError::unless((0.0..=1.0).contains(&probability), field, &probability, "a number, 0 to 1")
 }
 
-/// At such a loss rate, a retransmission is often lost too, and its connection waits for its timer.
+/// The loss rate from which a retransmission is often lost too.
+/// Its connection then waits for its timer.
 const OFTEN: f64 = 0.01;
 
-/// Whether packets, even small ones, have errors so often that connections sometimes wait for their timers.
+/// Whether even small packets have errors so often that connections wait for their timers.
 pub(crate) fn is_often(probability: f64, per: Per) -> bool {
     of_packet(probability, per, 40) >= OFTEN
 }
@@ -43,7 +44,7 @@ pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
     -libm::expm1(units * libm::log1p(-probability))
 }
 
-/// The number of units until the next error, from which each packet subtracts its size.
+/// The number of units before the next error. Each packet subtracts its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     left: u64,
@@ -53,21 +54,22 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Covers no packet, so every packet is asked about.
+    /// Covers no packet, so every packet requires a call.
     pub const NONE: Allowance = Allowance { left: 0, packet: 1, byte: 0 };
 
-    /// Lets a packet of this size pass if it covers the packet; otherwise it is used up and must be renewed.
+    /// Lets a packet of this size pass if the allowance covers it.
+    /// Otherwise the allowance is used up and must be renewed.
     #[inline(always)]
     pub fn covers(&mut self, size: u32) -> bool {
-        // A single subtraction in memory; the remainder after the last packet is meaningless.
+        // Subtracts once, in memory. The remainder after the last covered packet has no meaning.
         let (left, is_short) = self.left.overflowing_sub(self.packet + self.byte * u64::from(size));
         self.left = left;
         !is_short
     }
 }
 
-/// Independent errors. Only the geometric number of packets, bytes or bits before the next error is drawn. The packet that exceeds the
-/// remainder has the error.
+/// Independent errors of packets, bytes or bits.
+/// Only the geometric number of units before the next error is drawn. The packet that exceeds it has the error.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorRate {
     /// -ln(1 - p).
@@ -89,7 +91,7 @@ impl ErrorRate {
         errors
     }
 
-    /// Draws the number of units before the next error: at least n with the probability (1 - p)^n.
+    /// Draws the number of units before the next error: at least n with probability (1 - p)^n.
     fn draw(&mut self) {
         let exponential = self.random.exponential(1.0);
         self.allowance.left = if self.hazard > 0.0 { (exponential / self.hazard) as u64 } else { u64::MAX };
@@ -105,7 +107,8 @@ impl ErrorRate {
         hits
     }
 
-    /// Hands out the units before the next error: the first packet that they do not cover has the error, and must be asked about.
+    /// Hands out the units before the next error.
+    /// The first packet that they do not cover has the error, and requires a call.
     pub fn give_allowance(&mut self) -> Allowance {
         let given = self.allowance;
         self.allowance.left = 0;
@@ -169,7 +172,7 @@ mod tests {
         for per in [Per::Packet, Per::Byte, Per::Bit] {
             assert_eq!((share(1.0, per, 1), share(0.0, per, 65_535)), (1.0, 0.0), "{per:?}");
         }
-        // Below the rounding of 1 - p.
+        // The probability is below the rounding error of 1 - p.
         assert!((share(1e-18, Per::Bit, 1500) - 0.0).abs() < 1e-9);
     }
 }

@@ -32,15 +32,15 @@ pub enum TcpOption {
 /// The header fields of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// The flow it belongs to.
+    /// The flow of the ACK.
     pub flow: u32,
-    /// The identifier of its connection within the flow.
+    /// The identifier of the connection within the flow.
     pub connection: u64,
     /// The acknowledgment number, which wraps.
     pub number: u32,
-    /// Whether it has no payload and no SACK blocks and opens or closes no connection.
+    /// Whether it has no payload and no SACK blocks, and neither opens nor closes a connection.
     pub is_plain: bool,
-    /// Its ECN echo.
+    /// The ECN echo.
     pub echo: u16,
 }
 
@@ -48,11 +48,11 @@ pub struct Ack {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Effect {
-    /// None: it passes.
+    /// The packet passes.
     Pass,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
-    /// It passes, uses buffers and transmission time of later links, and is discarded by its receiver.
+    /// It passes, uses buffers and transmission time of later links; its receiver discards it.
     Corrupt,
     /// It passes, followed by a copy.
     Duplicate,
@@ -64,20 +64,21 @@ pub enum Effect {
 
 /// The running state of an impairment.
 pub trait Impairment {
-    /// Packets that pass from now on without a call. The first packet that this does not cover must be asked about.
+    /// Packets that pass from now on without a call.
+    /// The first packet that the allowance does not cover requires a call.
     fn give_allowance(&mut self) -> Allowance {
         Allowance::NONE
     }
 
-    /// The option that it looks for, if [`Params::READS_OPTIONS`].
+    /// The option that it reads, if [`Params::READS_OPTIONS`].
     fn option(&self) -> Option<TcpOption> {
         None
     }
 
-    /// The fate of this packet.
+    /// Returns the fate of this packet.
     fn on_packet(&mut self, packet: &Transit) -> Effect;
 
-    /// The same for an ACK, where [`Params::READS_ACKS`].
+    /// Returns the fate of this ACK, if [`Params::READS_ACKS`].
     fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
         let _ = ack;
         self.on_packet(packet)
@@ -86,10 +87,11 @@ pub trait Impairment {
 
 /// The parameters of an impairment.
 pub trait Params {
-    /// The state machine that they describe.
+    /// The state machine that the parameters describe.
     type Impairment: Impairment;
 
-    /// Whether it can reorder packets or emit two at the same time: by duplicates, or by delaying a packet beyond a later one.
+    /// Whether it can reorder packets, or emit two at the same time.
+    /// It does so by duplicates, or by delaying a packet beyond a later one.
     const REORDERS: bool = false;
 
     /// Whether it can return [`Effect::Corrupt`].
@@ -104,27 +106,29 @@ pub trait Params {
     /// Whether it reads the TCP options of packets ([`Impairment::option`]).
     const READS_OPTIONS: bool = false;
 
-    /// Parameters for a listing and for tests over all kinds.
+    /// Example parameters for lists and for tests of all kinds.
     fn example() -> Self;
 
-    /// Whether endless data takes time on a link without rate and delay because of this impairment: it delays all packets, or loses packets
-    /// so often that connections sometimes wait for their timers.
+    /// Whether it makes endless data take time on a link without rate and delay.
+    /// It does if it delays all packets, or loses packets so often that connections wait for their timers.
     fn takes_time(&self) -> bool {
         false
     }
 
-    /// Whether it changes packet headers ([`Effect::Strip`]), which hosts with read-only headers reject.
+    /// Whether it changes packet headers ([`Effect::Strip`]).
+    /// Hosts with read-only headers reject it.
     fn changes_headers(&self) -> bool {
         false
     }
 
-    /// Whether every parameter is in its range.
+    /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// The first parameter that is not.
+    /// The first parameter out of range.
     fn check(&self) -> Result<(), ParamError>;
 
-    /// The state machine at its start, with the random streams that it draws from. The parameters are in their ranges.
+    /// The state machine at its start, with its random streams.
+    /// The parameters are in their ranges.
     fn start(&self, streams: &Streams) -> Self::Impairment;
 }
 

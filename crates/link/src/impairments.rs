@@ -18,8 +18,8 @@ pub struct Started {
 }
 
 impl Impairments {
-    /// The impairments of the link called `link` in the run with this seed. The n-th of a kind, counted from 0, draws from the stream
-    /// `link/<link>/<kind>/<n>`, so that adding one does not affect others.
+    /// The impairments of the link called `link` in the run with this seed.
+    /// The n-th of a kind, counted from 0, draws from the stream `link/<link>/<kind>/<n>`, so that adding one does not affect others.
     pub fn new(configs: &[ImpairmentConfig], seed: u64, link: &str) -> Self {
         let start = |(at, config): (usize, &ImpairmentConfig)| {
             let name = config.kind.name();

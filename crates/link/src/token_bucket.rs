@@ -1,4 +1,5 @@
-//! A token bucket, exact: tokens are bits times 10^9, so that a nanosecond at a rate in bit/s adds whole ones.
+//! A token bucket with exact arithmetic.
+//! Tokens are bits times 10^9, so that a nanosecond at a rate in bit/s adds a whole number of them.
 
 use crate::ParamError;
 use sojourn_units::{Bytes, Duration, Rate, Time, range};
@@ -6,13 +7,13 @@ use sojourn_units::{Bytes, Duration, Rate, Time, range};
 /// The largest bucket, in bytes: 10^15 B.
 const LARGEST: u64 = range::LARGEST_TRANSFER;
 
-/// A bucket of this size is soon empty at any data rate.
+/// A bucket of at most this size is soon empty at any data rate.
 pub(crate) const SOON_EMPTY: Bytes = Bytes(1_000_000_000);
 
-/// Whether the rate and the size of a bucket are in their ranges.
+/// Checks the ranges of a bucket's rate and size.
 ///
 /// # Errors
-/// The first that is not.
+/// The first value out of range.
 pub(crate) fn check(rate: Rate, burst: Bytes) -> Result<(), ParamError> {
     range::rate("rate", rate)?;
     ParamError::unless((1..=LARGEST).contains(&burst.0), "burst", &burst, "a size of 1 B to 1000000 GB")
@@ -24,7 +25,7 @@ pub(crate) struct TokenBucket {
     rate: u128,
     full: u128,
     tokens: u128,
-    /// The time of this number of tokens.
+    /// The time at which the number of tokens was updated.
     since: Time,
 }
 
@@ -34,7 +35,8 @@ impl TokenBucket {
         TokenBucket { rate: u128::from(rate.as_bps()), full, tokens: full, since: Time::ZERO }
     }
 
-    /// When there are tokens for `size` bytes, not before `now` and not before the last call's time; `None` if the bucket is too small.
+    /// The time at which there are tokens for `size` bytes; `None` if the bucket is too small.
+    /// It is not before `now` and not before the last call's time.
     pub fn ready(&mut self, now: Time, size: u32) -> Option<Time> {
         let cost = cost(u64::from(size));
         if cost > self.full {

@@ -3,15 +3,17 @@
 use crate::{Ack, Allowance, AnyImpairment, Effect, Impairment, TcpOption, Transit};
 use sojourn_units::{Duration, Time};
 
-/// An impairment with its active time. At other times packets pass, and it draws no random numbers.
+/// An impairment with its active time.
+/// At other times packets pass, and it draws no random numbers.
 ///
-/// Unless the impairment reorders, a packet after the end continues at least 1 ns behind the last delayed one.
+/// Unless the impairment reorders, a packet after the end continues at least 1 ns after the last delayed one.
 #[derive(Clone, Debug)]
 pub struct Windowed {
     impairment: AnyImpairment,
     from: Time,
     until: Time,
-    /// Whether the last packet was in the active time; only then can it let further packets pass without a call.
+    /// Whether the last packet was in the active time.
+    /// Only then the impairment can let further packets pass without a call.
     is_on: bool,
     /// The time at which the last delayed packet continues.
     last: Time,
@@ -33,7 +35,7 @@ impl Windowed {
         &self.impairment
     }
 
-    /// The fate of a packet; `meet` calls the impairment.
+    /// Returns the fate of a packet; `meet` calls the impairment.
     #[inline]
     fn on(&mut self, packet: &Transit, meet: impl FnOnce(&mut AnyImpairment) -> Effect) -> Effect {
         self.is_on = packet.now >= self.from && packet.now < self.until;
@@ -47,7 +49,7 @@ impl Windowed {
         effect
     }
 
-    /// Passes a packet, but not before those still delayed.
+    /// Passes a packet, but not before packets that are still delayed.
     fn pass(&mut self, now: Time) -> Effect {
         if self.last < now || self.impairment.reorders() || self.last == Time::ZERO {
             return Effect::Pass;
@@ -95,7 +97,7 @@ mod tests {
         config.start(&Streams::new(7, entry.name.to_string()))
     }
 
-    /// Every 7 us for 2 s.
+    /// Times every 7 us for 2 s.
     fn times() -> impl Iterator<Item = u64> {
         (0..2_000_000_000).step_by(7_000)
     }
@@ -135,7 +137,8 @@ mod tests {
         }
     }
 
-    /// The stream is drawn from only while the impairment is in effect, so a later start moves the losses and changes none of them.
+    /// Tests that the stream is drawn from only in the active time.
+    /// A later start shifts the losses and changes none of them.
     #[test]
     fn the_packets_in_the_window_meet_what_the_first_packets_meet_without_one() {
         let config: ImpairmentConfig = loss::Params::of(0.3).into();
@@ -161,7 +164,7 @@ mod tests {
         assert!(made.give_allowance().covers(1000));
     }
 
-    /// All packets are 3 ms late while it is in effect.
+    /// Tests an impairment that delays all packets by 3 ms while it is active.
     #[test]
     fn the_end_is_not_in_the_window_and_what_comes_then_goes_on_behind_the_last_that_is_still_delayed() {
         let config = |until| ImpairmentConfig {
@@ -183,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Without a window these take time: see `tests/takes_time.rs`.
+    /// Tests impairments that take time without a window: see `tests/takes_time.rs`.
     #[test]
     fn an_impairment_takes_time_if_it_is_in_effect_all_the_time() {
         let always: ImpairmentConfig = loss::Params::of(1.0).into();

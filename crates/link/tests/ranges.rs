@@ -1,5 +1,5 @@
-//! The ranges of the impairments' parameters, as docs/links.md lists them: their borders are accepted, what lies beyond is refused by
-//! the name of its field.
+//! The ranges of the impairments' parameters, as docs/links.md lists them.
+//! The bounds are accepted. A value beyond them is rejected by the name of its field.
 
 use sojourn_link::kinds::jitter::{Distribution, Normal, Pareto};
 use sojourn_link::kinds::{

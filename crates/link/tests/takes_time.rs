@@ -1,4 +1,5 @@
-//! Which impairments let data without end pass at one instant: a scenario check refuses sources that would never let time advance.
+//! Tests which impairments let endless data pass at one instant.
+//! A scenario check rejects sources that would never let time advance.
 
 use sojourn_link::kinds::{corruption, gilbert_elliott, jitter, loss, policer, reorder, shaper, tcp_option};
 use sojourn_link::{ImpairmentKind, Per, REGISTRY, Spell, TcpOption};
@@ -6,8 +7,9 @@ use sojourn_units::{Bytes, Duration, Rate};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The smallest packet is a header of 40 B. Of n independent units with an error each with probability p, some unit has one with
-/// probability 1 - (1 - p)^n. With 1 of 100 packets lost, a retransmission is lost now and then, and its connection waits.
+/// Tests loss and corruption of the smallest packet, a header of 40 B.
+/// One of n independent units has an error with probability 1 - (1 - p)^n. If 1 of 100 packets is lost, a retransmission is sometimes lost
+/// too, and its connection waits.
 #[test]
 fn loss_and_corruption_take_time_from_one_small_packet_in_a_hundred_on() {
     for (per, units) in [(Per::Packet, 1), (Per::Byte, 40), (Per::Bit, 320)] {
@@ -20,17 +22,18 @@ fn loss_and_corruption_take_time_from_one_small_packet_in_a_hundred_on() {
     }
 }
 
-/// Elliott (1963): the share of packets in each state is its mean length over that of both.
+/// Tests the mean loss by Elliott (1963).
+/// The share of packets in a state is its mean length divided by that of both states.
 #[test]
 fn a_gilbert_elliott_channel_takes_time_if_its_mean_loss_does() {
     let takes = |good: Spell, bad: Spell, loss_good: f64, loss_bad: f64| {
         ImpairmentKind::from(gilbert_elliott::Params { good, bad, loss_good, loss_bad }).takes_time()
     };
     let packets = Spell::Packets;
-    // 0.2 of 20 packets and none of 380: 1 of 100.
+    // 0.2 of 20 packets and none of 380 are lost: 1 of 100.
     assert!(takes(packets(379.0), packets(20.0), 0.0, 0.2) && !takes(packets(381.0), packets(20.0), 0.0, 0.2));
     assert!(takes(packets(20.0), packets(379.0), 0.2, 0.0) && !takes(packets(20.0), packets(381.0), 0.2, 0.0));
-    // At one instant there is one state, which may be the better one.
+    // At one instant there is a single state, which may be the better one.
     let time = Spell::Time(MS);
     assert!(!takes(time, time, 0.0, 1.0) && takes(time, time, 0.02, 1.0));
 }
@@ -53,7 +56,8 @@ fn reordering_takes_time_if_no_packet_can_avoid_it() {
     assert!(takes(1.0, 1) && !takes(0.999, 1) && !takes(1.0, 2));
 }
 
-/// A bucket of a gigabyte or less is empty soon, and what comes then is late or lost (rfc2697).
+/// Tests that a bucket of a gigabyte or less counts as soon empty.
+/// Packets are then delayed or lost (rfc2697).
 #[test]
 fn a_token_bucket_takes_time_if_it_is_soon_empty() {
     let rate = Rate::from_bps(1_000_000).unwrap();
@@ -73,7 +77,8 @@ fn the_other_impairments_let_data_pass_at_one_instant() {
     }
 }
 
-/// A host that only reads headers cannot put no-operations in an option's place (iptables `TCPOPTSTRIP`), but can drop the packet.
+/// Tests which action changes headers.
+/// A host that only reads headers cannot replace an option by NOPs (iptables `TCPOPTSTRIP`), but can drop the packet.
 #[test]
 fn only_stripping_an_option_changes_headers() {
     for entry in REGISTRY {

@@ -23,14 +23,15 @@ pub struct Application {
     source: Source,
 }
 
-/// The source of an application's writes. Most flows of a large world have bulk data, which draws no random numbers.
+/// The source of an application's writes.
+/// Most flows of a large world have bulk data, which draws no random numbers.
 #[derive(Clone, Debug)]
 enum Source {
     Bulk(Bulk),
     Drawn(Box<Drawn>),
 }
 
-/// A model and the stream that it draws from.
+/// A model and its random stream.
 #[derive(Clone, Debug)]
 struct Drawn {
     model: AnyFlowModel,
@@ -38,7 +39,8 @@ struct Drawn {
 }
 
 impl Application {
-    /// An application with these start and stop times and its own stream, which is created lazily.
+    /// An application with these start and stop times and its own stream.
+    /// The stream is created lazily.
     pub fn new(model: AnyFlowModel, start: Time, stop: Time, random: impl FnOnce() -> Stream) -> Self {
         let source = match model {
             AnyFlowModel::Bulk(bulk) => Source::Bulk(bulk),
@@ -52,7 +54,8 @@ impl Application {
         Application { due: Time::NEVER, stop: Time::NEVER, source: Source::Bulk(Bulk::default()) }
     }
 
-    /// Draws from now on as the application of another run, if it has not drawn yet: see [`Stream::go_over`].
+    /// Switches to the random stream of another run, if nothing has been drawn yet.
+    /// See [`Stream::go_over`].
     #[must_use]
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         match (&mut self.source, &start.source, &other.source) {
@@ -72,7 +75,7 @@ impl Application {
         if let Source::Bulk(bulk) = &self.source { bulk.size } else { None }
     }
 
-    /// Acts at its due time.
+    /// Performs the action that is due.
     pub fn act(&mut self) -> Action {
         if self.stop <= self.due {
             (self.due, self.stop) = (Time::NEVER, Time::NEVER);
@@ -86,7 +89,7 @@ impl Application {
         Action::Write(write)
     }
 
-    /// Bytes of memory beyond its own size.
+    /// Bytes of memory in addition to its own size.
     pub fn memory(&self) -> usize {
         if matches!(self.source, Source::Drawn(_)) { size_of::<Drawn>() } else { 0 }
     }

@@ -11,7 +11,7 @@ pub enum Transport {
     /// Datagrams without feedback.
     #[default]
     Udp,
-    /// A connection.
+    /// A TCP connection.
     Tcp,
 }
 
@@ -46,7 +46,8 @@ pub trait Params {
         Transport::Udp
     }
 
-    /// The largest packet on the wire; `None` over TCP, where the connection determines it.
+    /// The largest packet on the wire.
+    /// `None` over TCP, where the connection determines it.
     fn largest_packet(&self) -> Option<Bytes> {
         None
     }
@@ -56,8 +57,8 @@ pub trait Params {
         false
     }
 
-    /// Upper bound of the segments of `mss` bytes written to TCP at one instant; for random amounts a practically certain bound. Infinite
-    /// for endless data.
+    /// Upper bound of the segments of `mss` bytes written to TCP at one instant.
+    /// For random amounts it is practically certain. Infinite for endless data.
     fn segments_at_once(&self, mss: u32) -> f64 {
         let _ = mss;
         0.0
@@ -73,7 +74,8 @@ pub trait Params {
         false
     }
 
-    /// Whether it feeds one flow a finite amount of data. Every connection of a session has one.
+    /// Whether it feeds one flow a finite amount of data.
+    /// Every connection of a session has such an amount.
     fn is_finite(&self) -> bool {
         false
     }
@@ -82,21 +84,21 @@ pub trait Params {
 /// A write of an application to its transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Write {
-    /// Size in bytes: of a datagram on the wire, or payload for TCP. `None`: endless.
+    /// Size in bytes: of a datagram on the wire, or of payload for TCP; `None` is endless.
     pub bytes: Option<u64>,
     /// Whether it is the last write; TCP closes the connection after it.
     pub last: bool,
-    /// The time until the next write; `None` for the last.
+    /// The time until the next write; `None` if this is the last.
     pub next: Option<Duration>,
 }
 
 /// The running state of traffic that feeds one flow.
 pub trait FlowModel {
-    /// Writes at this time.
+    /// Returns the write at this time.
     fn write(&mut self, random: &mut Stream) -> Write;
 }
 
-/// The size of a connection's data.
+/// The amount of data of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// Bytes of payload.
@@ -106,7 +108,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// In bytes of payload, where a full segment has `mss` bytes.
+    /// The size in bytes of payload; a full segment has `mss` bytes.
     pub fn in_bytes(self, mss: u32) -> u64 {
         match self {
             Size::Bytes(bytes) => bytes,
@@ -118,9 +120,10 @@ impl Size {
 /// A TCP connection that a session opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// Size in bytes of a request sent first, in the reverse direction on a separate connection; 0: none.
+    /// Size in bytes of a request that is sent first; 0 is no request.
+    /// It is sent in the reverse direction on a separate connection.
     pub request: u64,
-    /// What the connection carries.
+    /// The data of the connection.
     pub size: Size,
 }
 
@@ -129,16 +132,17 @@ pub struct Connection {
 pub struct Opening {
     /// The connection that it opens, if any.
     pub connection: Option<Connection>,
-    /// The time of the next call; `None`: after a connection is complete, or never.
+    /// The time of the next call; `None`: after a connection completes, or never.
     pub next: Option<Time>,
 }
 
 /// The running state of traffic that opens connections.
 pub trait SessionModel {
-    /// May open a connection.
+    /// Returns the actions at this time. It may open a connection.
     fn open(&mut self, now: Time, random: &mut Stream) -> Opening;
 
-    /// Handles a completed connection; returns the time of the next call, if that depends on it.
+    /// Handles a completed connection.
+    /// Returns the time of the next call, if it depends on the completion.
     fn on_complete(&mut self, now: Time, random: &mut Stream) -> Option<Time> {
         let _ = (now, random);
         None

@@ -5,25 +5,26 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration};
 
-/// A column of a file: its name, and the power of ten by which its numbers are multiplied and rounded.
+/// A column of a file: its name, and the power of ten that scales its numbers.
+/// Scaled numbers are rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// The name, for messages.
+    /// The name in messages.
     pub name: &'static str,
     /// The power of ten.
     pub power: u32,
 }
 
-/// A row of such a table.
+/// A row of a two-column table.
 pub trait Row: Sized {
     /// Its columns in a file.
     const COLUMNS: [Column; 2];
 
-    /// The row of these scaled numbers.
+    /// The row with these scaled numbers.
     fn of(numbers: [u64; 2]) -> Self;
 }
 
-/// Reads the rows of a file with these columns, each number scaled.
+/// Reads the rows of a file with these columns. Each number is scaled.
 pub type ReadFile<'a, E> = &'a mut dyn FnMut(&str, &[Column; 2]) -> Result<Vec<[u64; 2]>, E>;
 
 /// A table of two columns: inline rows, or the name of a file with one row per line.
@@ -31,7 +32,7 @@ pub type ReadFile<'a, E> = &'a mut dyn FnMut(&str, &[Column; 2]) -> Result<Vec<[
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Pairs<T> {
-    /// The name of the file; a relative path starts from the folder of the scenario.
+    /// The name of the file. A relative path starts at the folder of the scenario.
     File(String),
     /// The rows.
     Rows(Arc<Vec<T>>),
@@ -41,7 +42,7 @@ impl<T: Row> Pairs<T> {
     /// Replaces the file's name by its rows.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn read<E>(&mut self, read: ReadFile<'_, E>) -> Result<(), E> {
         if let Pairs::File(name) = self {
             let rows = read(name, &T::COLUMNS)?;
@@ -52,7 +53,7 @@ impl<T: Row> Pairs<T> {
 }
 
 impl<T> Pairs<T> {
-    /// The rows; none before the file is read.
+    /// The rows; empty before the file is read.
     pub fn rows(&self) -> &[T] {
         match self {
             Pairs::File(_) => &[],
@@ -61,7 +62,7 @@ impl<T> Pairs<T> {
     }
 }
 
-/// A size and the probability of sizes up to it.
+/// A size and its cumulative probability.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -75,7 +76,7 @@ impl Row for SizeUpTo {
     }
 }
 
-/// A transfer: when it starts, and how much it carries.
+/// A transfer: its start and its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -17,7 +17,7 @@ impl Session {
         Session { model, stop, random }
     }
 
-    /// Its actions at a requested time; none from its end on.
+    /// Its actions at a requested time. After its end it has none.
     pub fn open(&mut self, now: Time) -> Opening {
         if now >= self.stop {
             return Opening { connection: None, next: None };
@@ -25,7 +25,8 @@ impl Session {
         self.model.open(now, &mut self.random)
     }
 
-    /// Handles a completed connection; returns the time of the next call, if that depends on it.
+    /// Handles a completed connection.
+    /// Returns the time of the next call, if it depends on the completion.
     pub fn on_complete(&mut self, now: Time) -> Option<Time> {
         self.model.on_complete(now, &mut self.random)
     }

@@ -3,7 +3,8 @@
 use crate::parse_bytes;
 use core::fmt;
 
-/// A number of packets or bytes: `"100 packets"`, `"52.2 kB"`. Used for queue limits and windows.
+/// A number of packets or bytes: `"100 packets"`, `"52.2 kB"`.
+/// Queue limits and windows use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
     /// Whole packets.
@@ -26,12 +27,12 @@ impl Amount {
         }
     }
 
-    /// Whether it is zero.
+    /// Whether the amount is zero.
     pub fn is_zero(self) -> bool {
         matches!(self, Amount::Packets(0) | Amount::Bytes(0))
     }
 
-    /// Whether these packets or bytes exceed it.
+    /// Whether these packets or bytes exceed the amount.
     #[inline]
     pub fn is_exceeded(self, packets: u32, bytes: u64) -> bool {
         match self {
@@ -40,7 +41,7 @@ impl Amount {
         }
     }
 
-    /// In bytes, for packets of `packet` bytes.
+    /// The amount in bytes, for packets of `packet` bytes.
     pub fn in_bytes(self, packet: u32) -> u64 {
         match self {
             Amount::Packets(packets) => u64::from(packets) * u64::from(packet),
@@ -48,7 +49,7 @@ impl Amount {
         }
     }
 
-    /// In whole packets of `packet` bytes, rounded down.
+    /// The amount in whole packets of `packet` bytes, rounded down.
     pub fn in_packets(self, packet: u32) -> u32 {
         match self {
             Amount::Packets(packets) => packets,

@@ -4,14 +4,14 @@ use crate::range::LONGEST_TIME;
 use crate::{Amount, Duration, ParamError, Rate, parse_duration};
 use core::fmt;
 
-/// The limit of a queue: packets, bytes, the time that the link takes to send a full queue, or bandwidth-delay products.
-///
-/// The simulator supports only packets and bytes; [`Limit::planned`] converts the others.
+/// The limit of a queue: packets, bytes, a sending time, or bandwidth-delay products.
+/// A sending time is the time that the link needs to send a full queue. The simulator supports only packets and bytes; [`Limit::planned`]
+/// converts the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Limit {
     /// Packets or bytes.
     Amount(Amount),
-    /// The time that the link takes to send a full queue.
+    /// The time that the link needs to send a full queue.
     Time(Duration),
     /// Products of the link's rate and a base round trip.
     Bdp(f64),
@@ -37,7 +37,7 @@ impl Limit {
         Amount::parse(text).map(Limit::Amount).or_else(|| parse_duration(text).ok().map(Limit::Time))
     }
 
-    /// The packets or bytes; `None` for a limit that is still to be planned.
+    /// The limit in packets or bytes; `None` if it must be converted first.
     pub fn amount(self) -> Option<Amount> {
         if let Limit::Amount(amount) = self { Some(amount) } else { None }
     }
@@ -47,11 +47,13 @@ impl Limit {
         matches!(self, Limit::Bdp(_))
     }
 
-    /// The limit of a queue on a link of this rate, for packets of `packet` bytes and a base round trip of `rtt`. A time or a BDP becomes
-    /// whole packets, to the nearest one and at least 1.
+    /// Converts the limit to packets or bytes, for a queue on a link of this rate.
+    /// `packet` is the size of a packet in bytes, `rtt` the base round trip. A time or a BDP becomes whole packets, rounded to the nearest,
+    /// at
+    /// least 1.
     ///
     /// # Errors
-    /// A limit that is out of its range, or that has too many packets.
+    /// The limit is out of its range, or has too many packets.
     pub fn planned(self, rate: Rate, packet: u32, rtt: Duration) -> Result<Amount, ParamError> {
         let time = match self {
             Limit::Amount(amount) => return Ok(amount),

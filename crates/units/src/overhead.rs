@@ -1,15 +1,19 @@
-//! Link-layer overhead of packets, as in `tc stab` and CAKE (Linux `sch_cake.c`, the manual page tc-cake).
+//! Link-layer overhead of packets, as in `tc stab` and CAKE.
+//! Sources: Linux `sch_cake.c`, the manual page tc-cake.
 
 use crate::{Bytes, ParamError};
 
-/// Link-layer overhead per packet. It adds transmission time; limits, queues and the record count packets without it.
+/// Link-layer overhead per packet. It adds transmission time.
+/// Limits, queues and the record count packets without it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overhead {
-    /// Bytes added to each packet, 0 B to 256 B, default 0 B: 18 B for DOCSIS, 38 B for Ethernet with preamble and gap, 40 B for PPPoE over ATM.
+    /// Bytes added to each packet, 0 B to 256 B, default 0 B.
+    /// Examples: 18 B for DOCSIS, 38 B for Ethernet with preamble and gap, 40 B for PPPoE over ATM.
     pub per_packet: Bytes,
-    /// Minimum size of a packet including `per_packet`, 0 B to 256 B, default 0 B: 64 B for DOCSIS, 84 B for Ethernet (`mpu` of tc).
+    /// Minimum size of a packet including `per_packet`, 0 B to 256 B, default 0 B (`mpu` of tc).
+    /// Examples: 64 B for DOCSIS, 84 B for Ethernet.
     pub mpu: Bytes,
     /// Cells that carry the packet: "none" (default), "atm" or "ptm".
     pub cells: Cells,
@@ -24,13 +28,13 @@ pub enum Cells {
     #[default]
     #[cfg_attr(feature = "serde", serde(alias = "noatm"))]
     None,
-    /// ATM cells of 53 bytes, each with 48 bytes of one packet; the last is filled up.
+    /// ATM cells of 53 bytes, each with 48 bytes of one packet; the last one is padded.
     Atm,
-    /// PTM, as in VDSL2: 65 bytes for every 64 bytes or part of them.
+    /// PTM, as in VDSL2: 65 bytes for every started 64 bytes.
     Ptm,
 }
 
-/// A link layer as `tc-cake` calls it.
+/// A link layer by its name in `tc-cake`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -65,14 +69,14 @@ pub enum LinkLayer {
     Ethernet,
 }
 
-/// Link-layer overhead: a name or numbers.
+/// Link-layer overhead: a name, or numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AnyOverhead {
     /// A keyword of `tc-cake`.
     Of(LinkLayer),
-    /// In numbers.
+    /// Explicit numbers.
     Given(Overhead),
 }
 
@@ -87,7 +91,7 @@ impl AnyOverhead {
 }
 
 impl LinkLayer {
-    /// What it adds.
+    /// The overhead as numbers.
     pub fn overhead(self) -> Overhead {
         let (bytes, mpu, cells) = match self {
             LinkLayer::Raw => (0, 0, Cells::None),
@@ -121,7 +125,7 @@ impl Overhead {
         Ok(())
     }
 
-    /// The bytes that a packet of `size` bytes takes on the link.
+    /// The bytes that a packet of `size` bytes occupies on the link.
     pub fn on_link(&self, size: u32) -> u32 {
         let framed = (size + self.per_packet.0 as u32).max(self.mpu.0 as u32);
         match self.cells {
@@ -175,7 +179,7 @@ mod tests {
         // PPPoE over ATM: an ACK of 40 bytes takes two cells, a full packet 33 (1500 + 40 = 1540).
         let atm = LinkLayer::PppoeLlcsnap.overhead();
         assert_eq!([40, 1500].map(|size| atm.on_link(size)), [106, 33 * 53]);
-        // DOCSIS: the least frame is 64 bytes.
+        // DOCSIS: the minimum frame has 64 bytes.
         assert_eq!([40, 46, 1500].map(|size| LinkLayer::Docsis.overhead().on_link(size)), [64, 64, 1518]);
         assert_eq!([64, 65, 1500].map(|size| with(0, 0, Cells::Ptm).on_link(size)), [65, 67, 1524]);
         assert_eq!(Overhead::default().on_link(1500), 1500);

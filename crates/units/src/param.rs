@@ -7,9 +7,9 @@ use core::fmt;
 /// A parameter out of range: its name, what is expected, and the value it got.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParamError {
-    /// The parameter's name in a scenario; a dot separates a table from its key.
+    /// The parameter's name in a scenario. A dot separates a table from its key.
     pub field: Cow<'static, str>,
-    /// The value it got.
+    /// The value that was given.
     pub got: String,
     /// The expectation as a noun phrase, such as "a time above zero".
     pub expected: Cow<'static, str>,
@@ -24,7 +24,7 @@ impl fmt::Display for ParamError {
 impl core::error::Error for ParamError {}
 
 impl ParamError {
-    /// An error of `field`: it expected `expected`, a noun phrase, and got `got`.
+    /// Returns the error that `field` expected `expected`, a noun phrase, and got `got`.
     pub fn new(field: impl Into<Cow<'static, str>>, got: &dyn fmt::Display, expected: impl Into<Cow<'static, str>>) -> ParamError {
         ParamError { field: field.into(), got: got.to_string(), expected: expected.into() }
     }
@@ -42,7 +42,7 @@ impl ParamError {
         if fine { Ok(()) } else { Err(ParamError::new(field, got, expected)) }
     }
 
-    /// The same error of a parameter in the table called `table`.
+    /// The same error for a parameter inside the table `table`.
     #[must_use]
     pub fn within(self, table: &str) -> ParamError {
         ParamError { field: alloc::format!("{table}.{}", self.field).into(), ..self }

@@ -4,7 +4,7 @@ use crate::{Bytes, Duration, Rate};
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// Text that is not the quantity that was expected.
+/// Text that is not the expected quantity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     pub(crate) got: String,
@@ -30,7 +30,8 @@ pub(crate) type Units = &'static [(&'static [&'static str], f64)];
 /// The units of a time, in nanoseconds.
 pub(crate) const TIMES: Units =
     &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
-/// The units of a rate, in bit/s. `mbit` and `gbit` are those of `tc`, whose `mbps` (bytes per second) is not supported.
+/// The units of a rate, in bit/s. `mbit` and `gbit` are those of `tc`.
+/// `mbps` of `tc` (bytes per second) is not supported.
 pub(crate) const RATES: Units = &[
     (&["bit/s", "bps", "b/s", "bit"], 1.0),
     (&["kbit/s", "kbps", "kb/s", "kbit", "Kbit"], 1e3),
@@ -65,18 +66,21 @@ fn is_exponent(text: &str, i: usize) -> bool {
     matches!(bytes[i], b'e' | b'E') && i > 0 && digit(bytes.get(i - 1)) && digit(bytes.get(i + 1))
 }
 
-/// Reads a time such as `"50 ms"`: ns, us, ms, s, min or h; zero or more, to the nearest nanosecond.
+/// Parses a time such as `"50 ms"`, zero or more, to the nearest nanosecond.
+/// Units: ns, us, ms, s, min and h.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     quantity(text, TIMES, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
 }
 
-/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s (also `Mbps`, `Mb/s`, and `mbit` as in `tc`); above zero.
+/// Parses a rate such as `"10 Mbit/s"`, above zero.
+/// Units: bit/s, kbit/s, Mbit/s, Gbit/s and Tbit/s; also `Mbps`, `Mb/s`, and `mbit` as in `tc`.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     let bps = quantity(text, RATES, RATE)?;
     Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { got: text.to_string(), expected: RATE })
 }
 
-/// Reads a size such as `"1500 B"`: B (or `bytes`), kB, MB, GB of 1000 and KiB, MiB of 1024; zero or more.
+/// Parses a size such as `"1500 B"`, zero or more.
+/// Units: B (or `bytes`), kB, MB and GB of powers of 1000, KiB and MiB of powers of 1024.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
     quantity(text, SIZES, BYTES).map(|bytes| Bytes(libm::round(bytes) as u64))
 }

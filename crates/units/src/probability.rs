@@ -21,7 +21,7 @@ impl Probability {
         }
     }
 
-    /// As a float in `[0, 1]`.
+    /// The value as a float in `[0, 1]`.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Named random streams.
 //!
-//! A stream is determined by the run's seed and a name such as `flow/3/start`. An additional flow or link has its own streams and does not
-//! affect others, so algorithms can be compared with identical traffic.
+//! The run's seed and a name such as `flow/3/start` determine a stream. An additional flow or link has its own streams and does not affect
+//! others, so algorithms can be compared with identical traffic.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,15 +22,16 @@ impl Stream {
         Stream::named_by_parts(seed, [name])
     }
 
-    /// The same with a name given in parts, to avoid building many names such as `flow/<name>/start`.
+    /// The stream with a name given in parts, such as `flow/`, `web` and `/start`.
+    /// This avoids building many names.
     pub fn named_by_parts<'a>(seed: u64, parts: impl IntoIterator<Item = &'a str>) -> Stream {
-        // Mixed with the seed; seed_from_u64 spreads it with splitmix64.
+        // Mixes name and seed; seed_from_u64 spreads the result with splitmix64.
         let mixed = name_hash(parts) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// Switches to the stream of another run if nothing has been drawn yet; returns whether it now equals that stream. `start` and `other`
-    /// are both streams before the first draw.
+    /// Switches to the stream of another run, if nothing has been drawn yet.
+    /// Returns whether it now equals that stream. `start` and `other` are the two streams before the first draw.
     #[must_use]
     pub fn go_over(&mut self, start: &Stream, other: &Stream) -> bool {
         if self == start {
@@ -50,12 +51,13 @@ impl Stream {
         low + (high - low) * self.unit()
     }
 
-    /// A uniform integer in `0..n`, by Lemire's multiplication, whose bias is too small to measure; 0 for `n` = 0.
+    /// A uniform integer in `0..n` by Lemire's multiplication; 0 for `n` = 0.
+    /// Its bias is too small to measure.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Exponential with this mean.
+    /// Exponential with mean `mean`.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
@@ -66,7 +68,7 @@ impl Stream {
         scale / libm::pow(1.0 - self.unit(), 1.0 / shape)
     }
 
-    /// Pareto type II (Lomax) with this mean and shape > 1: starts at 0.
+    /// Pareto type II (Lomax) with this mean and shape > 1: its minimum is 0.
     pub fn pareto2(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) * (libm::pow(1.0 - self.unit(), -1.0 / shape) - 1.0)
     }

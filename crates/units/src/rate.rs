@@ -3,7 +3,8 @@
 use crate::{Duration, Time};
 use core::fmt;
 
-/// Billionths of a bit in a byte: the rate in bit/s is the number of these sent per nanosecond.
+/// Billionths of a bit in a byte.
+/// A rate in bit/s is the number of billionths of a bit sent per nanosecond.
 pub const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
 /// A number of bytes.
@@ -23,33 +24,33 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A rate in bits a second, greater than zero.
+/// A rate in bits per second, greater than zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// From bits a second; `None` for zero and for 2^63 and more.
+    /// From bits per second; `None` for zero and for 2^63 and more.
     pub const fn from_bps(bps: u64) -> Option<Rate> {
         if bps == 0 || bps > u64::MAX / 2 { None } else { Some(Rate(bps)) }
     }
 
-    /// Bits a second.
+    /// The rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Packets of `size` bytes a second.
+    /// The number of packets of `size` bytes per second.
     pub fn packets_per_sec(self, size: f64) -> f64 {
         self.0 as f64 / (8.0 * size)
     }
 
-    /// The bytes sent in this time, rounded down; the most there can be if they are more.
+    /// The bytes sent in this time, rounded down; saturates.
     pub fn bytes_in(self, time: Duration) -> u64 {
         u64::try_from(u128::from(time.as_nanos()) * u128::from(self.0) / u128::from(NANOBITS_PER_BYTE)).unwrap_or(u64::MAX)
     }
 
-    /// The time to send `bytes`, rounded down to a nanosecond; the longest there is if it takes longer. Use a [`Serializer`] for a
-    /// train of packets.
+    /// The time to send `bytes`, rounded down to a nanosecond; saturates.
+    /// Use a [`Serializer`] for a train of packets.
     #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
         if let Some(nanobits) = bytes.checked_mul(NANOBITS_PER_BYTE) {
@@ -76,20 +77,20 @@ impl fmt::Display for Rate {
     }
 }
 
-/// When the bits of one packet are sent, to the part of a nanosecond.
+/// The transmission time of one packet, exact to a fraction of a nanosecond.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
     /// The size of the packet in bytes.
     pub size: u32,
-    /// The nanosecond in which it ends.
+    /// The nanosecond in which the transmission ends.
     pub end: Time,
     rate: u64,
-    /// What is still sent after `end`, in billionths of a bit: less than a nanosecond sends.
+    /// The billionths of a bit that are sent after `end`, in less than a nanosecond.
     carry: u64,
 }
 
 impl Transmission {
-    /// Billionths of a bit that are sent before `at`: all that are not still to be sent.
+    /// The billionths of a bit that are sent before `at`.
     pub fn sent_by(&self, at: Time) -> u128 {
         let all = u128::from(self.size) * u128::from(NANOBITS_PER_BYTE);
         if at > self.end {
@@ -100,9 +101,9 @@ impl Transmission {
     }
 }
 
-/// The transmission times of packets on one link, without rounding errors that add up: the remainder of a division is
-/// carried to the next packet of the same busy period. So a train of packets takes exactly the time of its bits, and a link
-/// never carries more than its rate.
+/// Computes transmission times of packets on one link, without accumulating rounding errors.
+/// It carries the remainder of a division to the next packet of the same busy period. A train of packets thus needs exactly the time of its
+/// bits, and a link never carries more than its rate.
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: u64,
@@ -118,7 +119,7 @@ impl Serializer {
         Serializer { rate: rate.0, carry: 0, size: 0, quotient: 0, remainder: 0 }
     }
 
-    /// Its rate.
+    /// The rate of the link.
     pub fn rate(&self) -> Rate {
         Rate(self.rate)
     }
@@ -148,8 +149,8 @@ impl Serializer {
         Duration::from_nanos(self.quotient + u64::from(over))
     }
 
-    /// The time to send a packet of `size` bytes that finds the link idle. A link that became free earlier in the same nanosecond
-    /// is not idle: its remainder still counts.
+    /// The time to send a packet of `size` bytes that finds the link idle.
+    /// A link that became free earlier in the same nanosecond is not idle: its remainder still counts.
     #[inline]
     pub fn send_first(&mut self, size: u32) -> Duration {
         self.divide(size);
@@ -157,20 +158,21 @@ impl Serializer {
         Duration::from_nanos(self.quotient)
     }
 
-    /// The transmission of the last packet, which has `size` bytes and ends at `end`.
+    /// The transmission of the last packet, which has `size` bytes and ended at `end`.
     pub fn last_transmission(&self, size: u32, end: Time) -> Transmission {
         Transmission { size, end, rate: self.rate, carry: self.carry }
     }
 
-    /// Whether a train of `bytes` bytes that began with no remainder can have been sent by now, `spent` later: it takes the time of
-    /// its bits. For audits. After the longest time there is, any number can.
+    /// Whether a train of `bytes` bytes can have been sent within `spent`; for audits.
+    /// The train needs the time of its bits, and must have begun without a remainder. If `spent` is the maximum duration, any number is
+    /// allowed.
     pub fn allows(&self, bytes: u64, spent: Duration) -> bool {
         spent == Duration::MAX
             || u128::from(bytes) * u128::from(NANOBITS_PER_BYTE)
                 <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
     }
 
-    /// The rate changes. What the last packet has left over, a part of a nanosecond, is rounded up.
+    /// Changes the rate. The fraction of a nanosecond left by the last packet is rounded up.
     pub fn change_rate(&mut self, rate: Rate) {
         let carry = (u128::from(self.carry) * u128::from(rate.0)).div_ceil(u128::from(self.rate));
         *self = Serializer { carry: carry as u64, ..Serializer::new(rate) };
@@ -196,8 +198,8 @@ mod tests {
             }
             assert_eq!(total, exact(packets), "after {packets} packets");
         }
-        // The state is the remainder, which has seven values in turn. After seven packets it is zero again, and they have taken
-        // exactly 12 ms.
+        // The state is the remainder, which cycles through seven values. After seven packets it is zero again, and they have taken exactly
+        // 12 ms.
         while link.carry != 0 {
             total += link.send(1500).as_nanos();
             sent += 1;

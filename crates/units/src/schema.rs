@@ -1,4 +1,4 @@
-//! JSON Schema of quantities: strings with the grammar of [`crate::parse_duration`] and the like.
+//! JSON Schema of quantities: strings in the grammar of [`crate::parse_duration`] and others.
 
 use crate::amount::AMOUNT;
 use crate::limit::LIMIT;
@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// Digits with `_` between them, a point and an exponent, zero or more, and then one of these units.
+/// The pattern of a number, zero or more, followed by one of these units.
+/// The number has digits with `_` between them, a point and an exponent.
 fn pattern(units: Units) -> String {
     let names: Vec<&str> = units.iter().flat_map(|(names, _)| *names).copied().collect();
     alloc::format!(r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*({})\s*$", names.join("|"))

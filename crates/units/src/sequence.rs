@@ -1,6 +1,8 @@
-//! Numbers of TCP that begin again after the largest.
+//! TCP sequence numbers, which wrap.
 
-/// Whether one number of a sequence comes before another: by less than half of all numbers (rfc9293#3.4, Linux `before`).
+/// Whether a sequence number comes before another, modulo 2^32.
+/// The distance is less than half of the number space (rfc9293#3.4, Linux `before`).
+///
 ///
 /// ```
 /// use sojourn_units::comes_before;

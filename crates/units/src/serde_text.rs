@@ -1,4 +1,4 @@
-//! Quantities as text in files, as people write them.
+//! Serializes quantities as text in files, as people write them.
 
 use crate::amount::AMOUNT;
 use crate::limit::LIMIT;
@@ -9,10 +9,10 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
 
-/// The expectation in errors for other types than text. The range depends on the field.
+/// The expectation in errors for values that are not text. The range depends on the field.
 const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB)";
 
-/// Takes text only, and says of anything else what is expected instead.
+/// Accepts text only; errors name the expectation.
 struct Text<T> {
     parse: fn(&str) -> Result<T, ParseError>,
     expected: &'static str,
@@ -59,7 +59,7 @@ fn limit(text: &str) -> Result<Limit, ParseError> {
     Limit::parse(text).ok_or_else(|| ParseError { got: text.to_string(), expected: LIMIT })
 }
 
-/// An instant is written as the time since the start of the run.
+/// Writes an instant as the time since the start of the run.
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.since(Time::ZERO).serialize(serializer)

@@ -14,7 +14,7 @@ pub struct Duration(u64);
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event: never.
+    /// An instant after every event: never.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// From nanoseconds since the start of the run.
@@ -22,7 +22,8 @@ impl Time {
         Time(nanos)
     }
 
-    /// From seconds since the start of the run, rounded to the nearest nanosecond; negative and NaN give zero.
+    /// From seconds since the start of the run, rounded to the nearest nanosecond.
+    /// Negative numbers and NaN become zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Time(Duration::from_secs_f64(secs).0)
     }
@@ -32,12 +33,12 @@ impl Time {
         self.0
     }
 
-    /// Whole microseconds that have passed.
+    /// Whole microseconds since the start of the run.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Whole milliseconds that have passed.
+    /// Whole milliseconds since the start of the run.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
@@ -54,7 +55,7 @@ impl Time {
 }
 
 impl Duration {
-    /// Zero.
+    /// No time.
     pub const ZERO: Duration = Duration(0);
     /// The longest duration.
     pub const MAX: Duration = Duration(u64::MAX);
@@ -79,24 +80,25 @@ impl Duration {
         Duration(secs * 1_000_000_000)
     }
 
-    /// From seconds, rounded to the nearest nanosecond; negative and NaN give zero, too large gives the maximum.
+    /// From seconds, rounded to the nearest nanosecond.
+    /// Negative numbers and NaN become zero; numbers that are too large become the maximum.
     pub fn from_secs_f64(secs: f64) -> Self {
         let nanos = secs * 1e9;
         let whole = nanos as u64;
         Duration(whole.saturating_add(u64::from(nanos - whole as f64 >= 0.5)))
     }
 
-    /// Nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as i64 as f64 * 1e-9
     }
 
-    /// `self - other`, zero instead of negative.
+    /// `self - other`, or zero if that is negative.
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }

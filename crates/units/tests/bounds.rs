@@ -1,9 +1,9 @@
-//! Bounds that hold for every documented rate, size and time: exact transmission times, and no overflow.
+//! Bounds for every documented rate, size and time: exact transmission times, no overflow.
 
 use proptest::prelude::*;
 use sojourn_units::{Duration, Rate, Serializer, Time, range};
 
-/// Rates at the edges of their range, next to powers of two, and prime.
+/// Rates at the edges of their range, rates next to powers of two, and primes.
 const RATES: [u64; 16] = [
     1,
     2,
@@ -28,7 +28,7 @@ fn rate(bps: u64) -> Rate {
     Rate::from_bps(bps).unwrap()
 }
 
-/// Every pair of edge values: the time of a packet, and of the next one of any size after it.
+/// Tests every pair of edge values: the time of a packet, and of the next one of any size.
 #[test]
 fn two_packets_take_the_exact_time_of_their_bits_at_every_edge() {
     for bps in RATES {
@@ -47,7 +47,8 @@ fn two_packets_take_the_exact_time_of_their_bits_at_every_edge() {
     }
 }
 
-/// Every pair of edge rates: after a change a packet never ends before its bits are sent, and at most two nanoseconds later.
+/// Tests every pair of edge rates.
+/// After a change, a packet ends at most two nanoseconds after its bits are sent, and never before.
 #[test]
 fn a_change_of_the_rate_loses_no_time() {
     for (before, after) in RATES.iter().flat_map(|&before| RATES.map(|after| (before, after))) {
@@ -77,8 +78,8 @@ fn times_beyond_the_last_one_saturate() {
 }
 
 proptest! {
-    /// A train in which every packet may find the link idle, busy, or free since the same nanosecond: in exact time, in units of
-    /// 1/rate ns, none starts before the one ahead of it has ended.
+    /// Tests a train whose packets find the link idle, busy, or free since the same nanosecond.
+    /// In exact time, in units of 1/rate ns, none starts before the previous one has ended.
     #[test]
     fn no_packet_starts_before_the_one_ahead_of_it_has_ended(
         bps in prop_oneof![prop::sample::select(RATES.to_vec()), 1..=range::HIGHEST_RATE_BPS],

@@ -1,14 +1,14 @@
-//! ACK thinning: of pure ACKs, only one of several passes, or one per interval (rfc3449#5.2).
+//! ACK thinning: one of several pure ACKs passes, or one per interval (rfc3449#5.2).
 //!
 //! ACKs with more information always pass: duplicates, SACK blocks, changed ECN echoes, and packets that open or close a connection. The
-//! last ACK of a train may be dropped; the sender's timer then recovers. The ACK filter of a queue (`ack_filter`) sees the queued ACKs and
-//! loses no information.
+//! last ACK of a train may be dropped; the sender's timer then recovers. Unlike it, the ACK filter of a queue (`ack_filter`) sees the
+//! queued ACKs and loses no information.
 
 use crate::{Ack, Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Time, comes_before, range};
 
-/// Parameters of ACK thinning: one of the two.
+/// Parameters of ACK thinning. Exactly one of the two is set.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AckThinning"))]
@@ -57,7 +57,7 @@ struct LastAck {
     connection: u64,
     number: u32,
     echo: u16,
-    /// ACKs dropped since the last passed one, and its time.
+    /// The number of ACKs dropped since the last passed one, and the time of that one.
     lost: u32,
     passed: Time,
 }
@@ -95,7 +95,7 @@ mod tests {
 
     const ACK: Ack = Ack { flow: 3, connection: 3, number: 0, is_plain: true, echo: 0 };
 
-    /// Which of these ACKs pass, one each ms.
+    /// Whether each of these ACKs passes; one arrives per ms.
     fn passed(params: &Params, acks: &[Ack]) -> Vec<bool> {
         let mut made = params.start(&Streams::new(1, "x".to_string()));
         let transit = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 40, has_data: false, has_option: false };
@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(passed(&Params { every: Some(100), interval: None }, &acks), [true, false, true, true, false, true, true]);
     }
 
-    /// A reordered old ACK has no information; new ones are compared with the highest number.
+    /// Tests that a reordered old ACK has no information.
+    /// New ACKs are compared with the highest number.
     #[test]
     fn an_old_ack_passes_and_does_not_make_known_numbers_new() {
         let acks = numbers(&[5, 3, 4, 5, 6, 7]);

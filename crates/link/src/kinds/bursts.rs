@@ -1,5 +1,5 @@
-//! Bursts: packets that arrive within an interval leave together at its end, as with frame aggregation (Wi-Fi) or scheduled grants
-//! (DOCSIS).
+//! Bursts: packets that arrive within an interval leave together at its end.
+//! Frame aggregation (Wi-Fi) and scheduled grants (DOCSIS) have this effect.
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use sojourn_units::{Duration, range};
@@ -9,7 +9,7 @@ use sojourn_units::{Duration, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Bursts"))]
 pub struct Params {
-    /// The interval, above zero: bursts leave at its multiples since the start of the run.
+    /// The interval, above zero. Bursts leave at its multiples since the start of the run.
     pub every: Duration,
 }
 

@@ -1,5 +1,6 @@
-//! Bit errors detected by checksums. The packet continues on its path with its buffers and transmission times, and its receiver discards it
-//! (netem `corrupt`, with all errors detected).
+//! Bit errors that checksums detect.
+//! The packet continues on its path, uses buffers and transmission times, and its receiver discards it (netem `corrupt`, with all errors
+//! detected).
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};

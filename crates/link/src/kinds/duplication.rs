@@ -1,4 +1,4 @@
-//! Duplicates: copies of random packets, directly behind them (netem `duplicate`).
+//! Duplicates: copies of random packets, directly after them (netem `duplicate`).
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};

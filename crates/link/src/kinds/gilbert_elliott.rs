@@ -1,9 +1,10 @@
-//! Bursty loss: a Markov chain with a good and a bad state, and a loss probability in each (gilbert-1960, elliott-1963; netem `loss
-//! gemodel`).
+//! Bursty loss: a Markov chain with a good and a bad state, each with a loss probability.
+//! Sources: gilbert-1960, elliott-1963; netem `loss gemodel`.
 //!
-//! If lengths are times, the chain runs independently of packets: lengths are exponential with their own stream, so all algorithms see the
-//! same channel. If they are packets, the chain makes a step after each packet, as in netem: lengths are geometric. netem's `p` is 1/good,
-//! `r` is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
+//! If lengths are times, the chain is independent of packets: lengths are exponential with their own stream, so all algorithms see the same
+//! channel. If lengths are packets, the chain makes a step after each packet, as in netem: lengths are geometric. netem's `p` is 1/good,
+//! `r`
+//! is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
 
 use crate::error_rate;
 use crate::{Effect, Impairment, ParamError, Per, Spell, Streams, Transit};
@@ -51,7 +52,7 @@ impl crate::Params for Params {
         let [good, bad] = [self.loss_good, self.loss_bad];
         let lost = match (self.good, self.bad) {
             (Spell::Packets(in_good), Spell::Packets(in_bad)) => (good * in_good + bad * in_bad) / (in_good + in_bad),
-            _ => good.min(bad), // at one time there is one state
+            _ => good.min(bad), // packets of one instant are in one state
         };
         error_rate::is_often(lost, Per::Packet)
     }
@@ -92,7 +93,7 @@ pub struct GilbertElliott {
     random: Stream,
 }
 
-/// When states change. Of a pair, the first belongs to the good state.
+/// When states change. The first of a pair belongs to the good state.
 #[derive(Clone, Debug)]
 enum Chain {
     /// The probability that a state ends with a packet.
@@ -101,12 +102,13 @@ enum Chain {
     Time { mean: [Duration; 2], until: Time, states: Stream },
 }
 
-/// The length of a state of this mean.
+/// Draws the length of a state with this mean.
 fn length(mean: Duration, states: &mut Stream) -> Duration {
     Duration::from_secs_f64(states.exponential(mean.as_secs_f64())) + Duration::from_nanos(1)
 }
 
-/// After this number of mean lengths, a state hardly depends on the earlier one with a probability below e^-64.
+/// The number of mean lengths after which a state is forgotten.
+/// It then depends on the earlier one with a probability below e^-64.
 const FORGOTTEN: u64 = 64;
 
 impl Impairment for GilbertElliott {
@@ -138,7 +140,7 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec::Vec;
 
-    /// Which of a million packets, `gap` apart, are lost.
+    /// Whether each of a million packets is lost; `gap` is the time between packets.
     fn lost(params: &Params, gap: Duration) -> Vec<bool> {
         params.check().unwrap();
         let mut made = params.start(&Streams::new(1, "ge".to_string()));
@@ -168,7 +170,7 @@ mod tests {
         let ms = |ms| Spell::Time(Duration::from_millis(ms));
         let times = Params { good: ms(300), bad: ms(100), loss_good: 0.0, loss_bad: 0.5 };
         near(share(&lost(&times, Duration::from_millis(10))), 0.25 * 0.5, 0.03);
-        // Packets that come so seldom that no state lasts from one to the next.
+        // Packets are so rare that no state lasts from one to the next.
         near(share(&lost(&times, Duration::from_secs(100))), 0.25 * 0.5, 0.03);
     }
 
@@ -187,18 +189,20 @@ mod tests {
         let params = Params { good: ms(1000), bad: ms(200), loss_good: 0.0, loss_bad: 1.0 };
         let fine = lost(&params, Duration::from_millis(1));
         near(runs(&fine).1, 200.0, 0.1);
-        // One packet in ten meets the same states.
+        // Every tenth packet meets the same states.
         let coarse = lost(&params, Duration::from_millis(10));
         assert!(fine.iter().step_by(10).zip(&coarse).all(|(fine, coarse)| fine == coarse));
     }
 
-    /// A state without length would never let the next packet come.
+    /// Tests that a state has a length. Otherwise the next packet could never come.
     #[test]
     fn a_state_lasts_a_nanosecond_at_least() {
         let mut states = Stream::named(1, "states");
         let lengths: Vec<Duration> = (0..100_000).map(|_| length(Duration::from_nanos(3), &mut states)).collect();
         assert_eq!(lengths.iter().min(), Some(&Duration::from_nanos(1)));
-        // A whole number of nanoseconds below an exponential time of mean m, and one: 1 + 1/(e^(1/m) - 1), 3.53 of 3; rounded to the nearest, 4.
+        // One plus the whole nanoseconds of an exponential time with mean m: 1 + 1/(e^(1/m) - 1), which is 3.53 for 3. Rounding to the
+        // nearest
+        // would yield 4.
         let mean = lengths.iter().map(|length| length.as_nanos() as f64).sum::<f64>() / 100_000.0;
         assert!((3.4..=4.1).contains(&mean), "{mean}");
     }

@@ -1,5 +1,5 @@
-//! Jitter: a random delay of each packet without reordering: a packet continues at least 1 ns after the one ahead. (netem's `delay` with a
-//! distribution reorders packets: each train is shuffled.)
+//! Jitter: a random delay per packet without reordering.
+//! A packet continues at least 1 ns after the previous one. (netem's `delay` with a distribution shuffles each train.)
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Jitter"))]
 pub struct Params {
-    /// The distribution of the delay that is drawn for each packet.
+    /// The distribution from which each packet's delay is drawn.
     pub delay: Distribution,
 }
 
@@ -23,10 +23,11 @@ pub enum Distribution {
     Uniform([Duration; 2]),
     /// `{ normal = { mean = "10 ms", sd = "2 ms" } }`.
     Normal(Normal),
-    /// Pareto with the minimum mean (shape - 1)/shape: `{ pareto = { mean = "5 ms", shape = 2.5 } }`.
+    /// Pareto with the minimum mean (shape - 1)/shape.
+    /// Example: `{ pareto = { mean = "5 ms", shape = 2.5 } }`.
     Pareto(Pareto),
-    /// Measured quantiles at equal steps from minimum to maximum, linearly interpolated: `{ empirical = ["1 ms", "2 ms", "9 ms"] }` has the
-    /// median 2 ms.
+    /// Measured quantiles at equal steps from minimum to maximum, linearly interpolated.
+    /// Example: `{ empirical = ["1 ms", "2 ms", "9 ms"] }` has the median 2 ms.
     Empirical(Vec<Duration>),
 }
 
@@ -53,7 +54,7 @@ pub struct Pareto {
 }
 
 impl Distribution {
-    /// An upper quantile of the delay.
+    /// A measure of the delay that is zero only if all delays are.
     fn largest(&self) -> Duration {
         match self {
             Distribution::Uniform([_, high]) => *high,
@@ -147,7 +148,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// Delays in ms of packets so far apart that none waits for another, in order.
+    /// Delays in ms, in order, of packets so far apart that none waits for another.
     fn delays(delay: Distribution) -> Vec<f64> {
         let params = Params { delay };
         params.check().unwrap();
@@ -169,7 +170,7 @@ mod tests {
         let normal = delays(Distribution::Normal(Normal { mean: MS(20), sd: MS(4) }));
         near(at(&normal, 0.5), 20.0);
         near(at(&normal, 0.9), 20.0 + 1.2816 * 4.0);
-        // scale (1 - q)^(-1/shape), with the scale 10 (2.5 - 1)/2.5.
+        // The quantile is scale (1 - q)^(-1/shape), with the scale 10 (2.5 - 1)/2.5.
         let pareto = delays(Distribution::Pareto(Pareto { mean: MS(10), shape: 2.5 }));
         [0.1, 0.5, 0.9].iter().for_each(|&q| near(at(&pareto, q), 6.0 * (1.0 - q).powf(-0.4)));
         let empirical = delays(Distribution::Empirical([MS(1), MS(2), MS(10)].into()));

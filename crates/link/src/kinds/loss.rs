@@ -1,5 +1,5 @@
-//! Random loss, each packet independently of the others (ns-3's `RateErrorModel`; ns-2's `ErrorModel` with unit `pkt` and a
-//! uniform variable).
+//! Random loss, independent for each packet.
+//! Sources: ns-3's `RateErrorModel`; ns-2's `ErrorModel` with unit `pkt` and a uniform variable.
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};
@@ -17,7 +17,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Losses of packets, whatever their sizes, with this probability.
+    /// Loss of packets with this probability, whatever their size.
     pub fn of(probability: f64) -> Self {
         Params { probability, per: Per::Packet }
     }

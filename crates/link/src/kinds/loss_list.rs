@@ -1,4 +1,5 @@
-//! The loss of packets given by their numbers, for tests of loss recovery (ns-3's `ReceiveListErrorModel`, which counts from 0).
+//! Loss of the packets with given numbers, for tests of loss recovery.
+//! ns-3's `ReceiveListErrorModel` counts from 0, this from 1.
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use alloc::vec::Vec;
 pub struct Params {
     /// The numbers of the lost packets. The first packet that arrives here is number 1.
     pub packets: Vec<u64>,
-    /// Whether only packets with payload are counted, not pure ACKs; default false.
+    /// Whether only packets with payload are counted, and not pure ACKs; default false.
     #[cfg_attr(feature = "serde", serde(default))]
     pub data_only: bool,
 }

@@ -1,4 +1,4 @@
-//! The impairments: one file and one line each.
+//! The kinds of impairments: one file each, and one line each in the registry.
 
 use crate::trace::TraceLoss;
 use crate::{Ack, Allowance, Effect, Impairment, ParamError, Params, Streams, TcpOption, Transit};
@@ -8,14 +8,14 @@ use crate::{Ack, Allowance, Effect, Impairment, ParamError, Params, Streams, Tcp
 pub struct Entry {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// One sentence on what it is.
+    /// One sentence that describes it.
     pub summary: &'static str,
     /// An example of its parameters.
     pub example: fn() -> ImpairmentKind,
 }
 
-/// Reads `"name" module::Impairment: "summary"`: the file `module.rs` has the parameters as `Params` and the state machine
-/// under the name given.
+/// Declares the registry from `"name" module::Impairment: "summary"`.
+/// The file `module.rs` defines the parameters `Params` and the state machine `Impairment`.
 macro_rules! registry {
     ($($name:literal => $file:ident :: $Impairment:ident : $summary:literal,)*) => {
         $(pub mod $file;)*
@@ -52,10 +52,10 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(_) => $file::Params::READS_ACKS || $file::Params::READS_OPTIONS,)* }
             }
 
-            /// Whether every parameter is in its range.
+            /// Checks that every parameter is in its range.
             ///
             /// # Errors
-            /// The first parameter that is not.
+            /// The first parameter out of range.
             pub fn check(&self) -> Result<(), ParamError> {
                 match self { $(ImpairmentKind::$Impairment(params) => params.check(),)* }
             }
@@ -170,7 +170,8 @@ mod tests {
         }
     }
 
-    /// The model test of every impairment: its effects match the properties of its parameters.
+    /// The model test of every impairment.
+    /// Its effects match what its parameters declare.
     #[test]
     fn an_impairment_keeps_the_order_and_corrupts_nothing_unless_it_says_so() {
         for entry in REGISTRY {

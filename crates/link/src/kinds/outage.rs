@@ -1,4 +1,5 @@
-//! Outages: intervals in which packets are lost, or held until the end, as in a satellite handover.
+//! Outages: intervals in which packets are lost, or held until the end.
+//! A satellite handover has this effect.
 
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
 use sojourn_units::{Duration, Time, range};
@@ -15,7 +16,8 @@ pub struct Params {
     /// Time between the starts of two outages, above `length`; absent: a single outage.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub every: Option<Duration>,
-    /// Whether packets are held until the end of the outage and then released one by one, 1 ns apart; default false: they are lost.
+    /// Whether packets are held and released at the end, one by one, 1 ns apart.
+    /// Default false: they are lost.
     #[cfg_attr(feature = "serde", serde(default))]
     pub hold: bool,
 }
@@ -79,7 +81,7 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec::Vec;
 
-    /// What becomes of a packet each ms, from 0 on.
+    /// The effect on a packet each ms, from 0 on.
     fn each_ms(params: &Params) -> Vec<Effect> {
         params.check().unwrap();
         let mut made = params.start(&Streams::new(1, "x".to_string()));
@@ -95,7 +97,7 @@ mod tests {
         assert_eq!(lost, [3, 4, 13, 14]);
         params.hold = true;
         let held = each_ms(&params);
-        // The second goes on 1 ns behind the first, and so does the one that comes at the end of the outage.
+        // The second packet continues 1 ns after the first, and so does the one that arrives at the end.
         let [first, second, third] = [ms(2), ms(1) + Duration::from_nanos(1), Duration::from_nanos(2)].map(Effect::Delay);
         assert_eq!(held[2..7], [Effect::Pass, first, second, third, Effect::Pass]);
         params.every = None;

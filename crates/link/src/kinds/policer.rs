@@ -1,4 +1,5 @@
-//! A policer: packets for which a token bucket has no tokens are lost (tc `police` with `conform-exceed drop`).
+//! A policer: packets without tokens in the bucket are lost.
+//! Source: tc `police` with `conform-exceed drop`.
 
 use crate::token_bucket::{self, TokenBucket};
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
@@ -11,7 +12,8 @@ use sojourn_units::{Bytes, Rate};
 pub struct Params {
     /// The rate at which the bucket fills.
     pub rate: Rate,
-    /// The size of the bucket, 1 B or more; it is full at the start. A packet that is larger never passes.
+    /// The size of the bucket, 1 B or more. It is full at the start.
+    /// A larger packet never passes.
     pub burst: Bytes,
 }
 
@@ -58,7 +60,7 @@ mod tests {
     use alloc::vec::Vec;
     use sojourn_units::{Duration, Time};
 
-    /// When packets of 1000 B that come each `gap` µs pass, in µs.
+    /// The times in µs at which packets of 1000 B pass; one arrives every `gap` µs.
     fn passed(rate: u64, burst: u64, gap: u64, packets: u64) -> Vec<u64> {
         let params = Params { rate: Rate::from_bps(rate).unwrap(), burst: Bytes(burst) };
         let mut made = params.start(&Streams::new(1, "x".to_string()));
@@ -68,15 +70,16 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {
-        // A packet takes 8 ms of 1 Mbit/s. Packets come each ms: the bucket of five packets is empty after the fifth, at 4 ms, but has
-        // filled by half a packet meanwhile, so the next passes 4 ms later, and then each 8 ms.
+        // A packet needs 8 ms at 1 Mbit/s. Packets arrive each ms. The bucket of five packets is empty after the fifth, at 4 ms, but has
+        // received half a packet meanwhile. So the next one passes 4 ms later, and then one every 8 ms.
         assert_eq!(passed(1_000_000, 5_000, 1_000, 30), [0, 1_000, 2_000, 3_000, 4_000, 8_000, 16_000, 24_000]);
-        // Exactly the rate passes forever; a bucket smaller than a packet lets none pass.
+        // Exactly the rate passes forever. A bucket smaller than a packet passes none.
         assert_eq!(passed(1_000_000, 1_000, 8_000, 1_000).len(), 1_000);
         assert!(passed(1_000_000, 999, 8_000, 1_000).is_empty());
     }
 
-    /// RFC 2697: tokens that come to a full bucket are lost, so a silence is worth no more than the burst.
+    /// Tests that a silence is worth at most the burst.
+    /// RFC 2697: tokens for a full bucket are lost.
     #[test]
     fn a_bucket_holds_no_more_than_the_burst_after_a_silence() {
         let params = Params { rate: Rate::from_bps(1_000_000).unwrap(), burst: Bytes(5_000) };
@@ -94,7 +97,7 @@ mod tests {
                 assert!(bits <= 7_000 * 8 + 3 * (to - from), "{bits} from {from} to {to} us");
             }
         }
-        // And it gives away less than a packet of what it could let pass.
+        // The policer wastes less than a packet of what it could pass.
         let most = (7_000 * 8 + 3 * passed.last().unwrap()) / 8_000;
         assert!((most - 1..=most).contains(&(passed.len() as u64)), "{} of {most}", passed.len());
     }

@@ -1,6 +1,6 @@
-//! Reordering: some packets are delayed, so that later ones overtake them. They are selected as in netem's `reorder`: each `gap`-th packet,
-//! with a probability. In netem the selected packets are sent immediately and all others are delayed; here the selected ones are delayed,
-//! so the path's delay is unchanged.
+//! Reordering: some packets are delayed, so that later ones overtake them.
+//! They are selected as in netem's `reorder`: each `gap`-th packet, with a probability. netem sends the selected packets immediately and
+//! delays all others. Here the selected ones are delayed, so the path's delay is unchanged.
 
 use crate::error_rate::{self, ErrorRate};
 use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
@@ -11,7 +11,8 @@ use sojourn_units::{Duration, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Reorder"))]
 pub struct Params {
-    /// Extra delay of a selected packet, above zero. Packets that arrive within this time overtake it.
+    /// Extra delay of a selected packet, above zero.
+    /// Packets that arrive within this time overtake it.
     pub by: Duration,
     /// The probability that a candidate is selected, 0 to 1; default 1.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
@@ -40,7 +41,7 @@ impl crate::Params for Params {
     }
 
     fn takes_time(&self) -> bool {
-        self.probability >= 1.0 && self.gap == 1 // all packets are later
+        self.probability >= 1.0 && self.gap == 1 // every packet is delayed
     }
 
     fn check(&self) -> Result<(), ParamError> {

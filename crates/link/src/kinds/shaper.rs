@@ -1,5 +1,5 @@
-//! A shaper: packets wait for the tokens of a bucket, in a queue of its own with a limit (tc `tbf` with `rate`, `burst` and
-//! `latency`; its `limit` is rate · latency + burst).
+//! A shaper: packets wait for the tokens of a bucket, in a queue of its own with a limit.
+//! Source: tc `tbf` with `rate`, `burst` and `latency`; its `limit` is rate · latency + burst.
 
 use crate::token_bucket::{self, TokenBucket};
 use crate::{Effect, Impairment, ParamError, Streams, Transit};
@@ -12,9 +12,10 @@ use sojourn_units::{Bytes, Duration, Rate, range};
 pub struct Params {
     /// The rate at which the bucket fills.
     pub rate: Rate,
-    /// The size of the bucket, 1 B or more; it is full at the start. A packet that is larger is lost.
+    /// The size of the bucket, 1 B or more. It is full at the start.
+    /// A larger packet is lost.
     pub burst: Bytes,
-    /// Longest wait; a packet that would wait longer is lost; default "50 ms".
+    /// Longest wait; default "50 ms". A packet that would wait longer is lost.
     #[cfg_attr(feature = "serde", serde(default = "latency"))]
     pub latency: Duration,
 }
@@ -84,7 +85,7 @@ mod tests {
             assert_eq!(made.on_packet(&packet), Effect::Pass);
             made.on_packet(&packet)
         };
-        // The second waits for 8000 bits at 1 Mbit/s.
+        // The second packet waits for 8000 bits at 1 Mbit/s.
         let wait = Duration::from_millis(8);
         assert_eq!((effect(wait), effect(wait.saturating_sub(Duration::from_nanos(1)))), (Effect::Delay(wait), Effect::Drop));
     }
@@ -96,9 +97,9 @@ mod tests {
         let train = Transit { now: Time::ZERO, size: 1000, has_data: true, has_option: false };
         let effects: Vec<Effect> = (0..7).map(|_| made.on_packet(&train)).collect();
         let [first, second] = [8, 16].map(|ms| Effect::Delay(Duration::from_millis(ms)));
-        // A bucket of three packets, then two that wait 8 ms each; the third would wait 24 ms.
+        // The bucket holds three packets, then two wait 8 ms each. The third would wait 24 ms.
         assert_eq!(effects, [Effect::Pass, Effect::Pass, Effect::Pass, first, second, Effect::Drop, Effect::Drop]);
-        // What is lost took no tokens: at 16 ms the bucket is empty, at 24 ms it has one packet.
+        // A lost packet uses no tokens: at 16 ms the bucket is empty, at 24 ms it has one packet.
         let next = Transit { now: Time::ZERO + Duration::from_millis(17), ..train };
         assert_eq!(made.on_packet(&next), Effect::Delay(Duration::from_millis(7)));
         assert_eq!(made.on_packet(&Transit { size: 3001, ..next }), Effect::Drop);

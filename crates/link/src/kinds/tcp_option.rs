@@ -1,5 +1,5 @@
-//! A middlebox that blocks a TCP option: it overwrites the option by NOPs (iptables `TCPOPTSTRIP`), or drops packets with it. Both occur on
-//! the internet (honda-2011). A packet keeps its size.
+//! A middlebox that blocks a TCP option. Both actions occur on the internet (honda-2011).
+//! It overwrites the option by NOPs (iptables `TCPOPTSTRIP`), or drops packets with it. A packet keeps its size.
 
 use crate::{Effect, Impairment, ParamError, Streams, TcpOption, Transit};
 
@@ -8,9 +8,11 @@ use crate::{Effect, Impairment, ParamError, Streams, TcpOption, Transit};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TcpOptionFilter"))]
 pub struct Params {
-    /// The option: "accecn" (AccECN's byte counters in data, ACKs and SYN-ACKs) or "sack" (SACK blocks).
+    /// The option: "accecn" or "sack" (SACK blocks).
+    /// "accecn" are AccECN's byte counters in data, ACKs and SYN-ACKs.
     pub option: TcpOption,
-    /// Action on packets with the option: "strip" (default: removes the option) or "drop" (drops the packet).
+    /// Action on packets with the option: "strip" (default) or "drop".
+    /// "strip" removes the option, "drop" drops the packet.
     #[cfg_attr(feature = "serde", serde(default))]
     pub action: Action,
 }
@@ -23,7 +25,7 @@ pub enum Action {
     /// Removes the option.
     #[default]
     Strip,
-    /// They are lost.
+    /// Drops the packet.
     Drop,
 }
 
@@ -48,7 +50,7 @@ impl crate::Params for Params {
     }
 }
 
-/// The (empty) state of such a middlebox.
+/// The (empty) state of a middlebox that blocks an option.
 #[derive(Clone, Debug)]
 pub struct Filter(Params);
 

@@ -1,25 +1,27 @@
-//! Compressed columns: a column of a block of rows has a minimum, a unit, and a multiple of the unit per row.
+//! Compressed columns of a block of rows.
+//! A column has a minimum, a unit, and a multiple of the unit per row.
 
 use alloc::vec::Vec;
 
-/// How a column is stored. Its numbers are `least + unit * code`, with codes of `width` bits, the lowest first.
+/// The storage of a column. Its numbers are `least + unit * code`.
+/// Codes have `width` bits, the lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Column {
     least: u64,
     unit: u64,
-    /// Where its codes begin in the bytes of the block.
+    /// The position of its codes in the bytes of the block.
     begin: u32,
     width: u8,
 }
 
-/// Bytes behind the last code, so that eight can be read from where any code begins.
+/// Bytes after the last code, so that eight can be read at any code.
 const PADDING: usize = 8;
 
-/// The widest code that eight bytes hold wherever in a byte it begins.
+/// The widest code that fits into eight bytes at any bit offset within a byte.
 const WIDEST: u32 = 57;
 
 impl Column {
-    /// Stores these numbers behind `bytes`.
+    /// Appends these numbers to `bytes`.
     pub fn store(values: impl Iterator<Item = u64> + Clone, bytes: &mut Vec<u8>) -> Column {
         let (least, most) = values.clone().fold((u64::MAX, 0), |(least, most), value| (value.min(least), value.max(most)));
         let begin = bytes.len() as u32;
@@ -56,7 +58,7 @@ impl Column {
         self.least + self.unit * code
     }
 
-    /// Its content without the position of its codes.
+    /// Its content without the position of its codes, for hashing.
     pub fn content(&self) -> [u8; 17] {
         let mut content = [self.width; 17];
         content[..8].copy_from_slice(&self.least.to_le_bytes());

@@ -3,8 +3,8 @@
 use super::{LinkTrace, Row, Service};
 use sojourn_units::{Duration, Time};
 
-/// A row of a trace, and what was before it. It only moves forward: an earlier time or a smaller capacity than before returns the current
-/// row.
+/// A row of a trace, and the sums of the rows before it. It only moves forward.
+/// For an earlier time or a smaller capacity it returns the current row.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     /// The current row; `None` before the first.
@@ -18,7 +18,7 @@ struct Here {
     block: usize,
     at: usize,
     row: Row,
-    /// When the row begins and ends, and what can be sent before and by its end.
+    /// The start and end of the row, and the capacity before it and by its end.
     from: u128,
     until: u128,
     before: u128,
@@ -54,7 +54,7 @@ impl Here {
 }
 
 impl Cursor {
-    /// Moves to the row that lasts from `at` or before until after it.
+    /// Moves to the row that is in force at `at`.
     fn move_to_time(&mut self, trace: &LinkTrace, at: Time) -> Here {
         let at = u128::from(at.as_nanos());
         let period = u128::from(trace.period.as_nanos());
@@ -71,7 +71,7 @@ impl Cursor {
         here
     }
 
-    /// Moves to the first row by whose end `capacity` can be sent, which is above zero.
+    /// Moves to the first row by whose end `capacity`, above zero, can be sent.
     fn move_to_capacity(&mut self, trace: &LinkTrace, capacity: u128) -> Here {
         let here = match self.here {
             Some(here) if here.by_end >= capacity => here,
@@ -95,7 +95,7 @@ impl Cursor {
         here
     }
 
-    /// What the trace can send by `at`, in billionths of a bit, with an opportunity at that time.
+    /// The capacity by `at`, in billionths of a bit, including an opportunity at that time.
     pub fn capacity_by(&mut self, trace: &LinkTrace, at: Time) -> u128 {
         let here = self.move_to_time(trace, at);
         match trace.service {
@@ -104,7 +104,8 @@ impl Cursor {
         }
     }
 
-    /// The nanosecond in which the trace has sent `capacity` billionths of a bit, above zero: [`Time::NEVER`] if it is beyond all time.
+    /// The nanosecond in which the trace has sent `capacity` billionths of a bit, above zero.
+    /// [`Time::NEVER`] if that is after the end of time.
     pub fn time_of(&mut self, trace: &LinkTrace, capacity: u128) -> Time {
         let here = self.move_to_capacity(trace, capacity);
         let nanos = match trace.service {

@@ -5,7 +5,7 @@ use crate::{Effect, Impairment, Transit};
 use alloc::sync::Arc;
 use sojourn_units::Stream;
 
-/// Loses packets with the probability that the trace has when they reach the other end of the link.
+/// Loses packets with the probability of the trace when they reach the end of the link.
 #[derive(Clone, Debug)]
 pub struct TraceLoss {
     trace: Arc<LinkTrace>,
@@ -23,7 +23,7 @@ impl TraceLoss {
 impl Impairment for TraceLoss {
     fn on_packet(&mut self, packet: &Transit) -> Effect {
         let loss = self.cursor.row_at(&self.trace, packet.now).loss;
-        // Always draws, so that one row does not shift the random numbers of others.
+        // Always draws, so that a row does not shift the random numbers of later rows.
         if self.random.unit() < f64::from(loss) * 1e-9 { Effect::Drop } else { Effect::Pass }
     }
 }

@@ -1,10 +1,10 @@
 //! The trace of a link: its capacity over time, measured or generated, repeated at its end.
 //!
-//! A trace is a list of rows, one after another in time. Each lasts for its span and gives a rate, or the bytes of an opportunity to send
-//! at its end. The capacity is the sum of all that could be sent since the start, in integer billionths of a bit. Hence a backlogged link
-//! delivers in any window exactly the capacity of its trace.
+//! A trace is a list of consecutive rows. Each row lasts for its span. It has a rate, or an opportunity: bytes that can be sent at its end.
+//! The capacity is the sum of all that could be sent since the start, in integer billionths of a bit. So a backlogged link delivers exactly
+//! the capacity of its trace in any window.
 //!
-//! Ten million rows take 80 MB or less: rows are stored in blocks, each column in as few bits as its numbers need.
+//! Ten million rows use 80 MB or less. Rows are stored in blocks, with each column in as few bits as its numbers need.
 
 mod column;
 mod cursor;
@@ -25,18 +25,18 @@ const BLOCK: usize = 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Service {
-    /// By a rate, in bit/s.
+    /// A rate in bit/s.
     Rates,
-    /// By opportunities: bytes at the end of the row, which are lost if nothing waits then.
+    /// Opportunities: bytes at the end of the row, which are lost if no packet waits.
     Opportunities,
 }
 
 /// A row of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Row {
-    /// How long it lasts; the span of an opportunity may be zero.
+    /// The duration of the row; an opportunity's may be zero.
     pub span: Duration,
-    /// What can be sent: bit/s, or the bytes of the opportunity at its end.
+    /// The capacity: a rate in bit/s, or the bytes of the opportunity at its end.
     pub service: u64,
     /// Additional propagation delay.
     pub delay: Duration,
@@ -45,7 +45,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What can be sent in it, in billionths of a bit.
+    /// The capacity of the row in billionths of a bit.
     pub fn capacity(&self, service: Service) -> u128 {
         match service {
             Service::Rates => u128::from(self.service) * u128::from(self.span.as_nanos()),
@@ -67,12 +67,12 @@ pub struct LinkTrace {
     most_loss: u32,
 }
 
-/// Some rows that follow each other.
+/// Consecutive rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Block {
-    /// When it begins, since the begin of the trace.
+    /// The start of the block, since the start of the trace.
     begin: Duration,
-    /// What the rows before it can send.
+    /// The capacity of the rows before it.
     before: u128,
     rows: u32,
     columns: [Column; 4],
@@ -86,7 +86,7 @@ impl Block {
     }
 }
 
-/// Makes a trace row by row.
+/// Builds a trace row by row.
 #[derive(Debug)]
 pub struct Builder {
     trace: LinkTrace,
@@ -94,7 +94,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No rows yet.
+    /// A builder without rows.
     pub fn new(service: Service) -> Builder {
         let trace = LinkTrace {
             service,
@@ -109,7 +109,7 @@ impl Builder {
         Builder { trace, last: Vec::with_capacity(BLOCK) }
     }
 
-    /// The next row.
+    /// Appends a row.
     pub fn push(&mut self, row: Row) {
         self.last.push(row);
         if self.last.len() == BLOCK {
@@ -154,12 +154,12 @@ impl LinkTrace {
         self.service
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Always false: a trace has a row.
+    /// Always false, because a trace has at least one row.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -169,18 +169,18 @@ impl LinkTrace {
         self.blocks.iter().flat_map(|block| (0..block.rows as usize).map(|at| block.row(at)))
     }
 
-    /// Its period.
+    /// The duration after which it repeats.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// The mean rate, 1 bit/s at least.
+    /// The mean rate, at least 1 bit/s.
     pub fn mean_rate(&self) -> Rate {
         let mean = self.capacity / u128::from(self.period.as_nanos());
         Rate::from_bps(u64::try_from(mean).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)).unwrap_or_else(|| unreachable!("it is above 0"))
     }
 
-    /// The least delay of a row.
+    /// The minimum delay of any row.
     pub fn least_delay(&self) -> Duration {
         self.least_delay
     }
@@ -195,7 +195,7 @@ impl LinkTrace {
         self.most_loss > 0
     }
 
-    /// What it can send before `at`, in billionths of a bit. An opportunity at that time is not before it.
+    /// The capacity before `at` in billionths of a bit. An opportunity at `at` is excluded.
     pub fn capacity_before(&self, at: Time) -> u128 {
         match (self.service, at.as_nanos().checked_sub(1)) {
             (Service::Rates, _) => Cursor::default().capacity_by(self, at),
@@ -204,7 +204,7 @@ impl LinkTrace {
         }
     }
 
-    /// When the transmission of a packet of `size` bytes starts that ends at `end` and has the link for itself.
+    /// The start of a transmission of `size` bytes that ends at `end`, on an otherwise idle link.
     pub fn start_of(&self, size: u32, end: Time) -> Time {
         let by_end = Cursor::default().capacity_by(self, end);
         match by_end.checked_sub(u128::from(size) * u128::from(NANOBITS_PER_BYTE)) {
@@ -213,7 +213,7 @@ impl LinkTrace {
         }
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory used.
     pub fn memory(&self) -> usize {
         self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
     }
@@ -228,12 +228,13 @@ impl LinkTrace {
         }
     }
 
-    /// The block and the row in it that last until after `rest`, a time within the trace: the begin of the block, what is before it.
+    /// The block that is in force after `rest`, a time within the trace.
     fn block_at(&self, rest: Duration) -> usize {
         self.blocks.partition_point(|block| block.begin <= rest).saturating_sub(1)
     }
 
-    /// The block with the first row by whose end `rest` can be sent, which is above zero and at most the capacity of the trace.
+    /// The block with the first row by whose end `rest` can be sent.
+    /// `rest` is above zero and at most the capacity of the trace.
     fn block_of(&self, rest: u128) -> usize {
         self.blocks.partition_point(|block| block.before < rest).saturating_sub(1)
     }

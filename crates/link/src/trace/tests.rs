@@ -1,7 +1,7 @@
 use super::*;
 use sojourn_units::Stream;
 
-/// A random trace: some rows of no rate, some opportunities at the same time.
+/// A random trace with rows of rate zero and simultaneous opportunities.
 fn drawn(service: Service, rows: usize, seed: u64) -> LinkTrace {
     let mut random = Stream::named(seed, "trace");
     let mut builder = Builder::new(service);
@@ -22,7 +22,7 @@ fn drawn(service: Service, rows: usize, seed: u64) -> LinkTrace {
     builder.finish().unwrap()
 }
 
-/// What a trace can send by `at`, added up row by row.
+/// The capacity by `at`, summed row by row.
 fn added_up(trace: &LinkTrace, at: u64) -> u128 {
     let period = trace.period().as_nanos();
     let (turns, mut rest) = (at / period, at % period);
@@ -67,7 +67,7 @@ fn the_time_of_a_capacity_is_the_first_at_which_it_can_have_been_sent() {
             capacity += u128::from(1 + random.below(further));
             let time = moving.time_of(&trace, capacity);
             assert_eq!(Cursor::default().time_of(&trace, capacity), time);
-            // By the nanosecond after it all is sent, before it not all.
+            // By the next nanosecond all bits are sent, before it not all.
             let after = Cursor::default().capacity_by(&trace, time + Duration::from_nanos(u64::from(service == Service::Rates)));
             assert!(after >= capacity, "{service:?}: {after} by {time:?}, {capacity} asked for");
             assert!(trace.capacity_before(time) < capacity || capacity == trace.capacity_before(time), "{service:?}: {time:?}");
@@ -133,7 +133,7 @@ fn packets_are_lost_with_the_probability_of_the_time() {
     [0, 250_000_000, 1_000_000_000].into_iter().for_each(|loss| builder.push(row(loss)));
     let trace = alloc::sync::Arc::new(builder.finish().unwrap());
     let mut made = TraceLoss::new(trace, Stream::named(1, "loss"));
-    // The second turn too.
+    // Also in the second repetition.
     for first in [0, 3] {
         let lost = [0, 1, 2].map(|second| {
             let packet = |n: u64| Transit {
@@ -165,7 +165,7 @@ fn a_trace_tells_of_the_delays_and_losses_of_its_rows() {
     assert_eq!((plain.len(), some.len(), plain.is_empty(), some.is_empty()), (2, 3, false, false));
 }
 
-/// 1500 B take 1 ms at 12 Mbit/s, and 2 ms at half of that.
+/// Tests that 1500 B need 1 ms at 12 Mbit/s, and 2 ms at half of that.
 #[test]
 fn a_transmission_starts_by_the_time_of_its_bits_before_its_end() {
     let mut builder = Builder::new(Service::Rates);
@@ -179,7 +179,7 @@ fn a_transmission_starts_by_the_time_of_its_bits_before_its_end() {
     }
 }
 
-/// An opportunity of 1500 B after 1 to 5 ms each, over more rows than two blocks hold.
+/// Tests opportunities of 1500 B after 1 to 5 ms each, over more rows than two blocks hold.
 #[test]
 fn what_is_sent_at_the_end_of_a_row_is_sent_no_later_at_the_edge_of_a_block_or_a_turn() {
     let (rows, block) = (2 * BLOCK as u64 + 452, BLOCK as u64);
@@ -229,7 +229,8 @@ fn a_cursor_goes_through_all_rows_of_all_turns_and_never_back() {
     }
 }
 
-/// Equal rows have columns without bits: what is left are the blocks. Two values take one bit, however far apart they are.
+/// Tests the memory: equal rows have columns without bits, so only blocks remain.
+/// Two values need one bit per row, whatever their difference.
 #[test]
 fn the_memory_of_a_trace_is_that_of_its_blocks_and_of_the_bits_in_them() {
     let of = |services: &[u64]| {

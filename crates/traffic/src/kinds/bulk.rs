@@ -1,4 +1,4 @@
-//! Bulk data, all available at the start; TCP sends it as fast as its windows allow.
+//! Bulk data, available at the start. TCP sends it as fast as its windows allow.
 
 use crate::{FlowModel, ParamError, Transport, Write};
 use sojourn_units::{Bytes, Stream, range};
@@ -44,12 +44,12 @@ impl crate::Params for Params {
 /// The state of a bulk transfer.
 #[derive(Clone, Default, Debug)]
 pub struct Bulk {
-    /// Its size in bytes; `None`: endless.
+    /// The size in bytes; `None` is endless.
     pub(crate) size: Option<u64>,
 }
 
 impl Bulk {
-    /// All of it.
+    /// One write of all data.
     pub(crate) fn all(&self) -> Write {
         Write { bytes: self.size, last: self.size.is_some(), next: None }
     }

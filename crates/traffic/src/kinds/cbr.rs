@@ -14,7 +14,8 @@ pub struct Params {
     /// Size of a packet on the wire, 1 B to 65535 B; default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
-    /// Relative variation of the gaps: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
+    /// Relative variation of the gaps, 0 to 1, default 0.
+    /// Gaps are uniform on gap * (1 - jitter/2 .. 1 + jitter/2).
     #[cfg_attr(feature = "serde", serde(default))]
     pub jitter: f64,
 }
@@ -40,14 +41,15 @@ impl crate::Params for Params {
     }
 }
 
-/// Traffic at a constant rate: boxed, so that flows with other traffic stay small.
+/// Traffic at a constant rate. It is boxed so that flows with other traffic stay small.
 pub type Cbr = Box<State>;
 
 /// The state of a constant rate.
 #[derive(Clone, Debug)]
 pub struct State {
     size: u64,
-    /// Computes the gaps: the transmission time of a packet, exact to the nanosecond in the long run.
+    /// Computes the gaps: a gap is the transmission time of a packet.
+    /// The mean is exact to the nanosecond in the long run.
     pace: Serializer,
     jitter: f64,
 }

@@ -1,4 +1,4 @@
-//! The kinds of traffic: one file and one line each.
+//! The kinds of traffic: one file each, and one line each in the registry.
 
 use crate::pairs::ReadFile;
 use crate::{FlowModel, Opening, ParamError, Params, SessionModel, Transport, Write};
@@ -9,7 +9,7 @@ use sojourn_units::{Bytes, Rate, Stream, Time, range};
 pub struct Entry {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// Its summary.
+    /// One sentence that describes it.
     pub summary: &'static str,
     /// An example of its parameters.
     pub example: fn() -> Traffic,
@@ -18,14 +18,14 @@ pub struct Entry {
 /// The state machine of any kind of traffic.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// It feeds one flow.
+    /// Feeds one flow.
     Flow(AnyFlowModel),
-    /// It opens connections.
+    /// Opens connections.
     Session(AnySessionModel),
 }
 
-/// Declares the registry from `"name" module::Model: "summary"`: the file `module.rs` defines the parameters `Params` and the state machine
-/// `Model`.
+/// Declares the registry from `"name" module::Model: "summary"`.
+/// The file `module.rs` defines the parameters `Params` and the state machine `Model`.
 macro_rules! registry {
     (
         flows { $($flow:literal => $flow_file:ident :: $Flow:ident : $flow_summary:literal,)* }
@@ -244,7 +244,8 @@ impl Default for Traffic {
     }
 }
 
-/// The largest multiple of the mean considered: an exponential value exceeds it with probability e^-40.
+/// The largest considered multiple of the mean.
+/// An exponential value exceeds it with probability e^-40.
 const MOST_OF_MEAN: f64 = 40.0;
 
 /// The default packet size.

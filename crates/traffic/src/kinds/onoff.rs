@@ -1,4 +1,5 @@
-//! Bursts at a constant rate and silences, exponential or Pareto (ns-2's `Application/Traffic/Exponential` and `/Pareto`).
+//! Bursts at a constant rate and silences, exponential or Pareto.
+//! Source: ns-2's `Application/Traffic/Exponential` and `/Pareto`.
 
 use crate::{FlowModel, ParamError, Transport, Write};
 use alloc::boxed::Box;
@@ -18,7 +19,7 @@ pub struct Params {
     pub on: Duration,
     /// Mean time off.
     pub off: Duration,
-    /// Absent: times are exponential; present: Pareto with this shape, above 1, at most 1000.
+    /// Shape of Pareto times, above 1, at most 1000; absent: times are exponential.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub shape: Option<f64>,
     /// UDP or TCP; default "udp".
@@ -56,14 +57,15 @@ impl crate::Params for Params {
     }
 }
 
-/// Traffic in bursts: boxed, so that flows with other traffic stay small.
+/// Traffic in bursts. It is boxed so that flows with other traffic stay small.
 pub type OnOff = Box<State>;
 
 /// The state of an on/off source.
 #[derive(Clone, Debug)]
 pub struct State {
     size: u64,
-    /// Computes the gaps of a burst: the transmission time of a packet, exact to the nanosecond in the long run.
+    /// Computes the gaps of a burst: a gap is the transmission time of a packet.
+    /// The mean is exact to the nanosecond in the long run.
     pace: Serializer,
     /// Mean length of a burst in packets.
     burst: f64,

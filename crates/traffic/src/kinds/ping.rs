@@ -1,4 +1,4 @@
-//! Periodic packets that the receiver returns: RTT samples without TCP.
+//! Periodic packets that the receiver returns, for RTT samples without TCP.
 
 use crate::{FlowModel, ParamError, Write};
 use sojourn_units::{Bytes, Duration, Stream, range};

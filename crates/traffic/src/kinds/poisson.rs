@@ -1,17 +1,18 @@
-//! Packets at exponential gaps: a Poisson process. On a link this is M/D/1, with exponential sizes M/M/1.
+//! A Poisson process of packets: gaps are exponential.
+//! A link with this traffic is M/D/1, or M/M/1 if sizes are exponential.
 
 use crate::{FlowModel, ParamError, Write};
 use sojourn_units::{Bytes, Duration, Rate, Stream, range};
 
-/// How packet sizes vary.
+/// The distribution of packet sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Sizes {
-    /// Not at all.
+    /// All packets have the mean size.
     #[default]
     Constant,
-    /// Exponentially, in whole bytes from 1 to 65535.
+    /// Exponential, in whole bytes from 1 to 65535.
     Exponential,
 }
 
@@ -62,7 +63,8 @@ pub struct Poisson {
     sizes: Sizes,
     /// Mean gap in ns.
     gap_ns: f64,
-    /// The rounding error of the last gap in ns, added to the next one, so that even gaps of a few ns have the right mean.
+    /// The rounding error of the last gap in ns, which is added to the next gap.
+    /// Thus even gaps of a few ns have the right mean.
     rest_ns: f64,
 }
 

@@ -12,8 +12,8 @@ use sojourn_units::{Bytes, Duration, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Replay"))]
 pub struct Params {
-    /// The time after the flow's start and the size of each transfer, such as [["0 s", "10 kB"], ["20 ms", "1 MB"]], or a file whose lines
-    /// contain a time in s and a size in bytes, in any order.
+    /// The time after the flow's start and the size of each transfer.
+    /// A list such as [["0 s", "10 kB"], ["20 ms", "1 MB"]], or a file whose lines contain a time in s and a size in bytes, in any order.
     pub transfers: Pairs<Transfer>,
 }
 
@@ -83,7 +83,7 @@ pub struct Replay {
     transfers: Arc<Vec<Transfer>>,
     /// The position of the next transfer.
     next: usize,
-    /// The origin of the list's times: the first call.
+    /// The time of the first call, from which the list's times count.
     start: Option<Time>,
 }
 

@@ -26,12 +26,12 @@ pub struct Params {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// When it begins, counted from the start of the flow.
+    /// The start of the part, counted from the start of the flow.
     pub at: Duration,
     /// The rate of its writes (with UDP: of packets on the wire); absent: unlimited.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
-    /// Whether it is silent; default false.
+    /// Whether nothing is sent; default false.
     #[cfg_attr(feature = "serde", serde(default))]
     pub silent: bool,
 }
@@ -42,7 +42,7 @@ fn tcp() -> Transport {
 }
 
 impl Part {
-    /// Unlimited.
+    /// An unlimited part from the start.
     fn is_unlimited(&self) -> bool {
         self.rate.is_none() && !self.silent
     }
@@ -104,7 +104,7 @@ impl crate::Params for Params {
     }
 }
 
-/// Traffic by a schedule: boxed, so that flows with other traffic stay small.
+/// Traffic by a schedule. It is boxed so that flows with other traffic stay small.
 pub type Schedule = Box<State>;
 
 /// The state of an application with a schedule.
@@ -116,12 +116,14 @@ pub struct State {
     part: usize,
     /// The time of the next write, relative to the first.
     now: Duration,
-    /// Computes the gaps of a part with a rate: the transmission time of a packet, exact to the nanosecond in the long run.
+    /// Computes the gaps of a part with a rate: a gap is the transmission time of a packet.
+    /// The mean is exact to the nanosecond in the long run.
     pace: Option<Serializer>,
 }
 
 impl State {
-    /// The start of the next sending part. A silent part needs a write only if it ends unlimited data.
+    /// The start of the next part that writes.
+    /// A silent part writes only to end unlimited data.
     fn next_part(&self) -> Option<Duration> {
         let needs_write = |part: &&Part| !part.silent || self.parts[self.part].is_unlimited();
         self.parts[self.part + 1..].iter().find(needs_write).map(|part| part.at)
@@ -157,7 +159,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Bytes written in each second; `None` for unlimited data.
+    /// Bytes written in each second; `None` if data is unlimited.
     fn written(params: &Params, length: usize) -> Vec<Option<u64>> {
         let (mut model, mut random) = (params.model(), Stream::named(1, "app"));
         let (mut now, mut found) = (Duration::ZERO, alloc::vec![Some(0); length]);

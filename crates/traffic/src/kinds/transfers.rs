@@ -16,17 +16,18 @@ pub struct Params {
     /// Mean size, 1 B to 1000000 GB; required without `sizes`.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size_mean: Option<Bytes>,
-    /// Absent: sizes are exponential; present: Pareto (type II) with this shape, above 1, at most 1000.
+    /// Shape of Pareto sizes (type II), above 1, at most 1000; absent: sizes are exponential.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size_shape: Option<f64>,
-    /// The distribution of sizes instead: points such as [["1 kB", 0.5], ["1 MB", 1]], or a file whose lines contain a size in bytes and a
-    /// cumulative probability (up to 1 or 100).
+    /// The distribution of sizes, instead of `size`.
+    /// Points such as [["1 kB", 0.5], ["1 MB", 1]], or a file whose lines contain a size in bytes and a cumulative probability (up to 1 or
+    /// 100).
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sizes: Option<Pairs<SizeUpTo>>,
 }
 
 impl Params {
-    /// The points of the distribution, checked for validity.
+    /// The points of the distribution, which are valid.
     fn check_sizes(&self, sizes: &Pairs<SizeUpTo>) -> Result<(), ParamError> {
         let rows = sizes.rows();
         ParamError::unless(self.size_mean.is_none(), "size_mean", &"a mean", "no mean beside `sizes`")?;
@@ -104,7 +105,7 @@ enum Sizes {
         mean: f64,
         shape: f64,
     },
-    /// The size grows linearly between the points.
+    /// Interpolates the size linearly between the points.
     Points(Arc<Vec<SizeUpTo>>),
 }
 
@@ -145,7 +146,7 @@ mod tests {
         Params { every: Duration::from_millis(1), size_mean: None, size_shape: None, sizes: Some(Pairs::Rows(Arc::new(points))) }
     }
 
-    /// How many of 100,000 sizes are in each of these ranges (above, up to), as a share.
+    /// The share of 100,000 sizes in each of these ranges (above, up to).
     fn shares(params: &Params, ranges: &[(u64, u64)]) -> Vec<f64> {
         let (mut model, mut random) = (params.model(), Stream::named(1, "transfers"));
         let mut counts = vec![0u32; ranges.len()];
@@ -156,7 +157,8 @@ mod tests {
         counts.into_iter().map(|count| f64::from(count) / 100_000.0).collect()
     }
 
-    /// The share of each segment of the distribution is the difference of its probabilities; 0.006 is four standard deviations.
+    /// The share of each segment is the difference of its probabilities.
+    /// 0.006 is four standard deviations.
     #[test]
     fn sizes_follow_their_distribution_whether_it_ends_at_1_or_at_100() {
         let ranges = [(0, 999), (999, 1000), (1000, 6000), (6000, 11_000), (11_000, 99_999), (99_999, 100_000)];

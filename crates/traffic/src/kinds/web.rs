@@ -1,4 +1,4 @@
-//! Pages of objects, one TCP connection an object (ns-2's `PagePool/WebTraf`).
+//! Pages of objects, with one TCP connection per object (ns-2's `PagePool/WebTraf`).
 
 use crate::{Connection, Opening, ParamError, SessionModel, Size, Transport};
 use sojourn_units::{Bytes, Duration, Stream, Time, range};
@@ -8,7 +8,7 @@ use sojourn_units::{Bytes, Duration, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Loop {
-    /// The start of the previous page: pages start at independent times.
+    /// The start of the previous page: page arrivals are independent of completions.
     Open,
     /// The end of the previous page, as in ns-2's `WebTraf`.
     #[default]
@@ -22,7 +22,7 @@ pub enum Loop {
 pub struct Params {
     /// Mean time between pages, exponential, above zero.
     pub page_gap: Duration,
-    /// Objects a page, 1 to 1000000; default 1.
+    /// Objects per page, 1 to 1000000; default 1.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub objects: u32,
     /// Mean time between objects of a page, exponential; default "0 s".
@@ -32,10 +32,11 @@ pub struct Params {
     pub object_mean: f64,
     /// Shape of an object's size (Pareto, type II), above 1, at most 1000.
     pub object_shape: f64,
-    /// Size of the request before each object, sent on a connection of its own; default "0 B": none.
+    /// Size of the request before each object; default "0 B": no request.
+    /// It is sent on a connection of its own.
     #[cfg_attr(feature = "serde", serde(default))]
     pub request: Bytes,
-    /// Pages in all, at least 1; absent: without end.
+    /// Number of pages, at least 1; absent: without end.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub pages: Option<u32>,
     /// The event that starts the gap before the next page; default "closed".
@@ -123,10 +124,10 @@ pub struct Web {
     object_gap: f64,
     /// Objects of this page that are not requested yet.
     objects_left: u32,
-    /// Objects of this page that are requested and not complete.
+    /// Objects of this page that are requested but not complete.
     objects_open: u32,
     pages_started: u32,
-    /// With an open loop: when the next page starts.
+    /// The start of the next page, with an open loop.
     next_page: Time,
 }
 
