@@ -1,4 +1,4 @@
-//! Packet captures: writes pcapng files, and reads the TCP and UDP flows of pcap and pcapng files.
+//! Packet captures: writes pcapng files, reads TCP and UDP flows of pcap and pcapng files.
 //!
 //! A simulated packet has no payload, so [`wire`] encodes only its IPv4, TCP or UDP headers, with valid lengths and checksums.
 //! [`pcapng::Writer`] writes them to a file. [`read::summary`] reads a capture from any tool and returns its flows.

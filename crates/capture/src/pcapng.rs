@@ -1,4 +1,5 @@
-//! Writes pcapng files (draft-ietf-opsawg-pcapng): a section, its interfaces, then its packets.
+//! Writes pcapng files: a section, its interfaces, then its packets.
+//! The format is draft-ietf-opsawg-pcapng.
 
 use crate::wire::MOST_BYTES;
 use sojourn_units::{Rate, Time};
@@ -10,8 +11,8 @@ pub(crate) const INTERFACE: u32 = 1;
 pub(crate) const PACKET: u32 = 6;
 /// The byte-order magic of a section.
 pub(crate) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Packets start with the IPv4 header: `DLT_RAW` of Linux. `LINKTYPE_RAW`, 101, has the same meaning, but libpcap, tcpdump and tcptrace
-/// can't read files with several such interfaces.
+/// Packets start with the IPv4 header (`DLT_RAW` of Linux).
+/// `LINKTYPE_RAW`, 101, has the same meaning, but libpcap, tcpdump and tcptrace can't read files with several such interfaces.
 const RAW_IP: u16 = 12;
 
 const OPT_COMMENT: u16 = 1;
@@ -20,30 +21,31 @@ const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
 
-/// The date of time 0 of all runs in seconds since 1970 (2000-01-01), because a simulated run has no date.
+/// The date of time 0 of all runs in seconds since 1970: 2000-01-01.
+/// A simulated run has no date.
 pub const EPOCH_S: u64 = 946_684_800;
 
 /// A point at which packets are captured.
 #[derive(Clone, Debug)]
 pub struct Interface<'a> {
-    /// Its name.
+    /// The name of the interface.
     pub name: &'a str,
-    /// Its rate.
+    /// The rate of the interface.
     pub rate: Option<Rate>,
 }
 
-/// A packet of a file.
+/// A packet to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
-    /// The position of its interface.
+    /// The index of the interface.
     pub interface: u32,
-    /// Its time in the run.
+    /// The simulated time of the capture.
     pub at: Time,
-    /// Its first bytes.
+    /// The first bytes of the packet.
     pub bytes: &'a [u8],
-    /// Its original length.
+    /// The original length in bytes.
     pub length: u32,
-    /// Its comment; none if empty.
+    /// A comment; none if empty.
     pub comment: &'a str,
 }
 
@@ -64,7 +66,7 @@ impl<W: Write> Writer<W> {
         let mut writer = Writer { out, block: Vec::with_capacity(256) };
         writer.begin(SECTION);
         writer.put(&BYTE_ORDER.to_le_bytes());
-        // Version 1.0, with unknown length.
+        // Version 1.0, with unknown section length.
         writer.put(&[1, 0, 0, 0]);
         writer.put(&u64::MAX.to_le_bytes());
         writer.option(OPT_COMMENT, comment.as_bytes());
@@ -79,14 +81,14 @@ impl<W: Write> Writer<W> {
             if let Some(rate) = interface.rate {
                 writer.option(IF_SPEED, &rate.as_bps().to_le_bytes());
             }
-            // Nanoseconds.
+            // Time stamps are in nanoseconds.
             writer.option(IF_TSRESOL, &[9]);
             writer.end()?;
         }
         Ok(writer)
     }
 
-    /// Adds a packet, not earlier than the one before.
+    /// Adds a packet, whose time is not before that of the previous one.
     ///
     /// # Errors
     /// Errors of writing.
@@ -117,7 +119,7 @@ impl<W: Write> Writer<W> {
     fn begin(&mut self, kind: u32) {
         self.block.clear();
         self.put(&kind.to_le_bytes());
-        // The length, which is not known yet.
+        // A placeholder for the length.
         self.put(&[0; 4]);
     }
 

@@ -1,6 +1,6 @@
-//! The headers of packets as they are on the wire: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768).
+//! The headers of packets on the wire: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768).
 
-/// The longest headers: an IPv4 header without options and the longest TCP header.
+/// The maximum length of headers in bytes: IPv4 without options, and the longest TCP header.
 pub const MOST_BYTES: usize = 80;
 
 const IP: usize = 20;
@@ -17,17 +17,17 @@ const PROTOCOL_UDP: u8 = 17;
 
 /// Bits of [`Tcp::flags`] (rfc9293#3.1, rfc9768#3.1).
 pub mod flag {
-    /// No more data.
+    /// Ends the data of this direction.
     pub const FIN: u16 = 1;
     /// Opens the connection.
     pub const SYN: u16 = 2;
-    /// Data for the application.
+    /// Passes data to the application.
     pub const PSH: u16 = 8;
-    /// The acknowledgment number counts.
+    /// The acknowledgment number is valid.
     pub const ACK: u16 = 16;
     /// Echoes a congestion mark.
     pub const ECE: u16 = 64;
-    /// The window was reduced.
+    /// The sender has reduced its window.
     pub const CWR: u16 = 128;
     /// Accurate ECN.
     pub const AE: u16 = 256;
@@ -45,9 +45,9 @@ pub struct Endpoint {
 /// The common header fields of TCP and UDP.
 #[derive(Clone, Copy, Debug)]
 pub struct Ip {
-    /// Its source.
+    /// The source.
     pub source: Endpoint,
-    /// Its destination.
+    /// The destination.
     pub destination: Endpoint,
     /// The DSCP, 0 to 63.
     pub dscp: u8,
@@ -64,7 +64,7 @@ pub struct Tcp<'a> {
     pub seq: u32,
     /// The acknowledgment number.
     pub ack: u32,
-    /// See [`flag`].
+    /// The flags: see [`flag`].
     pub flags: u16,
     /// The window field.
     pub window: u16,
@@ -74,20 +74,21 @@ pub struct Tcp<'a> {
     pub window_scale: Option<u8>,
     /// Whether SACK is permitted.
     pub sack_permitted: bool,
-    /// Timestamp value and echo reply.
+    /// Timestamp: value and echo reply.
     pub timestamps: Option<(u32, u32)>,
     /// `AccECN`'s option.
     pub accecn: Option<AccEcn<'a>>,
-    /// SACK blocks: the first byte of each, and one past its last. At most 3 with timestamps, else 4.
+    /// SACK blocks: the first byte of each, and the byte after its last.
+    /// At most 3 with timestamps, else 4.
     pub sack: &'a [(u32, u32)],
 }
 
 /// `AccECN`'s option (rfc9768#3.2.3).
 #[derive(Clone, Copy, Debug)]
 pub struct AccEcn<'a> {
-    /// 172 or 174, by the order of its fields.
+    /// The kind: 172 or 174, by the order of the fields.
     pub kind: u8,
-    /// Its fields of 24 bits, three at most.
+    /// The fields of 24 bits, at most three.
     pub fields: &'a [u32],
 }
 
@@ -96,12 +97,12 @@ pub struct AccEcn<'a> {
 pub struct Headers {
     bytes: [u8; MOST_BYTES],
     used: usize,
-    /// How long the packet is, with its payload.
+    /// The length of the packet in bytes, including its payload.
     pub length: u32,
 }
 
 impl Headers {
-    /// The bytes.
+    /// The header bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
@@ -111,8 +112,10 @@ impl Headers {
         self.used += bytes.len();
     }
 
-    /// The headers of a packet of `length` bytes that starts with `bytes`, as passed to a device without checksums. `marked` is whether it
-    /// was marked since (CE, rfc3168#5). `None` unless it is TCP or UDP over IPv4 without IP options, and with complete headers.
+    /// Parses the headers of a packet of `length` bytes that starts with `bytes`.
+    /// A host passed it to a device without checksums. `marked` is whether it was marked since (CE, rfc3168#5). `None` unless it is TCP or
+    /// UDP
+    /// over IPv4, without IP options and with complete headers.
     pub fn of_host(bytes: &[u8], length: u32, marked: bool) -> Option<Headers> {
         let (protocol, used) = match (*bytes.first()?, *bytes.get(9)?) {
             (PLAIN, PROTOCOL_TCP) => (PROTOCOL_TCP, IP + usize::from(*bytes.get(IP + 12)? >> 4) * 4),
@@ -127,7 +130,7 @@ impl Headers {
         Some(headers)
     }
 
-    /// Begins with the IPv4 header of a packet of `length` bytes.
+    /// Starts headers with the IPv4 header of a packet of `length` bytes.
     fn ip(ip: &Ip, protocol: u8, length: u32) -> Headers {
         let mut headers = Headers { bytes: [0; MOST_BYTES], used: 0, length };
         headers.put(&[PLAIN, ip.dscp << 2 | ip.ecn]);
@@ -140,7 +143,8 @@ impl Headers {
         headers
     }
 
-    /// Fills in the checksums of the IPv4 header and of what follows it. The payload is zeros, which add nothing.
+    /// Fills in the checksums of the IPv4 header and of the transport header.
+    /// The payload is zeros, which do not change the sum.
     fn seal(&mut self, protocol: u8) {
         let at = IP + if protocol == PROTOCOL_TCP { 16 } else { 6 };
         self.bytes[10..12].fill(0);
@@ -149,7 +153,7 @@ impl Headers {
         self.bytes[10..12].copy_from_slice(&ip.to_be_bytes());
         let pseudo = sum(&self.bytes[12..20]) + u32::from(protocol) + self.length.saturating_sub(IP as u32);
         let sum = match checksum(pseudo, &self.bytes[IP..self.used]) {
-            // 0 means no checksum.
+            // 0 would mean that there is no checksum.
             0 if protocol == PROTOCOL_UDP => u16::MAX,
             sum => sum,
         };
@@ -157,7 +161,8 @@ impl Headers {
     }
 }
 
-/// The headers of a TCP segment with this payload size. Options take at most 40 bytes; SACK blocks that do not fit are omitted.
+/// The headers of a TCP segment with this payload size.
+/// Options have at most 40 bytes; SACK blocks that do not fit are omitted.
 pub fn tcp(ip: &Ip, tcp: &Tcp<'_>, payload: u32) -> Headers {
     let mut options = Options { bytes: [0; Options::ROOM], used: 0 };
     options.all(tcp);
@@ -175,7 +180,7 @@ pub fn tcp(ip: &Ip, tcp: &Tcp<'_>, payload: u32) -> Headers {
     headers
 }
 
-/// The headers of a datagram of `length` bytes with its headers, but of 28 at least.
+/// The headers of a datagram of `length` bytes including headers, at least 28.
 pub fn udp(ip: &Ip, length: u32) -> Headers {
     let mut headers = Headers::ip(ip, PROTOCOL_UDP, length.max((IP + UDP) as u32));
     headers.put(&ip.source.port.to_be_bytes());
@@ -224,7 +229,7 @@ impl Options {
             self.put(&[kind, 2 + 3 * fields.len() as u8]);
             fields.iter().for_each(|field| self.put(&field.to_be_bytes()[1..]));
         }
-        // The option before may take the place of padding.
+        // The previous option may use the space of its padding.
         let used = if self.used % 4 > 2 { self.used.next_multiple_of(4) } else { self.used / 4 * 4 };
         let room = (Self::ROOM - used).saturating_sub(4) / 8;
         let blocks = &tcp.sack[..tcp.sack.len().min(room)];
@@ -241,12 +246,12 @@ impl Options {
     }
 }
 
-/// The sum of the 16-bit words (rfc1071#1); the last byte of an odd number is a high one.
+/// The sum of the 16-bit words (rfc1071#1). An odd last byte is the high byte of a word.
 fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | word.get(1).map_or(0, |&low| u32::from(low))).sum()
 }
 
-/// The checksum of the bytes, whose field of it is 0, and of what is summed already.
+/// The checksum of the bytes, added to the sum `before`. Their checksum field must be 0.
 fn checksum(before: u32, bytes: &[u8]) -> u16 {
     let mut all = before + sum(bytes);
     while all > 0xffff {
@@ -267,7 +272,7 @@ mod tests {
         Some(AccEcn { kind: 174, fields })
     }
 
-    /// What a receiver computes over a header with its checksum: 0 (rfc1071#1).
+    /// Sums a header including its checksum as a receiver does: 0 if valid (rfc1071#1).
     fn verified(headers: &Headers, protocol: u8) -> bool {
         let bytes = headers.bytes();
         let pseudo = sum(&bytes[12..20]) + u32::from(protocol) + headers.length - 20;
@@ -310,7 +315,7 @@ mod tests {
     fn headers_of_a_host_are_its_own_with_checksums_and_its_mark() {
         let made = tcp(&PACKET, &Tcp { timestamps: Some((9, 3)), sack: &[(1, 2)], ..Tcp::default() }, 1448);
         let mut given = [made.bytes(), &[0; 100]].concat();
-        // A device must fill in checksums that the host left out.
+        // A device must fill in checksums that the host omitted.
         given[36..38].copy_from_slice(&[0xab, 0xcd]);
         let plain = Headers::of_host(&given, made.length, false).unwrap();
         assert_eq!((plain.bytes(), plain.length), (made.bytes(), made.length));

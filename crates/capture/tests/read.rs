@@ -1,4 +1,5 @@
-//! Captures of any make are read as what they hold: random flows in random link layers, with times that are not in order.
+//! Captures of any program are read correctly.
+//! The tests use random flows in random link layers, with unordered times.
 
 use proptest::prelude::*;
 use sojourn_capture::read::{Flow, Summary, Unread, summary};
@@ -30,7 +31,7 @@ fn read(link_type: u32, packets: &[Captured]) -> Summary {
     summary(pcap(link_type, packets).as_slice()).unwrap()
 }
 
-/// Link types, the bytes that stand before an IPv4 packet, and those of them that a link carries.
+/// Link types, the bytes before an IPv4 packet, and how many of them a link carries.
 const LAYERS: [(u32, &[u8], u32); 12] = [
     (101, &[], 0),
     (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0], 14),
@@ -46,7 +47,8 @@ const LAYERS: [(u32, &[u8], u32); 12] = [
     (9, &[0xff, 3, 0, 0x21], 4),
 ];
 
-/// A connection of `segments` full segments over a path of `rtt` ns; the capture is at the sender.
+/// A connection of `segments` full segments over a path of `rtt` ns.
+/// The capture is at the sender.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     start: u64,
@@ -58,7 +60,7 @@ struct Case {
 const PAYLOAD: u32 = 1448;
 
 impl Case {
-    /// Its packets: the handshake, then a segment and its ACK in each step of 5 ms.
+    /// The packets: the handshake, then a segment and its ACK every 5 ms.
     fn packets(&self, number: u8, layer: &[u8]) -> Vec<Captured> {
         let (client, server) = (
             Endpoint { address: [192, 0, 2, 1], port: 40_000 + u16::from(number) },
@@ -109,7 +111,8 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    /// Bytes, directions and round trips of random flows, whatever the link layer and although times fall by up to 1 ms.
+    /// Tests bytes, directions and round trips of random flows in any link layer.
+    /// Times step back by up to 1 ms.
     #[test]
     fn flows_are_read_as_they_were_written(
         cases in prop::collection::vec(case(), 1..8),
@@ -130,7 +133,7 @@ proptest! {
             let flow = found.flows.iter().find(|flow| flow.rtt().is_some_and(|rtt| rtt.abs_diff(case.rtt) <= 1000) && data(flow) == (u64::from(case.segments * PAYLOAD), case.upward));
             prop_assert!(flow.is_some(), "{:?} of {:?}", case, found.flows);
         }
-        // What each direction carried: 5 ms a segment for each flow at most, and one round trip more in a short capture.
+        // The load of each direction: at most 5 ms per segment and flow, plus one round trip in a short capture.
         let bytes = |upward: bool| cases.iter().filter(|case| case.upward == upward).map(|case| u64::from(case.segments) * u64::from(PAYLOAD + 40 + carried)).sum::<u64>();
         let sums = [bytes(true), bytes(false)];
         let link = found.link.map(|way| way.data);
@@ -139,7 +142,7 @@ proptest! {
             || (sums[1]..=sums[1] + acks).contains(&link[0]) && (sums[0]..=sums[0] + acks).contains(&link[1]), "{:?} {:?}", sums, link);
     }
 
-    /// A file that ends anywhere has the packets before its end.
+    /// Tests that a file that ends anywhere contains the packets before its end.
     #[test]
     fn a_cut_file_is_read_up_to_the_cut(case in case(), end in 24usize..20_000) {
         let whole = pcap(101, &case.packets(1, &[]));
@@ -155,8 +158,8 @@ proptest! {
     }
 }
 
-/// The second after slow start: 20 Mbit/s come to a link of 10 Mbit/s, which drops each second segment. In the next second these are sent
-/// again.
+/// Tests the second after slow start, with 20 Mbit/s for a link of 10 Mbit/s.
+/// The link drops every second segment. They are retransmitted in the next second.
 #[test]
 fn a_rate_is_what_acks_report_without_what_a_queue_dropped() {
     const GAP: u64 = 595_200;
@@ -222,7 +225,7 @@ fn ipv6(length: u16, next: u8, extensions: &[u8]) -> Vec<u8> {
 
 #[test]
 fn lengths_of_ipv6_are_those_of_extension_headers_jumbograms_and_offload() {
-    // Hop-by-hop with a jumbo payload option (rfc2675#2), after two bytes of padding; destination options; a first fragment.
+    // Hop-by-hop with a jumbo payload option (rfc2675#2) after two bytes of padding; destination options; a first fragment.
     let jumbo = [6, 0, 0xc2, 4, 0, 1, 0x38, 0x9c];
     let options = [6, 0, 1, 4, 0, 0, 0, 0];
     let fragment = [6, 0, 0, 1, 0, 0, 0, 9];

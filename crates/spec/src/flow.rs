@@ -10,28 +10,30 @@ use sojourn_units::Time;
 /// Traffic between two hosts: one flow, or a session that opens connections.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flow {
-    /// Its name; its random streams are `flow/<name>/...`, those of a session `session/<name>`.
+    /// The name; its random streams are `flow/<name>/...`, for a session `session/<name>`.
     pub name: String,
     /// The number of its group; statistics are kept per group.
     pub group: u32,
-    /// When it starts.
+    /// The start time.
     pub start: Time,
-    /// When it stops sending.
+    /// The time at which it stops sending.
     pub stop: Time,
     /// The links of its data, in order.
     pub forward: Vec<u32>,
     /// The links of its acknowledgments, in order; empty over UDP.
     pub back: Vec<u32>,
-    /// All its alternative paths: `forward` and `back` if it has drawn one, else each packet chooses.
+    /// All alternative paths.
+    /// Either the flow has drawn one, which is `forward` and `back`, or each packet chooses.
     pub paths: Option<Arc<Paths>>,
-    /// The TCP stack of both hosts, a position in a list of TCP options; `None` over UDP. Sessions need one.
+    /// The TCP stack of both hosts, as an index of a list of TCP options.
+    /// `None` over UDP. Sessions require one.
     pub stack: Option<u32>,
-    /// What it sends.
+    /// The traffic that it sends.
     pub traffic: Traffic,
 }
 
 impl Flow {
-    /// The links of all its paths in both directions; may contain duplicates.
+    /// The links of all its paths in both directions, possibly with duplicates.
     pub fn links(&self) -> [impl Iterator<Item = u32> + '_; 2] {
         let none: &[Vec<u32>] = &[];
         let (forward, back) = self.paths.as_ref().map_or((none, none), |paths| (&paths.forward[..], &paths.back[..]));

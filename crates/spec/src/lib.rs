@@ -1,4 +1,5 @@
-//! Definitions of links, queues, flows and TCP options: each setting once, with its type, unit, range, default and source.
+//! Definitions of links, queues, flows and TCP options.
+//! Each setting is defined once, with its type, unit, range, default and source.
 //!
 //! The scenario reader parses and checks these types. The network and the endpoints run on them. The schema, the documents and
 //! `sojourn list` print them. The feature `serde` reads and writes them; `schema` generates JSON Schema.

@@ -12,57 +12,61 @@ use sojourn_units::{Amount, Duration, Overhead, Rate, Time};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
-    /// Its name in messages and records.
+    /// The name in messages and records.
     pub name: String,
-    /// The node where it starts.
+    /// The node at its start.
     pub from: u32,
-    /// The node where it ends.
+    /// The node at its end.
     pub to: u32,
-    /// Its transmission rate; `None`: a pure delay without a queue.
+    /// The transmission rate; `None`: a pure delay without a queue.
     pub rate: Option<Rate>,
-    /// Its propagation delay.
+    /// The propagation delay.
     pub delay: Duration,
-    /// Its queue, present exactly if there is a rate.
+    /// The queue, present if and only if there is a rate.
     pub queue: Option<Arc<Queue>>,
-    /// Rate changes in chronological order. A packet is sent at the rate at the start of its transmission.
+    /// Rate changes in chronological order.
+    /// A packet is sent at the rate at the start of its transmission.
     pub rate_changes: Vec<RateChange>,
-    /// Delay changes in chronological order. A packet has the delay at the end of its transmission, but never overtakes the packet ahead.
+    /// Delay changes in chronological order.
+    /// A packet has the delay at the end of its transmission, but never overtakes the previous packet.
     pub delay_changes: Vec<DelayChange>,
-    /// Its trace, if any: `rate` is then the mean, and the trace's delays and losses are added to the link's.
+    /// The trace, if any.
+    /// `rate` is then the mean, and the trace's delays and losses are added to the link's.
     #[cfg_attr(feature = "serde", serde(skip_deserializing, skip_serializing_if = "Option::is_none"))]
     pub trace: Option<Trace>,
     /// Link-layer overhead, if any; requires a rate.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub overhead: Option<Overhead>,
-    /// Its impairments in order.
+    /// The impairments in order.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,
     /// The medium that it shares with others, if any; requires a rate.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub medium: Option<Arc<Medium>>,
-    /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
+    /// The nearest link in the opposite direction.
+    /// A router that reads headers (`Hints::Router`) sees its packets too.
     pub reverse: Option<u32>,
-    /// The measurements on it.
+    /// The level of measurements.
     pub measure: Measure,
 }
 
 /// A link of a single flow with a drop-tail queue and without measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessLink {
-    /// The node where it starts.
+    /// The node at its start.
     pub from: u32,
-    /// The node where it ends.
+    /// The node at its end.
     pub to: u32,
-    /// Its transmission rate; `None`: a pure delay without a queue.
+    /// The transmission rate; `None`: a pure delay without a queue.
     pub rate: Option<Rate>,
-    /// Its propagation delay.
+    /// The propagation delay.
     pub delay: Duration,
-    /// The limit of its queue.
+    /// The limit of the queue.
     pub limit: Amount,
 }
 
 impl AccessLink {
-    /// The same in the opposite direction.
+    /// The link in the opposite direction.
     #[must_use]
     pub fn reverse(self) -> Self {
         AccessLink { from: self.to, to: self.from, ..self }
@@ -91,7 +95,7 @@ pub struct Trace {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateChange {
-    /// Its time.
+    /// The time of the change.
     pub at: Time,
     /// The rate from then on.
     pub rate: Rate,
@@ -101,7 +105,7 @@ pub struct RateChange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DelayChange {
-    /// Its time.
+    /// The time of the change.
     pub at: Time,
     /// The propagation delay from then on.
     pub delay: Duration,
@@ -111,7 +115,7 @@ pub struct DelayChange {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Measure {
-    /// Packets and drops only, as the audit needs them: for access links.
+    /// Packets and drops only, as the audit requires: for access links.
     Counts,
     /// Also the queue over time, waits and transmission time.
     Moments,

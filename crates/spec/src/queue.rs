@@ -29,29 +29,31 @@ pub struct Queue {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueOptions {
-    /// Queue limit without the packet in transmission, above zero: in packets, bytes, time at the link's rate, or BDPs (rate times the
-    /// longest base RTT of its flows). A time or a BDP is converted to packets before the run.
+    /// Queue limit without the packet in transmission, above zero.
+    /// In packets, bytes, time at the link's rate, or BDPs (rate times the longest base RTT of its flows). A time or a BDP is converted to
+    /// packets before the run.
     pub limit: Limit,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     /// Source of RTTs and of the number of flows, for disciplines that use them.
     pub hints: Hints,
-    /// ACK filtering: which queued ACKs are dropped when a newer ACK makes them redundant: "none" (default), "filter" or "aggressive"
-    /// (`ack-filter` and `ack-filter-aggressive` of tc-cake).
+    /// ACK filtering: drops queued ACKs that a newer ACK makes redundant.
+    /// "none" (default), "filter" or "aggressive" (`ack-filter` and `ack-filter-aggressive` of tc-cake).
     pub ack_filter: AckFilter,
-    /// Filters of a dual queue (`dualpi2`, `dualq`), at most 64: the first filter that matches a packet classifies it. They are not applied
-    /// to packets that their ECN field already assigns to the low-latency queue (Linux `tc filter`). Default: none.
+    /// Filters of a dual queue (`dualpi2`, `dualq`), at most 64; default: none.
+    /// The first filter that matches a packet classifies it. Filters are not applied to packets whose ECN field already assigns them to the
+    /// low-latency queue (Linux `tc filter`).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub filters: Vec<Filter>,
 }
 
 impl QueueOptions {
-    /// The planned limit: packets or bytes.
+    /// The limit in packets or bytes, after conversion.
     pub fn planned_limit(&self) -> Amount {
         self.limit.amount().unwrap_or_else(|| unreachable!("`Queue::build` refuses a limit that is not planned"))
     }
 
-    /// The controller of a queue with these options, whose filters are `filters`.
+    /// The controller of a queue with these options and `filters`.
     pub fn controller(&self, aqm: AnyAqm, filters: Vec<DualFilter>, random: Stream) -> QueueController {
         let mut controller = QueueController::new(aqm, self.planned_limit(), self.ecn, random);
         controller.ack_filter = self.ack_filter;
@@ -77,10 +79,12 @@ impl Default for QueueOptions {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Hints {
-    /// From the senders: each data packet carries its sender's smoothed RTT, and active flows are counted exactly.
+    /// From the senders.
+    /// Each data packet carries its sender's smoothed RTT, and active flows are counted exactly.
     #[default]
     Senders,
-    /// From headers that the router reads: handshakes, timestamps and their echoes, and a sketch of the flows of each second.
+    /// From headers that the router reads: handshakes, timestamps and their echoes.
+    /// A sketch of the flows of each second estimates their number.
     Router,
 }
 
@@ -96,8 +100,10 @@ impl Queue {
         Queue { options: QueueOptions { limit: limit.into(), ..QueueOptions::default() }, ..Queue::default() }
     }
 
-    /// The names of its parts in the order of measurement: its classes, each followed by its own parts (`class/low-latency`,
-    /// `outer/inner`), the tins of CAKE, or the two queues of a dual queue.
+    /// The names of its parts in the order of measurement.
+    /// They are its classes, each followed by its own parts (`class/low-latency`, `outer/inner`), the tins of CAKE, or the two queues of a
+    /// dual
+    /// queue.
     pub fn subqueues(&self) -> Vec<String> {
         let mut names = self.first_subqueues();
         let classes = self.classes.iter().flat_map(|scheduler| scheduler.names().into_iter().zip(&scheduler.classes));
@@ -126,7 +132,7 @@ impl Queue {
         found.into_iter()
     }
 
-    /// The same, to plan their limits.
+    /// The queues with a discipline, mutable, to convert their limits.
     pub fn disciplines_mut(&mut self) -> Vec<&mut Queue> {
         if self.classes.is_none() {
             return Vec::from([self]);
@@ -134,10 +140,11 @@ impl Queue {
         self.classes.iter_mut().flat_map(|classes| &mut classes.classes).flat_map(|class| class.queue.disciplines_mut()).collect()
     }
 
-    /// Its discipline on a link of `rate` and `delay`, where packets have `mean_packet` bytes on average.
+    /// Builds its discipline on a link of `rate` and `delay`.
+    /// Packets have `mean_packet` bytes on average.
     ///
     /// # Errors
-    /// The first parameter that is out of range.
+    /// The first parameter out of range.
     pub fn build(&self, rate: Rate, delay: Duration, mean_packet: u32) -> Result<AnyAqm, ParamError> {
         let written = self.options.limit;
         let limit = written.amount().ok_or_else(|| ParamError::new("limit", &written, "packets or bytes, as in the plan of a run"))?;
@@ -151,7 +158,8 @@ impl Queue {
 }
 
 impl Queue {
-    /// The simulator's queue that the kernel's discipline `sojourn` runs; `None` for other disciplines.
+    /// The simulator's queue that the kernel's discipline `sojourn` runs.
+    /// `None` for other disciplines.
     ///
     /// # Errors
     /// The text is not a queue, or the kernel cannot run it.
@@ -182,12 +190,12 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
     refused.map_or(Ok(queue), |got| Err(wrong(got)))
 }
 
-/// The text after `sojourn`.
+/// The expectation for the text after `sojourn`.
 #[cfg(feature = "serde")]
 const OWN_QUEUE: &str =
     "after \"sojourn\" the table of a queue with a registered discipline, such as { aqm = 'pd', limit = '100 packets' }";
 
-/// Without the feature `serde` no text is a queue.
+/// Without the feature `serde`, no text is a queue.
 #[cfg(not(feature = "serde"))]
 fn read_own(text: &str) -> Result<Queue, ParamError> {
     Err(ParamError::new("linux", &text, "a queue without a text"))
@@ -199,7 +207,7 @@ mod writing {
     use serde::{Serialize, Serializer};
     use sojourn_aqm::AqmConfig;
 
-    /// A queue as written: one table.
+    /// A queue in its serialized form: one table.
     #[derive(Serialize)]
     struct Written<'a> {
         #[serde(flatten)]
@@ -246,18 +254,18 @@ mod reading {
             table.contains_key("scheduler") || table.contains_key("classes")
         }
 
-        /// Reads such a table.
+        /// Reads a table of a queue with classes.
         pub(crate) fn of_classes<E: Error>(table: Table) -> Result<Queue, E> {
             let classes = tracked(table, |input| Scheduler::deserialize(input)).map_err(E::custom)?;
             Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() })
         }
 
-        /// The table of a queue before its discipline is chosen.
+        /// Reads the table of a queue up to the name of its discipline.
         pub(crate) fn tagged<E: Error>(table: Table) -> Result<Tagged<E>, E> {
             Tagged::of(table, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))
         }
 
-        /// The queue of a table without further keys.
+        /// Reads the queue of a table and rejects further keys.
         pub(crate) fn of_table<E: Error>(mut table: Tagged<E>) -> Result<Queue, E> {
             // A kernel's discipline has its own options.
             let options = if table.name() == HOST { QueueOptions::default() } else { table.split_off(OPTIONS)? };
@@ -315,7 +323,7 @@ pub(crate) mod schema {
         }
     }
 
-    /// A queue with a discipline.
+    /// The schema of a queue with a discipline.
     pub(crate) fn discipline(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = AqmConfig::json_schema(generator);
         add_properties(&mut schema, "aqm", &QueueOptions::json_schema(generator));

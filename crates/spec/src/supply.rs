@@ -7,26 +7,26 @@ use sojourn_aqm::Needs;
 /// The information that flows over a link supply to its queue.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Supply {
-    /// Some TCP flow sends over it.
+    /// Some TCP flow uses the link.
     tcp: bool,
-    /// Some of these write RTTs into their packets.
+    /// Some TCP flow writes RTTs into its packets.
     rtt_hints: bool,
-    /// Some of these have a handshake or timestamps, from which a router can measure RTTs.
+    /// Some TCP flow has a handshake or timestamps, from which a router can measure RTTs.
     headers: bool,
 }
 
 impl Supply {
-    /// The supply of a link without flows.
+    /// The supply of a link without flows, for messages.
     pub const NOTHING: &'static str = "none over this link";
 
-    /// A TCP flow with these options sends over the link.
+    /// Adds a TCP flow with these options.
     pub fn add(&mut self, options: &TcpOptions) {
         self.tcp = true;
         self.rtt_hints |= options.rtt_hint != RttHint::Off;
         self.headers |= options.handshake != Handshake::None || options.timestamps;
     }
 
-    /// The missing requirement of a queue with these needs; `None` if all are met.
+    /// The requirement that a queue with these needs lacks; `None` if all are met.
     pub fn missing(self, needs: &Needs, hints: Hints) -> Option<&'static str> {
         if hints == Hints::Router {
             let lacks_headers = needs.rtt_hints && !self.headers;

@@ -1,4 +1,5 @@
-//! Tagged tables, whose keys depend on one key: a queue on `aqm`, a congestion controller on `cc`, traffic on `kind`.
+//! Tables whose keys depend on one key, the tag.
+//! A queue depends on `aqm`, a congestion controller on `cc`, traffic on `kind`.
 //!
 //! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the invalid value. The scenario reader
 //! moves it to the path of the table.
@@ -13,20 +14,21 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
-/// A host's algorithm is selected by its own key: `{ linux = "pie target 15ms" }` needs no other.
+/// The key that selects a host's algorithm.
+/// Such a table, as in `{ linux = "pie target 15ms" }`, needs no tag.
 pub const HOST: &str = "linux";
 
 /// A table whose tag has been read.
 pub struct Tagged<E> {
     /// The tag: the key that selects the variant.
     tag: &'static str,
-    /// Its possible names.
+    /// The possible values of the tag.
     names: Vec<&'static str>,
-    /// Its value: the selected name.
+    /// The value of the tag.
     name: String,
-    /// The other keys.
+    /// The remaining keys.
     rest: Table,
-    /// Keys that are common to all variants.
+    /// Keys that all variants have.
     common: Vec<&'static str>,
     error: PhantomData<E>,
 }
@@ -35,10 +37,11 @@ pub struct Tagged<E> {
 pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Written>;
 
 impl<E: Error> Tagged<E> {
-    /// Reads a table and removes its `tag`, which selects one of `names`; `default` if it is absent.
+    /// Reads a table and removes its `tag`, which selects one of `names`.
+    /// `default` is the name if the tag is absent.
     ///
     /// # Errors
-    /// Something other than a table, a missing tag without a default, or a tag that is not text.
+    /// The input is not a table, the tag is missing without a default, or it is not text.
     pub fn read<'de, D: Deserializer<'de, Error = E>>(
         deserializer: D,
         tag: &'static str,
@@ -48,10 +51,10 @@ impl<E: Error> Tagged<E> {
         Tagged::of(Table::deserialize(deserializer)?, tag, names, default)
     }
 
-    /// The same for a parsed table.
+    /// Removes the `tag` of a parsed table, as [`Tagged::read`] does.
     ///
     /// # Errors
-    /// A missing tag without a default, or a tag that is not text.
+    /// The tag is missing without a default, or is not text.
     pub fn of(
         mut rest: Table,
         tag: &'static str,
@@ -77,7 +80,7 @@ impl<E: Error> Tagged<E> {
     /// Removes the common `keys` and reads them as `T`.
     ///
     /// # Errors
-    /// A value of the wrong type.
+    /// A value has the wrong type.
     pub fn split_off<T: DeserializeOwned>(&mut self, keys: &'static [&'static str]) -> Result<T, E> {
         self.common.extend(keys);
         let common = keys.iter().filter_map(|key| Some(((*key).to_string(), self.rest.remove(*key)?))).collect();
@@ -87,7 +90,7 @@ impl<E: Error> Tagged<E> {
     /// Reads the remaining keys by a function of the selected name.
     ///
     /// # Errors
-    /// An unknown key, or a value of the wrong type.
+    /// A key is unknown, or a value has the wrong type.
     pub fn choose<T>(&mut self, read: impl FnOnce(&str, Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
         let rest = core::mem::take(&mut self.rest);
         self.tracked(rest, |input| read(&self.name, input))
@@ -113,7 +116,7 @@ impl<E: Error> Tagged<E> {
 /// Reads a table by a function.
 ///
 /// # Errors
-/// The message, which starts with "in `path`: " where the error is not one of the table itself.
+/// The message. It starts with "in `path`: " unless the error is one of the table itself.
 pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, String> {
     let mut track = serde_path_to_error::Track::new();
     read(Input::new(Written(Value::Table(table)), &mut track)).map_err(|error| {
@@ -122,7 +125,7 @@ pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, to
             path = path.rsplit_once('.').map_or(".", |(before, _)| before).to_string();
             message = said.to_string();
         }
-        // The error of an unknown key names its table.
+        // The error of an unknown key belongs to its table.
         if let Some((key, _)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
             let table = path.strip_suffix(key).map(|table| table.trim_end_matches('.').to_string());
             path = table.map_or(path, |table| if table.is_empty() { ".".to_string() } else { table });
@@ -143,7 +146,7 @@ pub mod schema {
     use alloc::string::ToString;
     use schemars::Schema;
 
-    /// The variants of a schema that a key selects.
+    /// The variants in a schema that a key selects.
     fn alternatives(schema: &mut Schema) -> impl Iterator<Item = &mut serde_json::Value> {
         schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut).into_iter().flatten()
     }
@@ -153,7 +156,8 @@ pub mod schema {
         alternative.pointer(&format!("/properties/{tag}/const"))?.as_str()
     }
 
-    /// Adds the properties of another table to every variant except the host's, which has its own options.
+    /// Adds the properties of another table to every variant except the host's.
+    /// The host's variant has its own options.
     pub fn add_properties(schema: &mut Schema, tag: &str, other: &Schema) {
         let Some(added) = other.get("properties").and_then(serde_json::Value::as_object) else { return };
         for alternative in alternatives(schema).filter(|alternative| name(alternative, tag) != Some(HOST)) {

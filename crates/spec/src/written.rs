@@ -1,6 +1,6 @@
 //! Strict deserialization of TOML values, with messages in terms of the file.
 //!
-//! A struct must be a table, while serde would also accept a list of its fields. Errors of an enum list its names.
+//! A struct must be a table, although serde would also accept a list of its fields. Errors of an enum list its names.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,10 +10,11 @@ use serde::forward_to_deserialize_any;
 use toml::Value;
 use toml::de::Error;
 
-/// A value as written.
+/// A TOML value with strict deserialization.
 pub struct Written(pub Value);
 
-/// The prefix of messages about a wrong name (not its value), because the tracked path already contains the name.
+/// The prefix of messages about a wrong name, as opposed to its value.
+/// The tracked path then already contains the name.
 pub const OF_NAME: &str = "of the name: ";
 
 /// Names as serde's messages list them.
@@ -22,7 +23,7 @@ pub fn listed(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// The error of a value that is none of these names.
+/// The error for a value that is none of these names.
 pub fn none_of(names: &[&str], got: &Value) -> Error {
     let got = match got {
         Value::Integer(value) => Unexpected::Signed(*value),
@@ -84,7 +85,7 @@ impl<'de> Deserializer<'de> for Written {
                 Some((name, value)) => visitor.visit_enum(Chosen { name, names, parameters: Parameters::Own(value) }),
                 None => unreachable!("its length is 1"),
             },
-            // The message depends on whether the names have parameters, as the first one shows.
+            // If the first name has parameters, the message mentions them.
             Value::Table(table) => {
                 let name = String::from(*names.first().unwrap_or(&""));
                 visitor.visit_enum(Chosen { name, names, parameters: Parameters::Keys(table.len()) })
@@ -107,25 +108,25 @@ impl<'de> Deserializer<'de> for Written {
     }
 }
 
-/// A selected name of an enum, alone or as the key of a table.
+/// The selected name of an enum: alone, or as the key of a table.
 struct Chosen {
     name: String,
     names: &'static [&'static str],
     parameters: Parameters,
 }
 
-/// The content of a name.
+/// The parameters of a name.
 enum Parameters {
-    /// None: the name is alone.
+    /// No parameters: the name is alone.
     None,
-    /// The value of the table's one key.
+    /// The value of the only key of the table.
     Own(Value),
-    /// A table with this number of keys (not one) instead of a name.
+    /// A table with this number of keys, which is not one.
     Keys(usize),
 }
 
 impl Chosen {
-    /// The value of the name, which is required.
+    /// The value of a name that requires one.
     fn own(self) -> Result<Written, Error> {
         let got = match self.parameters {
             Parameters::Own(value) => return Ok(Written(value)),

@@ -1,4 +1,5 @@
-//! docs/tcp.md holds the table of options and profiles as it is.
+//! Tests that docs/tcp.md contains the table of options and profiles.
+//!
 //!
 //! `UPDATE=1 cargo test -p sojourn-spec --test document` writes the table there.
 

@@ -4,17 +4,17 @@ use super::headers::Packet;
 use super::load::Load;
 use std::net::SocketAddr;
 
-/// The first datagrams of a QUIC connection are sent together, within this time in ns.
+/// The time in ns within which the first datagrams of a QUIC connection are sent.
 const TOGETHER: u64 = 10_000_000;
 
 /// The datagrams of one direction.
 #[derive(Clone, Default, Debug)]
 pub struct DatagramDirection {
-    /// Datagrams.
+    /// The number of datagrams.
     pub packets: u64,
-    /// Their bytes from the IP header on.
+    /// Bytes of the datagrams, including the IP header.
     pub bytes: u64,
-    /// Datagrams with ECT(1) or CE.
+    /// Number of datagrams with ECT(1) or CE.
     pub scalable: u64,
     /// Times of the first and last packet, in ns since the first packet of the capture.
     pub first: u64,
@@ -29,15 +29,16 @@ pub struct DatagramDirection {
 pub struct Datagrams {
     /// The first sender and its peer.
     pub ends: [SocketAddr; 2],
-    /// Directions: from the first sender, and to it.
+    /// The directions: from the first sender, and to it.
     pub ways: [DatagramDirection; 2],
     /// Whether the first sender is on the left side of the link.
     pub left: bool,
     /// See [`Flow::stations`](super::flows::Flow::stations).
     pub(super) stations: Option<[u64; 2]>,
-    /// Whether they are a QUIC connection.
+    /// Whether the datagrams are a QUIC connection.
     pub quic: bool,
-    /// Time from the first datagram of a QUIC connection to the client's reply to the server's answer, in ns.
+    /// The handshake's RTT in ns.
+    /// It is the time from the first datagram of a QUIC connection to the client's reply to the server's answer.
     pub handshake: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ impl Datagrams {
         self.stations = packet.stations_of(back == 1).filter(|stations| self.stations == Some(*stations));
         let [there, answers] = &self.ways;
         if self.quic && back == 0 && self.handshake.is_none() && answers.packets > 0 && there.last < answers.first {
-            // After a retransmitted opening, it is unknown which of the two was answered.
+            // If the opening was retransmitted, the answer may belong to either transmission.
             self.handshake = Some(at - there.first).filter(|_| there.last - there.first < TOGETHER);
         }
         let way = &mut self.ways[back];

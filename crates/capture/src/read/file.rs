@@ -1,20 +1,22 @@
-//! The packets of a file, one after the other: pcapng (draft-ietf-opsawg-pcapng) and pcap (draft-ietf-opsawg-pcap).
+//! Reads the packets of a file in order of the file: pcapng and pcap.
+//! The formats are draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap.
 
 use crate::pcapng::{BYTE_ORDER, INTERFACE, PACKET, SECTION};
 use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::fmt;
 use std::io::{ErrorKind, Read};
 
-/// The largest plausible block or packet.
+/// The largest plausible size of a block or packet in bytes.
 const MOST: u32 = 16 << 20;
 /// The maximum number of interfaces of a section.
 const MOST_INTERFACES: usize = 65_536;
 
-/// Magic numbers of pcap files, with the unit of their times.
+/// Magic numbers of pcap files, by the unit of their times.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Block types that only other programs write: the obsolete packet block, and one without a time.
+/// Block types that only other programs write.
+/// They are the obsolete packet block, and the simple packet block, which has no time.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 
@@ -36,14 +38,14 @@ const FOREIGN: &[(&[u8], &str)] = &[
     (b"btsnoop\0", "a capture of Bluetooth"),
 ];
 
-/// Why a file can't be read further, with the byte offset.
+/// The reason why a file can't be read further, and its byte offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
     /// The byte offset of the error; 0 for a file that is not a capture.
     pub at: u64,
-    /// Expectation and value.
+    /// The expectation and the value found.
     pub said: String,
-    /// Whether the file is truncated, so that the data before is usable.
+    /// Whether the file is truncated. The data before the truncation is usable.
     pub cut: bool,
 }
 
@@ -72,7 +74,7 @@ impl std::error::Error for Damage {}
 pub enum Format {
     /// A section of pcapng.
     Pcapng,
-    /// A classic file.
+    /// A classic pcap file.
     Pcap,
 }
 
@@ -81,13 +83,14 @@ pub enum Format {
 pub struct Frame<'a> {
     /// Its time in ns since 1970; `None` if unknown.
     pub at: Option<u64>,
-    /// Where, as the number of the interface in its section. Sections of one file number the same interfaces alike.
+    /// The number of the interface in its section.
+    /// Sections of one file number the same interfaces equally.
     pub interface: usize,
-    /// Its link type: the number in libpcap's list.
+    /// The link type, as a number in libpcap's list.
     pub link_type: u16,
-    /// Its first bytes.
+    /// The first bytes of the packet.
     pub bytes: &'a [u8],
-    /// Its original length.
+    /// The original length in bytes.
     pub length: u32,
     /// The byte offset of its block in the file.
     pub place: u64,
@@ -96,16 +99,16 @@ pub struct Frame<'a> {
 /// A point at which packets were captured.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
-    /// Its name, if the file has it.
+    /// The name, if the file has it.
     pub name: String,
-    /// Its number in its section.
+    /// The number of the interface in its section.
     pub number: usize,
-    /// Its rate in bit/s, 0 if it is unknown.
+    /// The rate in bit/s; 0 if unknown.
     pub speed: u64,
     link_type: u16,
-    /// The unit of its times: a power of 10, or of 2 with the highest bit.
+    /// The unit of its times: a power of 10, or of 2 if the highest bit is set.
     resolution: u8,
-    /// Seconds that are added to its times.
+    /// Seconds to add to its times.
     offset: i64,
 }
 
@@ -116,9 +119,9 @@ pub struct Reader<R> {
     format: Format,
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// The first interface of the present section.
+    /// The index of the first interface of the current section.
     section: usize,
-    /// Bytes read.
+    /// The number of bytes read.
     position: u64,
     block: Vec<u8>,
     /// The position of a truncation.
@@ -126,7 +129,7 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Starts to read.
+    /// Opens a capture.
     ///
     /// # Errors
     /// The file is not a capture.
@@ -164,10 +167,10 @@ impl<R: Read> Reader<R> {
         self.cut.as_ref()
     }
 
-    /// The next packet; `None` at the end of the file, also if that cuts a packet.
+    /// Reads the next packet; `None` at the end of the file, even if that truncates a packet.
     ///
     /// # Errors
-    /// A damaged file.
+    /// The file is damaged.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Damage> {
         let place = self.position;
         let found = match self.format {
@@ -193,7 +196,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A file of another kind, by its first bytes.
+    /// The error for a file of another kind, by its first bytes.
     fn foreign(&mut self, magic: [u8; 4]) -> Damage {
         let mut begin = [0; 8];
         begin[..4].copy_from_slice(&magic);
@@ -224,7 +227,7 @@ impl<R: Read> Reader<R> {
         Ok(got)
     }
 
-    /// Reads as many bytes into the block, after those that are there.
+    /// Appends this many bytes to the block.
     fn read_block(&mut self, size: u32, begin: u64) -> Result<(), Damage> {
         let mut block = std::mem::take(&mut self.block);
         let before = block.len();
@@ -251,7 +254,7 @@ impl<R: Read> Reader<R> {
         self.number(&self.block[at..at + 2]) as u16
     }
 
-    /// The header of a classic file, after its first number.
+    /// Reads the header of a classic file after its magic number.
     fn pcap(&mut self, resolution: u8, big_endian: bool) -> Result<(), Damage> {
         self.big_endian = big_endian;
         self.read_block(20, 0)?;
@@ -283,7 +286,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(Found { at: Some(seconds * 1_000_000_000 + part * unit), interface: 0, range: 0..kept as usize, length, place: 0 }))
     }
 
-    /// The next block of packets; others are read on the way.
+    /// Reads the next packet block, and the other blocks before it.
     fn next_packet_block(&mut self) -> Result<Option<Found>, Damage> {
         loop {
             let begin = self.position;
@@ -308,7 +311,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads the rest of a block whose kind was read: the block is then without kind and lengths.
+    /// Reads the rest of a block whose type has been read.
+    /// The block is then without type and lengths.
     fn body(&mut self, begin: u64) -> Result<(), Damage> {
         self.block.clear();
         self.read_block(4, begin)?;
@@ -326,7 +330,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// A section begins; its kind was read.
+    /// Reads the start of a section whose type has been read.
     fn section(&mut self) -> Result<(), Damage> {
         let begin = self.position - 4;
         self.block.clear();
@@ -359,7 +363,7 @@ impl<R: Read> Reader<R> {
             let Some(value) = self.block.get(at + 4..at + 4 + size) else { break };
             match (code, size) {
                 (2, _) => interface.name = String::from_utf8_lossy(value).into_owned(),
-                // A speed that no link has, such as 2^64 - 1, is unknown.
+                // An impossible speed, such as 2^64 - 1, counts as unknown.
                 (8, 8) => interface.speed = Some(self.number(value)).filter(|&speed| speed <= HIGHEST_RATE_BPS).unwrap_or(0),
                 (9, 1) => interface.resolution = value[0],
                 (14, 8) => interface.offset = self.number(value) as i64,
@@ -372,7 +376,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// A packet block; that which pcapng had at first has 16 bits for the interface.
+    /// Parses a packet block. The obsolete form has 16 bits for the interface.
     fn packet(&self, begin: u64, old: bool) -> Result<Found, Damage> {
         let damage = |said: String| Damage::at(begin, said);
         if self.block.len() < 20 {
@@ -389,7 +393,7 @@ impl<R: Read> Reader<R> {
         Ok(Found { at: Some(at), interface: place, range: 20..20 + kept, length, place: begin })
     }
 
-    /// A simple packet block: of the first interface of its section, and without a time.
+    /// Parses a simple packet block. It belongs to the section's first interface and has no time.
     fn simple_packet(&self, begin: u64) -> Result<Found, Damage> {
         let (interface, _) = self.known(0, begin)?;
         if self.block.len() < 4 {
@@ -400,7 +404,7 @@ impl<R: Read> Reader<R> {
         Ok(Found { at: None, interface, range: 4..4 + kept, length, place: begin })
     }
 
-    /// An interface of the present section, and its position.
+    /// An interface of the current section, and its index.
     fn known(&self, number: u32, begin: u64) -> Result<(usize, &Interface), Damage> {
         let (place, count) = (self.section + number as usize, self.interfaces.len() - self.section);
         let found = self.interfaces.get(place).map(|interface| (place, interface));
@@ -420,7 +424,7 @@ struct Found {
 }
 
 impl Interface {
-    /// A time in ns since 1970; `None` if it is out of reach.
+    /// The time in ns since 1970; `None` if it is out of range.
     fn time(&self, count: u64) -> Option<u64> {
         let exponent = u32::from(self.resolution & 0x7f);
         let unit = if self.resolution & 0x80 == 0 { 10u128.checked_pow(exponent)? } else { 1u128.checked_shl(exponent)? };

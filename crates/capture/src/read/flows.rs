@@ -1,17 +1,17 @@
-//! The TCP flows of a capture: when each started, how much it carried, and its round-trip time without queues.
+//! The TCP flows of a capture: start, amount of data, and round-trip time without queues.
 
 use super::headers::{Packet, Segment};
 use super::load::Load;
 use crate::wire::flag;
 use std::net::SocketAddr;
 
-/// The samples of a round trip from which the queue of a flow is taken.
+/// The minimum number of RTT samples for an estimate of the queue.
 const ENOUGH: usize = 50;
 
 /// The widest window (rfc7323#2.3).
 const WIDEST: i64 = 1 << 30;
 
-/// Resets the connection.
+/// The flag that resets the connection.
 const RST: u16 = 4;
 
 /// One direction of a flow.
@@ -27,9 +27,9 @@ pub struct Direction {
     pub largest: u32,
     /// Whether it has ended with a FIN.
     pub ended: bool,
-    /// Packets with a mark.
+    /// Packets with a CE mark.
     pub marked: u64,
-    /// Packets with ECT(1), by which queues know a scalable sender (rfc9331#4.1).
+    /// Packets with ECT(1), by which queues recognize a scalable sender (rfc9331#4.1).
     pub scalable: u64,
     /// Packets with ECT(0).
     pub capable: u64,
@@ -41,22 +41,23 @@ pub struct Direction {
     pub delivered: Delivered,
     /// The times from its data to ACKs.
     pub acks: Samples,
-    /// The sequence number of its first byte, and one past its last so far, counted from there.
+    /// The sequence number of its first byte, and the number after its last byte.
+    /// The second is relative to the first.
     first: Option<u32>,
     end: u64,
-    /// A timestamp with a pending echo, and when it was first seen.
+    /// A timestamp whose echo is pending, and the time at which it was first seen.
     awaited: Option<(u32, u64)>,
     last_stamp: Option<u32>,
-    /// The least time from a packet to its echo, in ns.
+    /// The minimum time from a packet to its echo, in ns.
     echo: Option<u64>,
 }
 
-/// RTT samples from data to ACKs, one at a time, and none during loss recovery.
+/// RTT samples from data to ACKs: one at a time, and none during loss recovery.
 #[derive(Clone, Default, Debug)]
 pub struct Samples {
     /// The times in ns.
     pub times: Vec<u64>,
-    /// The sequence number to be acknowledged, and its send time.
+    /// The sequence number whose ACK is awaited, and its send time.
     timed: Option<(u32, u64)>,
 }
 
@@ -67,12 +68,13 @@ impl Samples {
         }
     }
 
-    /// The least.
+    /// The minimum.
     fn least(&self) -> Option<u64> {
         self.times.iter().copied().min()
     }
 
-    /// The queuing delay of a full queue: the 95 % quantile above the minimum. Longer ones have other causes.
+    /// The queuing delay of a full queue: the 95 % quantile minus the minimum.
+    /// Longer delays have other causes.
     fn longest_wait(&self) -> Option<u64> {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -80,7 +82,8 @@ impl Samples {
     }
 }
 
-/// The data that ACKs report as delivered. Since a queue can drop offered packets, this measures the rate of a full link.
+/// The data that ACKs report as delivered. It measures the rate of a full link.
+/// A queue may drop offered packets, so offered data does not.
 #[derive(Clone, Default, Debug)]
 pub struct Delivered {
     /// Payload in each second.
@@ -100,15 +103,15 @@ impl Direction {
         self.capable += u64::from(packet.ecn == 2);
         self.scalable += u64::from(packet.ecn == 1);
         self.largest = self.largest.max(segment.payload);
-        // A SYN takes a number.
+        // A SYN occupies a sequence number.
         let opens = segment.has(flag::SYN);
         let begin = segment.seq.wrapping_add(u32::from(opens));
         let first = *self.first.get_or_insert(begin);
-        // Relative to the last one, because sequence numbers wrap at 2^32.
+        // Relative to the last number, because sequence numbers wrap at 2^32.
         let place = self.end as i64 + i64::from(begin.wrapping_sub(first).wrapping_sub(self.end as u32) as i32);
         let end = (place + i64::from(segment.payload)).max(0) as u64;
         if segment.payload > 0 && place > self.end as i64 + WIDEST {
-            // Beyond any window, so the number is invalid.
+            // Outside any window, so the number is invalid.
         } else if end > self.end && segment.payload > 0 {
             self.acks.timed.get_or_insert((begin.wrapping_add(segment.payload), at));
             self.end = end;
@@ -117,21 +120,21 @@ impl Direction {
             self.again += 1;
             self.acks.timed = None;
         }
-        // What has no data may be beyond the FIN, which takes a number too.
+        // A segment without data may be beyond the FIN, which occupies a number too.
         self.bytes = self.end;
         self.ended |= segment.has(flag::FIN);
     }
 
-    /// The other side acknowledges data; `pure` is an ACK that does nothing else.
+    /// Handles an ACK of the other side. `pure` is whether it has no data.
     fn acknowledged(&mut self, ack: u32, pure: bool, at: u64) {
         let Direction { acks, delivered, first, end, largest, .. } = self;
         acks.acknowledged(ack, at);
         let duplicate = delivered.last_ack.replace(ack) == Some(ack) && pure;
         if duplicate {
-            // Data is missing: the next ACK may cover more than the timed segment.
+            // Data is missing, so the next ACK may cover more than the timed segment.
             acks.timed = None;
         }
-        // A FIN takes a number too.
+        // A FIN occupies a number too.
         let (largest, more) = (u64::from(*largest), ack.wrapping_sub(first.unwrap_or(ack)).wrapping_sub(delivered.acked as u32) as i32);
         let more = u64::try_from(more).unwrap_or(0).min(*end - delivered.acked);
         // A hole is filled by one segment. Data reported by duplicate ACKs is not counted again.
@@ -145,7 +148,7 @@ impl Direction {
         }
     }
 
-    /// A packet with this timestamp is seen.
+    /// Handles a packet with this timestamp.
     fn stamps(&mut self, value: u32, at: u64) {
         if self.awaited.is_none() && self.last_stamp != Some(value) {
             self.awaited = Some((value, at));
@@ -153,7 +156,7 @@ impl Direction {
         self.last_stamp = Some(value);
     }
 
-    /// The other side echoes a timestamp.
+    /// Handles the other side's echo of a timestamp.
     fn echoes(&mut self, echo: u32, at: u64) {
         if let Some((value, since)) = self.awaited
             && echo.wrapping_sub(value) as i32 >= 0
@@ -166,32 +169,32 @@ impl Direction {
     }
 }
 
-/// A connection.
+/// A TCP connection.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its client, if known from the capture, and its server.
+    /// The client, if the capture reveals it, and the server.
     pub ends: [SocketAddr; 2],
-    /// Times of its first and last packet, in ns since the first packet of the capture.
+    /// The time of the first packet, in ns since the first packet of the capture.
     pub start: u64,
-    /// See `start`.
+    /// The time of the last packet.
     pub last: u64,
-    /// From the opener, and to it.
+    /// The directions: from the opener, and to it.
     pub ways: [Direction; 2],
     /// Whether the opener is on the left side of the link.
     pub left: bool,
     /// The link stations of its ends, unless replies contradict them.
     pub(super) stations: Option<[u64; 2]>,
-    /// Whether the capture has its SYN.
+    /// Whether the capture contains its SYN.
     pub opened: bool,
-    /// From the SYN to the ACK that ends the handshake, in ns.
+    /// The time from the SYN to the ACK that ends the handshake, in ns.
     pub handshake: Option<u64>,
-    /// What the SYN says: the largest segment, SACK, timestamps, ECN.
+    /// The MSS that the SYN announces.
     pub mss: Option<u16>,
-    /// See `mss`.
+    /// Whether the SYN permits SACK.
     pub sack: bool,
-    /// See `mss`.
+    /// Whether the SYN has timestamps.
     pub timestamps: bool,
-    /// See `mss`.
+    /// Whether the SYN requests ECN.
     pub ecn: bool,
     syn: u32,
     reset: bool,
@@ -225,7 +228,7 @@ impl Flow {
         }
     }
 
-    /// Which of its directions has more data: 0 from the opener.
+    /// The direction with more data: 0 from the opener.
     pub fn data(&self) -> usize {
         usize::from(self.ways[1].bytes > self.ways[0].bytes)
     }
@@ -235,8 +238,10 @@ impl Flow {
         self.reset || self.ways[self.data()].ended
     }
 
-    /// The base RTT in ns: the minimum of the handshake and of the summed minimum echo times of both sides; without these the sum of the
-    /// minimum times from data to ACKs.
+    /// The base RTT in ns.
+    /// It is the minimum of the handshake and of the sum of both sides' minimum echo times. Without these, it is the sum of the minimum
+    /// times
+    /// from data to ACKs.
     pub fn rtt(&self) -> Option<u64> {
         let [there, back] = &self.ways;
         let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
@@ -244,10 +249,11 @@ impl Flow {
         shown.or_else(|| sum(there.acks.least(), back.acks.least()))
     }
 
-    /// The maximum queuing delay of its data in ns; `None` if unknown, or without losses, because then no queue was full.
+    /// The maximum queuing delay of its data in ns.
+    /// `None` if unknown, and without losses, because then no queue was full.
     pub fn longest_wait(&self) -> Option<u64> {
         let way = &self.ways[self.data()];
-        // Near the receiver, ACKs follow immediately whatever the queue.
+        // Near the receiver, ACKs follow immediately, whatever the queue.
         let known = way.again > 0 && way.acks.times.len() >= ENOUGH && way.acks.least()? >= self.rtt()? / 4;
         way.acks.longest_wait().filter(|_| known)
     }
@@ -282,7 +288,7 @@ impl Flow {
         self.ways[own].load.add(interface, at, u64::from(packet.length));
     }
 
-    /// Whether a SYN belongs to a new connection between the same ports.
+    /// Whether a SYN opens a new connection between the same ports.
     pub(super) fn is_over(&self, packet: &Packet, segment: &Segment) -> bool {
         let opens = segment.has(flag::SYN) && !segment.has(flag::ACK);
         let ended = self.reset || self.ways.iter().any(|way| way.ended) || packet.source == self.ends[0];

@@ -27,7 +27,7 @@ impl Segment {
     }
 }
 
-/// What an IP packet carries.
+/// The content of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Tcp(Segment),
@@ -44,32 +44,32 @@ pub struct Packet {
     pub destination: SocketAddr,
     /// The ECN field of its IP header.
     pub ecn: u8,
-    /// Its bytes on the link.
+    /// Its length on the link in bytes.
     pub length: u32,
-    /// Bytes of the link layer among them.
+    /// The link-layer bytes among them.
     pub layer: u32,
-    /// Its source and destination stations on the link.
+    /// Its source and destination stations of the link layer.
     pub stations: Option<[u64; 2]>,
     pub kind: Kind,
 }
 
 impl Packet {
-    /// The stations of the ends of its flow: its sender first, or second if it is a reply.
+    /// The stations of its flow's ends: sender first, or second if the packet is a reply.
     pub fn stations_of(&self, reply: bool) -> Option<[u64; 2]> {
         self.stations.map(|[source, destination]| if reply { [destination, source] } else { [source, destination] })
     }
 }
 
-/// Reads the headers of a packet that was `length` bytes long with its link layer.
+/// Reads the headers of a packet of `length` bytes, including its link layer.
 ///
 /// # Errors
-/// A packet other than TCP and UDP.
+/// The packet is neither TCP nor UDP.
 pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread> {
     let link = layers::network(link_type, bytes)?;
     let (mut at, mut rest) = (link.at, length.saturating_sub(link.at as u32));
     let ip = loop {
         let found = ip(bytes.get(at..).ok_or(Unread::Cut)?, rest)?;
-        // IP in IP: the flow is that of the inner packet.
+        // IP in IP: the inner packet determines the flow.
         if !matches!(found.protocol, 4 | 41) {
             break found;
         }
@@ -83,7 +83,7 @@ pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread>
         UDP => Kind::Udp { opens_quic: inner.get(8..).is_some_and(opens_quic) },
         other => return Err(Unread::Protocol(other)),
     };
-    // Padding and tunnel headers were carried by the link.
+    // Padding and tunnel headers used the link too.
     let length = length.saturating_sub(link.pseudo as u32).max(ip.length);
     Ok(Packet {
         source: SocketAddr::new(ip.source, number(inner, 0)?),
@@ -102,13 +102,14 @@ struct Ip {
     destination: IpAddr,
     ecn: u8,
     protocol: u8,
-    /// Its bytes, with those of extension headers.
+    /// The header's length in bytes, including extension headers.
     header: usize,
-    /// The bytes of the whole packet.
+    /// The length of the whole packet in bytes.
     length: u32,
 }
 
-/// Reads an IP header. `rest` is the length according to the link layer, used if the header has none, as with segmentation offload.
+/// Reads an IP header.
+/// `rest` is the length according to the link layer. It is used if the header has none, as with segmentation offload.
 fn ip(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
     match bytes.first().ok_or(Unread::Cut)? >> 4 {
         4 => ipv4(bytes, rest),
@@ -138,13 +139,13 @@ fn ipv6(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
     let (source, destination, ecn) = (address(8)?, address(24)?, bytes[1] >> 4 & 3);
     let mut length = Some(u32::from(number(bytes, 4)?)).filter(|&length| length > 0).map_or(rest, |length| 40 + length);
     let (mut protocol, mut header) = (bytes[6], 40);
-    // Extension headers (rfc8200#4).
+    // Skip extension headers (rfc8200#4).
     loop {
         let size = match protocol {
             0 | 43 | 60 | 135 | 139 | 140 => 8 + usize::from(*bytes.get(header + 1).ok_or(Unread::Cut)?) * 8,
             44 if number(bytes, header + 2)? & 0xfff8 != 0 => return Err(Unread::Fragment),
             44 => 8,
-            // Authentication counts in fours (rfc4302#2.2).
+            // The authentication header counts words of four bytes (rfc4302#2.2).
             51 => 8 + usize::from(*bytes.get(header + 1).ok_or(Unread::Cut)?) * 4,
             _ => return Ok(Ip { source, destination, ecn, protocol, header, length }),
         };
@@ -160,7 +161,7 @@ fn ipv6(bytes: &[u8], rest: u32) -> Result<Ip, Unread> {
 fn jumbo(mut options: &[u8]) -> Option<u32> {
     loop {
         options = match options {
-            // Padding of one byte.
+            // One byte of padding.
             [0, rest @ ..] => rest,
             [0xc2, 4, rest @ ..] => return long(rest, 0).ok(),
             [_, size, rest @ ..] => rest.get(usize::from(*size)..)?,
@@ -169,7 +170,7 @@ fn jumbo(mut options: &[u8]) -> Option<u32> {
     }
 }
 
-/// A TCP segment of `size` bytes with its header.
+/// Reads a TCP segment of `size` bytes including its header.
 fn segment(bytes: &[u8], size: u32) -> Result<Segment, Unread> {
     let (offset, flags) = (number(bytes, 12)?, number(bytes, 12)? & 0x1ff);
     let begins = usize::from(offset >> 12) * 4;
@@ -180,7 +181,8 @@ fn segment(bytes: &[u8], size: u32) -> Result<Segment, Unread> {
     Ok(segment)
 }
 
-/// Whether a datagram is the first of a QUIC connection: a long header of a known version (rfc9000#17.2, rfc9369#3).
+/// Whether a datagram is the first of a QUIC connection.
+/// It has a long header of a known version (rfc9000#17.2, rfc9369#3).
 fn opens_quic(bytes: &[u8]) -> bool {
     let Ok(version) = long(bytes, 1) else { return false };
     let drafts = 0xff00_0000..=0xff00_00ff;

@@ -5,11 +5,11 @@ use super::unread::Unread;
 /// The link layer of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layer {
-    /// Bytes before the IP packet.
+    /// The number of bytes before the IP packet.
     pub at: usize,
-    /// Bytes of them that the capturing system added and no link carried.
+    /// The number of those bytes that the capturing system added. No link carried them.
     pub pseudo: usize,
-    /// Source and destination stations of the frame, as numbers that only support equality.
+    /// Source and destination stations of the frame, as numbers that can only be compared.
     pub stations: Option<[u64; 2]>,
 }
 
@@ -24,7 +24,7 @@ enum Next {
 /// Finds the IP packet of a frame.
 ///
 /// # Errors
-/// A frame without one, or with a link layer that is not known.
+/// The frame has no IP packet, or its link layer is unknown.
 pub fn network(link_type: u16, bytes: &[u8]) -> Result<Layer, Unread> {
     let ether = |at| Ok(Next::Ether(number(bytes, at)?));
     let (mut at, mut next, pseudo) = match link_type {
@@ -32,13 +32,13 @@ pub fn network(link_type: u16, bytes: &[u8]) -> Result<Layer, Unread> {
         1 => (14, ether(12)?, 0),
         // BSD loopback.
         0 | 108 => (4, Next::Ip, 4),
-        // PPP, with an HDLC address or without.
+        // PPP, with or without an HDLC address.
         9 | 50 if bytes.starts_with(&[0xff, 3]) => (2, Next::Ppp, 0),
         9 => (0, Next::Ppp, 0),
         51 => (6, Next::Ppp, 0),
         // Cisco HDLC.
         104 => (4, ether(2)?, 0),
-        // Raw IP, as various systems call it.
+        // Raw IP, under the numbers of various systems.
         12 | 14 | 101 | 228 | 229 => (0, Next::Ip, 0),
         // Linux "cooked".
         113 => (16, ether(14)?, 16),
@@ -53,7 +53,7 @@ pub fn network(link_type: u16, bytes: &[u8]) -> Result<Layer, Unread> {
             // PPPoE.
             Next::Ether(0x8864) => (6, Next::Ppp),
             Next::Ether(other @ (0x8847 | 0x8848)) => mpls(&bytes[at.min(bytes.len())..]).ok_or(Unread::EtherType(other))?,
-            // A length, and 802.2 with SNAP.
+            // A length, then 802.2 with SNAP.
             Next::Ether(..=1500) if bytes.get(at..at + 3) == Some(&[0xaa, 0xaa, 3]) => (8, ether(at + 6)?),
             Next::Ether(..=1500) => return Err(Unread::Llc),
             Next::Ether(other) => return Err(Unread::EtherType(other)),
@@ -63,7 +63,8 @@ pub fn network(link_type: u16, bytes: &[u8]) -> Result<Layer, Unread> {
     }
 }
 
-/// The stations of an Ethernet frame, unless all get it, or those of a packet that Linux's "cooked" capture says came in or went out.
+/// The stations of an Ethernet frame, except of a broadcast.
+/// Also of a packet that Linux's "cooked" capture reports as incoming or outgoing.
 fn stations(link_type: u16, bytes: &[u8]) -> Option<[u64; 2]> {
     let address = |at: usize| Some(bytes.get(at..at + 6)?.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
     let (source, destination) = match (link_type, bytes) {
@@ -78,13 +79,13 @@ fn stations(link_type: u16, bytes: &[u8]) -> Option<[u64; 2]> {
     (source != destination).then_some([source, destination])
 }
 
-/// Skips the labels of MPLS; `None` if something other than IP follows.
+/// Skips MPLS labels; `None` if something other than IP follows.
 fn mpls(bytes: &[u8]) -> Option<(usize, Next)> {
     let labels = bytes.chunks_exact(4).position(|label| label[2] & 1 == 1)? + 1;
     matches!(bytes.get(labels * 4)? >> 4, 4 | 6).then_some((labels * 4, Next::Ip))
 }
 
-/// The protocol of PPP, whose first byte may be left out (rfc1661#6.5).
+/// The protocol of a PPP frame. Its first byte may be omitted (rfc1661#6.5).
 fn ppp(bytes: &[u8]) -> Result<(usize, Next), Unread> {
     let (size, protocol) = match bytes {
         [short, ..] if short & 1 == 1 => (1, u16::from(*short)),
@@ -93,13 +94,13 @@ fn ppp(bytes: &[u8]) -> Result<(usize, Next), Unread> {
     if matches!(protocol, 0x21 | 0x57) { Ok((size, Next::Ip)) } else { Err(Unread::Ppp(protocol)) }
 }
 
-/// The 16-bit number at a place.
+/// The 16-bit number at a position.
 pub fn number(bytes: &[u8], at: usize) -> Result<u16, Unread> {
     let found = bytes.get(at..at + 2).and_then(|two| two.try_into().ok());
     found.map(u16::from_be_bytes).ok_or(Unread::Cut)
 }
 
-/// The 32-bit number at a place.
+/// The 32-bit number at a position.
 pub fn long(bytes: &[u8], at: usize) -> Result<u32, Unread> {
     let found = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
     found.map(u32::from_be_bytes).ok_or(Unread::Cut)

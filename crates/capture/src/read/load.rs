@@ -3,17 +3,18 @@
 /// A tenth of a second, in ns.
 pub const STEP: u64 = 100_000_000;
 
-/// The bytes of each tenth of a second in which there were some.
+/// The bytes of each tenth of a second that has packets.
 #[derive(Clone, Default, Debug)]
 pub struct Load {
-    /// The interface at which they were counted: the first with a packet. Other interfaces see the same packets.
+    /// The interface at which bytes are counted: the first with a packet.
+    /// Other interfaces see the same packets.
     pub interface: Option<usize>,
     /// Tenths of seconds since the first packet of the capture, and the bytes in each.
     pub tenths: Vec<(u64, u64)>,
 }
 
 impl Load {
-    /// Adds the bytes of a packet. Returns whether they count.
+    /// Adds the bytes of a packet. Returns whether they are counted.
     pub fn add(&mut self, interface: usize, at: u64, bytes: u64) -> bool {
         if *self.interface.get_or_insert(interface) != interface {
             return false;
@@ -26,7 +27,7 @@ impl Load {
         true
     }
 
-    /// The bytes of the whole capture.
+    /// The number of bytes in the whole capture.
     pub fn bytes(&self) -> u64 {
         self.tenths.iter().map(|(_, bytes)| bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! The packets of a file in order of time, with their headers read.
+//! Sorts the packets of a file by time and reads their headers.
 
 use super::file::{Damage, Format, Reader};
 use super::headers::{self, Packet};
@@ -6,7 +6,8 @@ use super::unread::Unread;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// The largest backward step of times in ns. Network cards with several queues and captures of several interfaces produce such times.
+/// The largest accepted backward step of times in ns.
+/// Network cards with several queues and captures of several interfaces produce backward steps.
 const WINDOW: u64 = 1_000_000_000;
 /// The maximum number of packets held for sorting.
 const MOST_WAITING: usize = 100_000;
@@ -14,24 +15,24 @@ const MOST_WAITING: usize = 100_000;
 /// Backward steps of times before sorting.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Falls {
-    /// The packets whose time is before that of a packet ahead of them.
+    /// The number of packets whose time is before that of an earlier packet.
     pub count: u64,
-    /// The largest step in ns.
+    /// The largest backward step in ns.
     pub most: u64,
 }
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it was captured, in ns since 1970.
+    /// The time of the capture in ns since 1970.
     pub at: u64,
     /// The number of the interface.
     pub interface: usize,
-    /// Its bytes, with the link layer.
+    /// The length in bytes, including the link layer.
     pub length: u32,
-    /// At which byte of the file it begins.
+    /// The byte offset in the file.
     pub place: u64,
-    /// Its headers.
+    /// The headers.
     pub read: Result<Packet, Unread>,
 }
 
@@ -39,21 +40,21 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct Ordered<R> {
     reader: Reader<R>,
-    /// By time, then as in the file.
+    /// The waiting packets by time, then by position in the file.
     waiting: BTreeMap<(u64, u64), Arrival>,
-    /// Packets read.
+    /// The number of packets read.
     count: u64,
-    /// The largest time so far, and that of the packet given last.
+    /// The largest time so far, and the time of the last returned packet.
     newest: u64,
     given: u64,
-    /// Packets without a time, and their bytes.
+    /// The number of packets without a time, and their bytes.
     pub untimed: (u64, u64),
     /// Backward steps of times.
     pub falls: Falls,
 }
 
 impl<R: Read> Ordered<R> {
-    /// Starts to read.
+    /// Opens a capture.
     ///
     /// # Errors
     /// The file is not a capture.
@@ -67,7 +68,7 @@ impl<R: Read> Ordered<R> {
         self.reader.format()
     }
 
-    /// The speeds of its interfaces in bit/s, by their numbers; 0 if one is unknown.
+    /// The speeds of its interfaces in bit/s, by number; 0 if unknown.
     pub fn speeds(&self) -> Vec<u64> {
         let interfaces = self.reader.interfaces();
         let mut speeds = vec![0; interfaces.iter().map(|interface| interface.number + 1).max().unwrap_or(0)];
@@ -83,7 +84,7 @@ impl<R: Read> Ordered<R> {
     /// The next packet in order of time; `None` at the end.
     ///
     /// # Errors
-    /// A damaged file, or one with backward steps too large to sort.
+    /// The file is damaged, or has backward steps too large to sort.
     pub fn next_arrival(&mut self) -> Result<Option<Arrival>, Damage> {
         while !self.is_due() && self.read_one()? {}
         let next = self.waiting.pop_first().map(|(_, arrival)| arrival);
@@ -91,7 +92,7 @@ impl<R: Read> Ordered<R> {
         Ok(next)
     }
 
-    /// Whether the first packet that waits comes before all that are not yet read.
+    /// Whether the first waiting packet precedes all packets that are not yet read.
     fn is_due(&self) -> bool {
         let first = self.waiting.first_key_value();
         first.is_some_and(|((at, _), _)| at + WINDOW <= self.newest) || self.waiting.len() > MOST_WAITING

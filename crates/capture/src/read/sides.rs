@@ -6,19 +6,19 @@ use super::load::Load;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Something on one side of the link.
+/// A location on one side of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Host(IpAddr),
     /// A station of the link layer.
     Station(u64),
-    /// Where packets come from that are captured at this interface.
+    /// The origin of packets that are captured at this interface.
     Before(usize),
-    /// Where they go.
+    /// The destination of packets that are captured at this interface.
     Behind(usize),
 }
 
-/// A flow of either kind.
+/// A TCP or UDP flow.
 struct Talk<'a> {
     start: u64,
     hosts: [IpAddr; 2],
@@ -30,11 +30,11 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// Pairs of locations on opposite sides, the most certain first.
+    /// Pairs of locations on opposite sides of the link, most certain first.
     fn opposites(&self) -> impl Iterator<Item = [Place; 2]> + use<> {
         let interfaces = self.loads[0].interface.zip(self.loads[1].interface).filter(|(there, back)| there != back);
         let interfaces = interfaces.map(|(there, back)| [Place::Before(there), Place::Before(back)]);
-        // Where each flow has one direction only, the interface may be one of a single direction.
+        // If each flow has a single direction, the interface may capture only one direction.
         let single = match self.loads.map(|load| load.interface) {
             [Some(there), None] => Some([Place::Before(there), Place::Behind(there)]),
             [None, Some(back)] => Some([Place::Behind(back), Place::Before(back)]),
@@ -45,9 +45,10 @@ impl Talk<'_> {
     }
 }
 
-/// Assigns the ends of each flow to the sides of the link, the first sender of data to the left. Flows that share an interface, a host or a
-/// station share a side. Returns the number of groups of flows without such a relation to earlier ones; their clients are put on the side
-/// of the first client, which is a guess.
+/// Assigns the ends of each flow to the sides of the link.
+/// The first sender of data is on the left. Flows that share an interface, a host or a station share a side. Returns the number of groups
+/// of
+/// flows without such a relation to earlier ones. Their clients are put on the side of the first client, which is a guess.
 pub(super) fn assign(flows: &mut [Flow], datagrams: &mut [Datagrams]) -> usize {
     let tcp = flows.iter_mut().filter(|flow| flow.ways[flow.data()].bytes > 0).map(|flow| {
         let [there, back] = &flow.ways;

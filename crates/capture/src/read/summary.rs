@@ -17,12 +17,12 @@ const WINDOW: u64 = 10;
 /// The maximum number of flows of a capture.
 const MOST_FLOWS: usize = 100_000;
 
-/// Packets and their bytes, with the link layer.
+/// A number of packets and their bytes, including the link layer.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Their bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -35,14 +35,14 @@ impl Count {
 /// The load of one direction of the link.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Carried {
-    /// The rate of its interface in bit/s, 0 if it is unknown.
+    /// The rate of the interface in bit/s; 0 if unknown.
     pub speed: u64,
-    /// The largest throughput over a second in bit/s, or over a shorter capture. Packets dropped by a queue are excluded as far as ACKs
-    /// reveal it.
+    /// The largest throughput over a second in bit/s, or over a shorter capture.
+    /// Packets that a queue dropped are excluded, as far as ACKs reveal them.
     pub busiest: u64,
-    /// All bytes, and the bytes of flows with most of their data in this direction.
+    /// The number of bytes.
     pub bytes: u64,
-    /// See `bytes`.
+    /// The number of bytes of flows with most of their data in this direction.
     pub data: u64,
 }
 
@@ -53,30 +53,31 @@ pub struct Summary {
     pub format: Format,
     /// The time from the first packet to the last, in ns.
     pub span: u64,
-    /// All packets.
+    /// The count of all packets.
     pub all: Count,
-    /// Packets that are neither TCP nor UDP, by the reason.
+    /// The counts of packets that are neither TCP nor UDP, by reason.
     pub unread: BTreeMap<Unread, Count>,
-    /// Where and how the file ends too early.
+    /// The truncation of the file, if any.
     pub cut: Option<Damage>,
     /// Backward steps of times.
     pub falls: Falls,
     /// Mean link-layer bytes per packet.
     pub layer: u64,
-    /// Its TCP flows, in the order of their first packets.
+    /// The TCP flows in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// Its UDP flows, in the order of their first packets.
+    /// The UDP flows in the order of their first packets.
     pub datagrams: Vec<Datagrams>,
     /// The load of the link from left to right, and back.
     pub link: [Carried; 2],
-    /// Groups of flows without a relation to others, whose side of the link is a guess.
+    /// The number of groups of flows whose side of the link is a guess.
+    /// They have no relation to other flows.
     pub guesses: usize,
 }
 
 /// Reads a whole capture.
 ///
 /// # Errors
-/// A file that is not a capture, is damaged, has backward steps of times too large to sort, or has too many flows.
+/// The file is not a capture, is damaged, has backward steps of times too large to sort, or has too many flows.
 pub fn summary(input: impl Read) -> Result<Summary, Damage> {
     let mut ordered = Ordered::new(input)?;
     let mut reading = Reading::default();
@@ -96,18 +97,18 @@ pub fn summary(input: impl Read) -> Result<Summary, Damage> {
     Ok(Summary { format, span, all, unread, cut, falls, layer, flows, datagrams, link, guesses })
 }
 
-/// A capture that is being read.
+/// A capture while it is being read.
 #[derive(Default)]
 struct Reading {
     first: Option<u64>,
     span: u64,
     all: Count,
     unread: BTreeMap<Unread, Count>,
-    /// Packets that were read, and the bytes of their link layers.
+    /// The number of packets read, and the bytes of their link layers.
     layer: Count,
     flows: Vec<Flow>,
     datagrams: Vec<Datagrams>,
-    /// Positions by ends.
+    /// Indices of flows by their ends.
     tcp: HashMap<[SocketAddr; 2], usize>,
     udp: HashMap<[SocketAddr; 2], usize>,
 }
@@ -160,12 +161,12 @@ impl Reading {
 
 /// The offered and delivered load of a flow's direction.
 struct FlowLoad<'a> {
-    /// Its position in [`Summary::link`].
+    /// The index of the direction in [`Summary::link`].
     direction: usize,
     /// Whether it is data.
     data: bool,
     load: &'a Load,
-    /// Delivered payload, and link bytes per payload byte; absent without ACKs.
+    /// Delivered payload, and link bytes per payload byte; `None` without ACKs.
     delivered: Option<(&'a Load, f64)>,
 }
 
@@ -184,7 +185,7 @@ fn of_datagrams(flow: &Datagrams) -> [FlowLoad<'_>; 2] {
     [0, 1].map(|way| FlowLoad { direction: direction(way), data: true, load: &flow.ways[way].load, delivered: None })
 }
 
-/// The load of each direction at the interface with most of it.
+/// The load of each direction, at the interface that sees most of it.
 fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -> [Carried; 2] {
     let mut link = [Carried::default(); 2];
     // Per direction, interface and tenth of a second: offered and delivered bytes.
@@ -210,7 +211,7 @@ fn carried(flows: &[Flow], datagrams: &[Datagrams], speeds: &[u64], span: u64) -
     link
 }
 
-/// The maximum of each kind within a second.
+/// The maximum within a second, of offered and of delivered bytes.
 fn busiest(tenths: &BTreeMap<u64, [f64; 2]>) -> [f64; 2] {
     let (mut within, mut sum, mut most) = (VecDeque::new(), [0.0; 2], [0.0f64; 2]);
     for (&tenth, &bytes) in tenths {

@@ -1,11 +1,11 @@
-//! Unread packets by reason.
+//! Packets that can't be read, by reason.
 
 use std::fmt;
 
-/// Why a packet is neither a TCP segment nor a datagram.
+/// The reason why a packet is neither a TCP segment nor a UDP datagram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Unread {
-    /// The link layer of the capture is not known.
+    /// The link layer of the capture is unknown.
     LinkType(u16),
     /// An Ethernet frame carries something other than IP.
     EtherType(u16),
@@ -17,7 +17,7 @@ pub enum Unread {
     Protocol(u8),
     /// A fragment other than the first has no ports.
     Fragment,
-    /// The snapshot length cut the headers.
+    /// The capture's snapshot length cut the headers off.
     Cut,
     /// A field contradicts another.
     Malformed,

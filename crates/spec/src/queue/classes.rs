@@ -1,4 +1,4 @@
-//! Classes of a link: their matches, their queues, and how they share the link.
+//! Classes of a link: their matches, their queues, and their scheduling.
 
 use crate::queue::Queue;
 use alloc::boxed::Box;
@@ -15,10 +15,10 @@ use sojourn_units::{Bytes, Rate, Stream};
 pub enum Scheduling {
     /// Strict priority: by `priority`, then by order in the file.
     Strict,
-    /// By priority; classes of the same priority share the link by deficit round robin in proportion to `share` (shreedhar-1995).
+    /// By priority, then by deficit round robin in proportion to `share` (shreedhar-1995).
     Drr,
-    /// Each class has a guaranteed rate. Spare capacity is shared by priority in turns of `quantum`, up to `ceil` (Linux `htb` with the link
-    /// or the parent class as the root).
+    /// Each class has a guaranteed rate; spare capacity is shared by priority.
+    /// It is shared in turns of `quantum`, up to `ceil` (Linux `htb` with the link or the parent class as the root).
     Htb,
 }
 
@@ -29,8 +29,8 @@ pub enum Scheduling {
 pub struct Scheduler {
     /// How the classes share the link.
     pub scheduler: Scheduling,
-    /// The classes, 1 to 64. A packet belongs to the first class that matches it. The last class has no `match` and takes all other
-    /// packets.
+    /// The classes, 1 to 64. A packet belongs to the first class that matches it.
+    /// The last class has no `match` and gets all other packets.
     pub classes: Vec<Class>,
 }
 
@@ -51,7 +51,8 @@ pub struct Class {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassOptions {
-    /// Its name in the record; default: the group that it matches, "default" for the class without `match`, else "class0", "class1", ...
+    /// Its name in the record.
+    /// Default: the group that it matches, "default" for the class without `match`, else "class0", "class1", ...
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub name: Option<String>,
     /// Packets of this class; absent: all packets that no earlier class matches.
@@ -60,7 +61,8 @@ pub struct ClassOptions {
     /// Priority, 0 to 255; lower numbers are served first. Default 255.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub priority: Option<u8>,
-    /// With "drr": its weight among the classes of its priority, 0.01 to 100; default 1. Each round it may send `share` times 1514 B.
+    /// With "drr": its weight among the classes of its priority, 0.01 to 100; default 1.
+    /// Each round it may send `share` times 1514 B.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub share: Option<f64>,
     /// With "htb": its guaranteed rate. The sum over all classes is at most the link's rate.
@@ -69,12 +71,12 @@ pub struct ClassOptions {
     /// With "htb": its maximum rate, from its `rate` to the link's; default: the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub ceil: Option<Rate>,
-    /// With "htb": bytes that it sends per round when spare capacity is shared, 1 B to 10 MB; default: 0.1 s at its `rate`, from 1000 B to
-    /// 200 kB (Linux `r2q` 10).
+    /// With "htb": bytes that it sends per round of spare capacity, 1 B to 10 MB.
+    /// Default: 0.1 s at its `rate`, from 1000 B to 200 kB (Linux `r2q` 10).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub quantum: Option<Bytes>,
-    /// Number of flow queues, 1 to 65536. They are served in turns as in fq-codel, under the single discipline of the class. On overflow
-    /// the longest queue drops. Default: one queue for all flows.
+    /// Number of flow queues, 1 to 65536. Default: one queue for all flows.
+    /// They are served in turns as in fq-codel, under the single discipline of the class. On overflow, the longest queue drops.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub flow_queues: Option<u32>,
 }
@@ -87,7 +89,8 @@ pub struct Match {
     /// Group of the flows, or a list of groups, in both directions.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub group: Listed<String>,
-    /// DSCP of the packets, 0 to 63 or a name such as "ef", or a list of them: the `dscp` of their flows.
+    /// DSCP of the packets, 0 to 63 or a name such as "ef", or a list of them.
+    /// It is the `dscp` of their flows.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
     pub dscp: Listed<Dscp>,
     /// `port` of the flows, or a list of ports.
@@ -109,12 +112,12 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T: PartialEq> Listed<T> {
-    /// Whether it is absent.
+    /// Whether the condition is absent.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it is absent, or contains this value.
+    /// Whether the condition is absent, or contains this value.
     pub fn takes(&self, value: &T) -> bool {
         self.is_empty() || self.0.contains(value)
     }
@@ -130,7 +133,8 @@ impl Dscp {
         self.0 == 0
     }
 
-    /// The codepoint with a name: cs0 to cs7 (rfc2474#4.2.2), af11 to af43 (rfc2597#6), ef (rfc3246#2.7), va (rfc5865#2.3), le (rfc8622#6).
+    /// The codepoint with a name.
+    /// cs0 to cs7 (rfc2474#4.2.2), af11 to af43 (rfc2597#6), ef (rfc3246#2.7), va (rfc5865#2.3), le (rfc8622#6).
     pub fn named(name: &str) -> Option<Dscp> {
         let digit = |at: usize, most: u8| name.as_bytes().get(at).map(|digit| digit.wrapping_sub(b'0')).filter(|digit| *digit <= most);
         Some(Dscp(match (name, name.len()) {
@@ -147,13 +151,14 @@ impl Dscp {
     }
 }
 
-/// The default priority: the last.
+/// The default priority, which is served last.
 const LAST: u8 = 255;
 
 /// The DRR quantum of share 1: a full packet (Linux `sch_drr.c`).
 const ROUND: f64 = 1514.0;
 
-/// The default HTB quantum: time at the class's rate in seconds (Linux `r2q`), and its bounds in bytes (Linux `sch_htb.c`).
+/// The default HTB quantum as a part of a second at the class's rate (Linux `r2q`).
+/// Its bounds are in bytes (Linux `sch_htb.c`).
 const RATE_TO_QUANTUM: u64 = 10;
 const QUANTUM: (u64, u64) = (1_000, 200_000);
 
@@ -172,8 +177,9 @@ impl Scheduler {
         self.classes.iter().enumerate().map(name).collect()
     }
 
-    /// The classes as they run on a link of this rate, if it is constant. Each discipline gets, in order, its implementation, its packets,
-    /// and its random stream by the names of its classes.
+    /// Builds the classes for a link of this rate, if it is constant.
+    /// `queues` has the implementation and the packets of each discipline, in order. `random` returns the stream of a class by its full
+    /// name.
     pub fn build(&self, link: Option<Rate>, queues: Vec<(AnyAqm, Classification)>, random: &dyn Fn(&str) -> Stream) -> Vec<ClassConfig> {
         self.build_within(&Outer { link, depth: 0, name: String::new() }, &mut queues.into_iter(), random)
     }
@@ -200,9 +206,9 @@ impl Scheduler {
 /// The implementation of each discipline, and its packets.
 type Queues = alloc::vec::IntoIter<(AnyAqm, Classification)>;
 
-/// The context of classes: the link, or a class at this depth.
+/// The parent of classes: the link, or a class.
 struct Outer {
-    /// Their total rate, if it is constant.
+    /// The total rate of its classes, if it is constant.
     link: Option<Rate>,
     depth: usize,
     /// The names of the enclosing classes, each followed by a slash.
@@ -210,7 +216,7 @@ struct Outer {
 }
 
 impl Class {
-    /// Its packets, and its queue or its classes.
+    /// Builds the rule of a class, and its queue or its classes.
     fn build(&self, outer: &Outer, name: String, queues: &mut Queues, random: &dyn Fn(&str) -> Stream) -> (Rule, QdiscConfig) {
         if let Some(scheduler) = &self.queue.classes {
             let rule = queues.as_slice().first().and_then(|(_, packets)| packets.outer.get(outer.depth)).cloned().unwrap_or_default();

@@ -11,8 +11,9 @@ pub struct Filter {
     /// The packets that it matches, as in a class.
     #[cfg_attr(feature = "serde", serde(rename = "match"))]
     pub matches: Match,
+    /// The queue of matching packets (class 0, 1 or 2 of a `tc filter` on Linux).
     /// "classic": the classic queue. "l4s": the low-latency queue with its signals; packets that are not ECN-capable are dropped instead of
-    /// marked. "low-latency": the low-latency queue without signals (class 0, 1 or 2 of a `tc filter` on Linux).
+    /// marked. "low-latency": the low-latency queue without signals.
     pub class: DualClass,
 }
 

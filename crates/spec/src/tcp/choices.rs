@@ -47,12 +47,13 @@ choice! {
         Rfc6675 "rfc6675",
         /// A counter of segments in flight, as in ns-2's Sack1 agent (ns-2 tcp-sack1.cc).
         Ns2Sack1 "ns2-sack1",
-        /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent: data four segments below the highest SACKed byte is
-        /// lost, including retransmissions; in recovery the window shrinks by one segment on every second ACK; a timeout keeps the
-        /// scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
+        /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent.
+        /// Data four segments below the highest SACKed byte is lost, including retransmissions. In recovery the window shrinks by one
+        /// segment on
+        /// every second ACK. A timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
         RateHalving "rate-halving",
-        /// Loss detection by transmission times (rfc8985), as in Linux, with the options `proportional_reduction`, `tail_loss_probe`,
-        /// `f_rto` and `undo`.
+        /// Loss detection by transmission times (rfc8985), as in Linux.
+        /// Its options are `proportional_reduction`, `tail_loss_probe`, `f_rto` and `undo`.
         RackTlp "rack-tlp",
     }
 }
@@ -60,7 +61,7 @@ choice! {
 choice! {
     /// The connection setup before the first data.
     Handshake {
-        /// None: data is sent immediately.
+        /// No handshake: data is sent immediately.
         None "none",
         /// A header-sized SYN and its ACK, as in ns-2's one-way agents (ns-2 `syn_`).
         OneWay "oneway",
@@ -74,22 +75,26 @@ choice! {
     WindowBasis {
         /// The congestion window, limited by the receive window (ns-2, Linux).
         Cwnd "cwnd",
-        /// The flight size (rfc5681#eq4), but no more than the congestion window: in recovery the flight size also counts data that has
-        /// left the network, which data sent on duplicate ACKs has replaced.
+        /// The flight size (rfc5681#eq4), at most the congestion window.
+        /// In recovery the flight size also counts data that has left the network, and that data sent on duplicate ACKs has replaced.
         FlightSize "flight-size",
     }
 }
 
 choice! {
-    /// The segments that carry the AccECN option, the counts of bytes that arrived with each ECN codepoint (rfc9768#3.2.3).
+    /// The segments that carry the AccECN option (rfc9768#3.2.3).
+    /// The option has the counts of bytes that arrived with each ECN codepoint.
     AccEcnOption {
         /// Never.
         Off "off",
-        /// ACKs of data, with all counters that have ever changed: the recommended simple scheme (rfc9768#3.2.3.3).
+        /// ACKs of data, with all counters that have ever changed.
+        /// This is the recommended simple scheme (rfc9768#3.2.3.3).
         Recommended "recommended",
-        /// ACKs after a change of the codepoint, and three per RTT (rfc9768#3.2.3.3, Linux `TCP_ACCECN_OPTION_MINIMUM`).
+        /// ACKs after a change of the codepoint, and three per RTT.
+        /// Sources: rfc9768#3.2.3.3, Linux `TCP_ACCECN_OPTION_MINIMUM`.
         Minimum "minimum",
-        /// Every segment; the option reduces the payload of data segments (Linux `TCP_ACCECN_OPTION_FULL`).
+        /// Every segment. The option reduces the payload of data segments.
+        /// Source: Linux `TCP_ACCECN_OPTION_FULL`.
         Full "full",
     }
 }
@@ -97,7 +102,7 @@ choice! {
 /// The RTT that a sender writes into its data packets, for queues that use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RttHint {
-    /// Nothing.
+    /// No RTT.
     Off,
     /// Its smoothed RTT in milliseconds; 0 before the first sample.
     Smoothed,

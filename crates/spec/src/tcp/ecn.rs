@@ -16,7 +16,7 @@ pub enum Ecn {
     Dctcp,
     /// ECT(0), and each ACK carries the count of marked packets (rfc9768#3.2).
     Accurate,
-    /// The same with ECT(1), which identifies scalable senders (rfc9331#4.1).
+    /// As `Accurate`, but with ECT(1), which identifies scalable senders (rfc9331#4.1).
     L4s,
 }
 
@@ -27,8 +27,8 @@ impl Ecn {
         self != Ecn::Off
     }
 
-    /// Whether all packets of a sender are ECN-capable, including its first one and retransmissions (rfc8257#3.5, rfc9331#4.1, Linux
-    /// `tcp_ca_needs_ecn`).
+    /// Whether all packets of a sender are ECN-capable.
+    /// They include the first packet and retransmissions (rfc8257#3.5, rfc9331#4.1, Linux `tcp_ca_needs_ecn`).
     pub fn is_on_all(self) -> bool {
         matches!(self, Ecn::Dctcp | Ecn::L4s)
     }
@@ -39,8 +39,10 @@ impl Ecn {
         matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
     }
 
-    /// The feedback as controllers see it. A controller that does not require counts gets them only from queues for scalable senders, which
-    /// mark early (rfc8257#3.1, rfc9331#4.1); elsewhere a mark is equivalent to a loss (rfc3168#5).
+    /// The feedback as controllers see it.
+    /// A controller that does not require counts gets them only from queues for scalable senders, which mark early (rfc8257#3.1,
+    /// rfc9331#4.1).
+    /// Elsewhere a mark is equivalent to a loss (rfc3168#5).
     pub fn feedback(self) -> Feedback {
         match self {
             Ecn::Accurate => Feedback::CountsIfAsked,
@@ -55,8 +57,8 @@ impl Ecn {
         matches!(self, Ecn::Accurate | Ecn::L4s)
     }
 
-    /// The mode negotiated by a sender with this mode and a receiver with `peer`: if their feedback differs, that of RFC 3168, which every
-    /// ECN host supports (rfc9768#3.1.2).
+    /// The mode that a sender with this mode and a receiver with `peer` negotiate.
+    /// If their feedback differs, it is that of RFC 3168, which every ECN host supports (rfc9768#3.1.2).
     #[must_use]
     pub fn agreed(self, peer: Ecn) -> Ecn {
         let same = self == peer || (self.is_accurate() && peer.is_accurate());
@@ -67,7 +69,7 @@ impl Ecn {
         }
     }
 
-    /// The ECN requirement of a controller.
+    /// The mode that a controller requires.
     fn of(control: &CcConfig) -> Ecn {
         match need(control) {
             EcnNeed::None | EcnNeed::CountIfThere => Ecn::Classic,
@@ -77,7 +79,8 @@ impl Ecn {
     }
 }
 
-/// The ECN requirement of a controller; none if its parameters are out of range, which is rejected elsewhere.
+/// The ECN requirement of a controller.
+/// None if its parameters are out of range, which is rejected elsewhere.
 pub(super) fn need(control: &CcConfig) -> EcnNeed {
     control.build(Start::new(1.0, f64::INFINITY)).map_or(EcnNeed::None, |made| made.needs().ecn)
 }
@@ -98,17 +101,18 @@ pub enum EcnChoice {
 }
 
 impl EcnChoice {
-    /// The names, besides `true` and `false`.
+    /// The names of modes other than `true` and `false`.
     #[cfg(feature = "serde")]
     const NAMES: [(&'static str, EcnChoice); 3] = [("dctcp", EcnChoice::Dctcp), ("accurate", EcnChoice::Accurate), ("l4s", EcnChoice::L4s)];
 
-    /// The mode negotiated by a sender with this mode and a receiver with `peer`; `true` is classic ECN.
+    /// The mode that a sender with this mode and a receiver with `peer` negotiate.
+    /// `true` is classic ECN.
     #[must_use]
     pub fn agreed(self, peer: EcnChoice) -> EcnChoice {
         self.or(Ecn::Classic).agreed(peer.or(Ecn::Classic)).into()
     }
 
-    /// The same with `on` for `true`.
+    /// The mode, with `on` for `true`.
     fn or(self, on: Ecn) -> Ecn {
         match self {
             EcnChoice::Off => Ecn::Off,

@@ -1,11 +1,11 @@
-//! The table of options for docs/tcp.md.
+//! The table of options in docs/tcp.md.
 
 use super::{OPTIONS, PROFILES};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A Markdown table: a row per option with its value in each profile, summary and sources.
+/// A Markdown table with one row per option: value in each profile, summary and sources.
 pub fn markdown() -> String {
     let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
     let mut text = format!("| option | {} | what it does | sources |\n|---|{}---|---|\n", names.join(" | "), "---|".repeat(names.len()));

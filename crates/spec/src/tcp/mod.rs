@@ -1,6 +1,6 @@
 //! The options of TCP endpoints and the profiles that set them.
 //!
-//! An option is one entry of the table in `options.rs`, from which are generated: its form in scenarios ([`TcpOverrides`]) and at endpoints
+//! An option is one entry of the table in `options.rs`. The entry generates its form in scenarios ([`TcpOverrides`]) and at endpoints
 //! ([`TcpOptions`]), merging, checks, the schema, `sojourn list tcp` and the table in docs/tcp.md. A profile is one file in `profiles/` and
 //! one line of the registry there.
 

@@ -220,28 +220,28 @@ tcp_options! {
 }
 
 impl TcpOverrides {
-    /// All options: those given here, else those of the profile.
+    /// All options: those that are set, else those of the profile.
     pub fn resolve(&self) -> TcpOptions {
         let mut options = self.profile.unwrap_or_default().options();
         self.apply(&mut options);
         if self.window.is_some() && self.initial_ssthresh.is_none() && !options.linux_growth {
-            // A sender cannot use more than its receiver offers (ns-2 starts with the receive window too). Linux starts with none.
+            // A sender cannot use more than its receiver offers (ns-2 starts with the receive window too). Linux has no initial limit.
             options.initial_ssthresh = f64::from(options.window);
         }
-        // An exact clock has no ticks to count in.
+        // A clock of exact time has no ticks.
         options.tick_arithmetic &= options.tick > Duration::ZERO;
         options
     }
 }
 
-/// Bytes of the maximum of three SACK blocks per ACK (rfc2018#3).
+/// Bytes of three SACK blocks, the maximum per ACK (rfc2018#3).
 const LARGEST_SACK_BLOCKS: u32 = 3 * 8;
 
-/// AccECN's option with three fields, in whole words (rfc9768#3.2.3).
+/// Bytes of AccECN's option with three fields, in whole words (rfc9768#3.2.3).
 const LARGEST_ACCECN_OPTION: u32 = 12;
 
 impl TcpOptions {
-    /// Checks that the options are consistent; their ranges have been checked.
+    /// Checks that the options are consistent. Their ranges have been checked.
     ///
     /// # Errors
     /// The first option that contradicts another.
@@ -260,14 +260,14 @@ impl TcpOptions {
         self.check_ecn()
     }
 
-    /// Checks that no timeout exceeds `max_rto`. `is_given` is whether an option is set explicitly; of two contradicting options, the error
-    /// names an explicit one.
+    /// Checks that no timeout exceeds `max_rto`.
+    /// `is_given` is whether an option is set explicitly. Of two contradicting options, the error names an explicit one.
     ///
     /// # Errors
     /// The first option that contradicts another.
     pub fn check_timeouts(&self, is_given: impl Fn(&str) -> bool) -> Result<(), ParamError> {
         let longest = self.max_rto;
-        // A profile's `min_rto` is binding, while its `initial_rto` is just capped.
+        // A profile's `min_rto` is binding, while its `initial_rto` is capped.
         if self.initial_rto > longest && is_given("initial_rto") {
             return Err(ParamError::new("initial_rto", &self.initial_rto, alloc::format!("at most max_rto ({longest})")));
         }
@@ -280,7 +280,8 @@ impl TcpOptions {
         })
     }
 
-    /// Checks that the controller gets its required ECN feedback, if its receiver supports it.
+    /// Checks that the controller gets its required ECN feedback.
+    /// The check assumes that its receiver supports the mode.
     fn check_ecn(&self) -> Result<(), ParamError> {
         let (fits, which, why) = match ecn::need(&self.control) {
             EcnNeed::None | EcnNeed::CountIfThere => return Ok(()),
@@ -291,7 +292,8 @@ impl TcpOptions {
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
-    /// Whether ACKs and retransmissions are ECN-capable (rfc8311#4.3, draft-ietf-tcpm-generalized-ecn, Linux `tcp_ca_needs_ecn`).
+    /// Whether ACKs and retransmissions are ECN-capable.
+    /// Sources: rfc8311#4.3, draft-ietf-tcpm-generalized-ecn, Linux `tcp_ca_needs_ecn`.
     pub fn marks_all(&self) -> bool {
         self.generalized_ecn && self.agreed_ecn().counts()
     }
@@ -299,7 +301,8 @@ impl TcpOptions {
     /// Header bytes of the timestamps option (rfc7323#3.2, with padding).
     pub const TIMESTAMPS: u32 = 12;
 
-    /// Whether the phase of a sender's clock at time 0 matters, because it measures RTTs in ticks without timestamps.
+    /// Whether the phase of a sender's clock at time 0 matters.
+    /// It does if the sender measures RTTs in ticks without timestamps.
     pub fn uses_clock_phase(&self) -> bool {
         self.tick_arithmetic && !self.timestamps && !self.windowed_variation
     }
@@ -310,20 +313,22 @@ impl TcpOptions {
         if has_option { LARGEST_ACCECN_OPTION } else { 0 }
     }
 
-    /// Additional bytes of the AccECN option in the last ACK of the handshake (rfc9768#3.2.3.2.1).
+    /// Additional bytes of the AccECN option in the last ACK of the handshake.
+    /// Source: rfc9768#3.2.3.2.1.
     pub fn accecn_of_first_ack(&self) -> u32 {
         let has_option = self.accecn_option != AccEcnOption::Off && self.agreed_ecn().is_accurate();
         if has_option { LARGEST_ACCECN_OPTION - self.accecn_room() } else { 0 }
     }
 
-    /// The options of a connection with [`TcpOptions::accecn_room`] moved from the payload to the header (Linux `tcp_current_mss`).
+    /// The options of a connection whose header includes the AccECN option.
+    /// It moves [`TcpOptions::accecn_room`] from the payload to the header (Linux `tcp_current_mss`).
     #[must_use]
     pub fn with_accecn_room(&self) -> TcpOptions {
         let room = self.accecn_room();
         TcpOptions { mss: self.mss - room, header: self.header + room, ..self.clone() }
     }
 
-    /// The ECN that both hosts of a connection agree on.
+    /// The ECN mode on which both hosts of a connection agree.
     pub fn agreed_ecn(&self) -> Ecn {
         self.ecn.agreed(self.peer_ecn.unwrap_or(self.ecn))
     }
@@ -370,7 +375,7 @@ mod tests {
         };
         assert_eq!(wrong(1460, 65_000, 4), Some("header".into()));
         assert_eq!(wrong(65_000, 1_000, 4), Some("mss".into()));
-        // An ACK has three blocks of 8 B and their option.
+        // An ACK has three blocks of 8 B and the option's own bytes.
         assert_eq!(wrong(1, 65_535 - 64, 40), None);
         assert_eq!(wrong(1, 65_535 - 63, 40), Some("header".into()));
     }

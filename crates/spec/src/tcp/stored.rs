@@ -7,15 +7,16 @@ use sojourn_units::{Amount, Bytes, Duration, Rate};
 
 /// The stored form of an option that a scenario writes as `W`.
 pub trait Stored<W>: Sized {
-    /// Converts from the written form; `options` contain the profile's values and earlier options of the table.
+    /// Converts from the form in scenarios.
+    /// `options` contain the profile's values and the earlier options of the table.
     fn store(written: &W, options: &TcpOptions) -> Self;
-    /// Converts to the written form; `None` if a scenario would omit it.
+    /// Converts to the form in scenarios; `None` if a scenario would omit it.
     fn written(&self) -> Option<W>;
 }
 
 /// The kind of an option's value, for lists.
 pub trait Kind {
-    /// As a noun, such as "time".
+    /// The kind as a noun, such as "time".
     const KIND: &'static str;
 }
 
@@ -99,7 +100,7 @@ impl Stored<Control> for CcConfig {
     }
 }
 
-/// The ACK delay for `true` if the profile has none (ns-2 `interval_` of `DelAck`).
+/// The ACK delay for `true` if the profile has none (ns-2's `interval_` of `DelAck`).
 const DELAYED_ACK: Duration = Duration::from_millis(100);
 
 impl Stored<Switch> for Option<Duration> {

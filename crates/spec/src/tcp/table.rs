@@ -1,29 +1,29 @@
-//! The macro of the table of options.
+//! The macro that declares the table of options.
 
 use super::TcpOptions;
 use alloc::string::String;
 
-/// One option for lists.
+/// An option, as an entry of lists.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionEntry {
-    /// Its name in scenario files.
+    /// The name in scenario files.
     pub name: &'static str,
-    /// The kind of its value.
+    /// The kind of its values.
     pub kind: &'static str,
-    /// Its summary.
+    /// One sentence that describes it.
     pub sentence: &'static str,
-    /// The source of the `rfc` profile's default.
+    /// The source of the default in the profile `rfc`.
     pub source: &'static str,
     /// Its value in the notation of scenarios; "none" if absent.
     pub show: fn(&TcpOptions) -> String,
 }
 
-/// Generates everything that derives from the table of options. An entry is `name: STORED as WRITTEN, RANGE, "sentence", DEFAULT,
-/// "source";` where `WRITTEN` is the type in scenarios, `STORED` the type at endpoints, `RANGE` the check of the written value, and
-/// `DEFAULT` the value in the `rfc` profile.
+/// Generates everything that derives from the table of options.
+/// An entry is `name: STORED as WRITTEN, RANGE, "sentence", DEFAULT, "source";`. `WRITTEN` is the type in scenarios, `STORED` the type at
+/// endpoints, `RANGE` the check of the written value, and `DEFAULT` the value in the profile `rfc`.
 macro_rules! tcp_options {
     ($($name:ident: $stored:ty as $written:ty, $range:expr, $sentence:literal, $default:expr, $source:literal;)*) => {
-        /// The options of a TCP endpoint, every one with a value. The default is the `rfc` profile.
+        /// The options of a TCP endpoint, each with a value. The default is the profile `rfc`.
         #[derive(Clone, PartialEq, Debug)]
         pub struct TcpOptions {
             $(#[doc = $sentence] pub $name: $stored,)*
@@ -35,8 +35,8 @@ macro_rules! tcp_options {
             }
         }
 
-        /// TCP options of a scenario; all are optional. A flow's own options take precedence over the scenario's, and those over the
-        /// profile's.
+        /// TCP options of a scenario; all are optional.
+        /// A flow's own options take precedence over the scenario's, and those over the profile's.
         #[derive(Clone, PartialEq, Debug, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields, default))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -61,7 +61,7 @@ macro_rules! tcp_options {
                 }
             }
 
-            /// Whether the option called `name` is given.
+            /// Whether the option called `name` is set.
             pub fn gives(&self, name: &str) -> bool {
                 match name {
                     $(stringify!($name) => self.$name.is_some(),)*
@@ -69,10 +69,10 @@ macro_rules! tcp_options {
                 }
             }
 
-            /// Checks that each given option is in its range.
+            /// Checks that each option that is set is in its range.
             ///
             /// # Errors
-            /// The first that is not.
+            /// The first option out of range.
             pub fn check(&self) -> Result<(), ParamError> {
                 $(if let Some(value) = &self.$name {
                     let range: fn(&'static str, &$written) -> Result<(), ParamError> = $range;
@@ -81,7 +81,7 @@ macro_rules! tcp_options {
                 Ok(())
             }
 
-            /// Applies the given options to `options`.
+            /// Applies the options that are set to `options`.
             fn apply(&self, options: &mut TcpOptions) {
                 $(if let Some(value) = &self.$name {
                     options.$name = Stored::<$written>::store(value, options);
@@ -90,7 +90,7 @@ macro_rules! tcp_options {
         }
 
         impl TcpOptions {
-            /// All options in the notation of scenarios.
+            /// All options in the form of scenarios.
             pub fn written(&self) -> TcpOverrides {
                 TcpOverrides { profile: None, $($name: Stored::<$written>::written(&self.$name),)* }
             }

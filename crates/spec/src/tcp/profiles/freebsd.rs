@@ -1,5 +1,5 @@
-//! FreeBSD 5.3 (`tcp_timer.h`, `tcp_input.c`, `tcp_syncache.c`). It counts ACKs and not bytes: `abc` came with 8.0. `inflight_limit` is off
-//! here although the system had it on.
+//! FreeBSD 5.3 (`tcp_timer.h`, `tcp_input.c`, `tcp_syncache.c`).
+//! It counts ACKs and not bytes: `abc` came with 8.0. `inflight_limit` is off here, although the system had it on.
 
 use crate::tcp::{Recovery, WindowBasis};
 use sojourn_units::Duration;

@@ -1,24 +1,26 @@
-//! The TCP profiles: one file and one line each. A file lists differences from another profile, with sources.
+//! The TCP profiles: one file each, and one line each in the registry.
+//! A file lists differences from another profile, with sources.
 
 use super::TcpOptions;
 
-/// One profile for lists.
+/// A profile, as an entry of lists.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileEntry {
-    /// Its name in scenario files.
+    /// The name in scenario files.
     pub name: &'static str,
     /// Its summary.
     pub summary: &'static str,
-    /// Its options.
+    /// The options of the profile.
     pub options: fn() -> TcpOptions,
     /// The options that it sets, each with its source.
     pub sources: &'static [(&'static str, &'static str)],
 }
 
-/// The content of a profile's file: its base profile, and a line per option with value and source.
+/// Declares the content of a profile's file: its base profile, and its differences.
+/// A difference is a line per option with value and source.
 macro_rules! profile {
     (from $base:ident; $($option:ident = $value:expr, $source:literal;)*) => {
-        /// Its options.
+        /// The options of the profile.
         pub fn options() -> crate::tcp::TcpOptions {
             crate::tcp::TcpOptions { $($option: $value,)* ..crate::tcp::TcpOptions::$base() }
         }
@@ -52,7 +54,7 @@ macro_rules! registry {
         ];
 
         impl Profile {
-            /// Its options.
+            /// The options of the profile.
             pub fn options(self) -> TcpOptions {
                 (PROFILES[self as usize].options)()
             }
@@ -73,7 +75,7 @@ macro_rules! registry {
     };
 }
 
-// The first profile has the values of the table of options and no file.
+// The first profile has the defaults of the table of options, and no file.
 registry! {
     "rfc" => rfc::Rfc: "the RFCs: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
     "ns2" => ns2::Ns2: "ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`)",

@@ -1,5 +1,5 @@
-//! ns-2.35's TCP-Linux agent (`tcp/tcp-linux.cc`, `tcp/scoreboard1.cc`) with timestamps on: a clock of 1 ms, and no SYN before
-//! the first data.
+//! ns-2.35's TCP-Linux agent with timestamps: a clock of 1 ms, and no SYN before data.
+//! Sources: `tcp/tcp-linux.cc`, `tcp/scoreboard1.cc`.
 
 use crate::tcp::{Handshake, Recovery, SackAlgorithm};
 use sojourn_units::Duration;
