@@ -192,7 +192,7 @@ impl<L: WindowLaw> Classic<L> {
 
     /// The same controller with this first slow start; `None` is the standard one.
     #[must_use]
-    pub fn with_hystart(self, hystart: Option<HyStart>) -> Self {
+    pub(crate) fn with_hystart(self, hystart: Option<HyStart>) -> Self {
         Classic { hystart: hystart.map(Box::new), ..self }
     }
 

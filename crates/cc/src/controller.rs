@@ -114,7 +114,7 @@ const AVOIDANCE_PACE: f64 = 1.2;
 
 impl Window {
     /// The least that most controllers keep, in segments (rfc5681#3.1).
-    pub const MIN_CWND: f64 = 2.0;
+    pub(crate) const MIN_CWND: f64 = 2.0;
 
     /// After a reduction that keeps so much of the window.
     pub fn reduced(kept: f64) -> Window {
@@ -176,7 +176,7 @@ pub enum Feedback {
 
 impl Feedback {
     /// Whether it counts marks for a controller with this need.
-    pub fn counts_for(self, need: EcnNeed) -> bool {
+    pub(crate) fn counts_for(self, need: EcnNeed) -> bool {
         self == Feedback::Counts || (self == Feedback::CountsIfAsked && need.is_strict())
     }
 }
@@ -215,7 +215,7 @@ impl Start {
     }
 
     /// Whether the numbers are Linux's.
-    pub fn is_linux(&self) -> bool {
+    pub(crate) fn is_linux(&self) -> bool {
         self.arithmetic == Arithmetic::Linux
     }
 }

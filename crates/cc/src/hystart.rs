@@ -73,7 +73,7 @@ impl HyStart {
     }
 
     /// The same in whole segments; what is left of one counts for the next acknowledgments.
-    pub fn whole_growth(&mut self, ack: &Ack) -> f64 {
+    pub(crate) fn whole_growth(&mut self, ack: &Ack) -> f64 {
         let growth = self.part + self.growth(ack);
         let whole = libm::floor(growth);
         self.part = growth - whole;

@@ -76,7 +76,7 @@ pub struct Needs {
 
 impl Needs {
     /// Those of a window law that asks for nothing.
-    pub const OF_LAW: Needs = Needs {
+    pub(crate) const OF_LAW: Needs = Needs {
         pacing: false,
         rate_samples: false,
         ecn: EcnNeed::None,
@@ -114,7 +114,7 @@ impl Pacing {
 
     /// A pace of `rate` segments per second in the quanta of draft-ietf-ccwg-bbr#5.6.3.
     #[inline]
-    pub fn as_drafted(rate: f64) -> Pacing {
+    pub(crate) fn as_drafted(rate: f64) -> Pacing {
         Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM)
     }
 

@@ -145,7 +145,7 @@ impl Sums {
 
     /// Adds a sample of zero.
     #[inline]
-    pub fn add_zero(&mut self) {
+    pub(crate) fn add_zero(&mut self) {
         self.count += 1;
     }
 

@@ -33,7 +33,7 @@ pub mod flag {
     /// A SYN that does not ask for ECN where others of its connection do, and the answer to it.
     pub const NO_ECN: u16 = 4096;
     /// The ACE field (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
-    pub const ACE: u16 = 7 << 13;
+    pub(crate) const ACE: u16 = 7 << 13;
     /// The highest bit of that field, which has a place of its own in the header (AE, rfc9768#3.1).
     pub const AE: u16 = 4 << 13;
 }

@@ -60,9 +60,15 @@ fn agent(name: &str) -> TcpOptions {
     match name {
         "reno" => tcp.recovery = Recovery::Reno,
         "newreno" => tcp.recovery = Recovery::NewReno,
-        "linux-lp" => tcp.control = CcConfig::TcpLp(tcp_lp::Params { variant: tcp_lp::Variant::Linux, ..tcp_lp::Params::default() }),
+        "linux-lp" => {
+            let mut params = tcp_lp::Params::default();
+            params.variant = tcp_lp::Variant::Linux;
+            tcp.control = CcConfig::TcpLp(params);
+        }
         "linux-cubic" => {
-            tcp.control = CcConfig::Cubic(cubic::Params { version: Some(cubic::Version::V21), ..cubic::Params::default() });
+            let mut params = cubic::Params::default();
+            params.version = Some(cubic::Version::V21);
+            tcp.control = CcConfig::Cubic(params);
         }
         _ => tcp.recovery = Recovery::Sack,
     }

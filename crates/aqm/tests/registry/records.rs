@@ -7,9 +7,7 @@
 use crate::bench::{Bench, Fate, TestPacket, link};
 use crate::knobs::{combination, leaves, read, written};
 use serde_json::json;
-use sojourn_aqm::{
-    AckFilter, Amount, AnyAqm, Aqm, AqmConfig, ArrivingAck, Entry, Packet, Qdisc, QueueController, REGISTRY, Sample,
-};
+use sojourn_aqm::{AckFilter, Amount, AnyAqm, Aqm, AqmConfig, ArrivingAck, Entry, Packet, Qdisc, QueueController, REGISTRY, Sample};
 use sojourn_units::{Duration, Serializer, Stream, Time};
 use std::collections::BTreeMap;
 use std::fs;

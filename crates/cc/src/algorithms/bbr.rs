@@ -18,7 +18,7 @@ use policer::{Policer, Verdict};
 use sojourn_units::{Duration, Stream, Time};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Bbr>] = &[
+pub(crate) const VARIABLES: &[Variable<Bbr>] = &[
     Variable::new("mode", "", "0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT", |cc| f64::from(cc.0.mode as u8)),
     Variable::new("bw", "segments/s", "the greatest delivery rate of ten round trips", |cc| cc.0.bw.max()),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| cc.0.min_rtt.map_or(f64::NAN, Duration::as_secs_f64)),
@@ -30,6 +30,7 @@ pub const VARIABLES: &[Variable<Bbr>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The gain of pace and window in STARTUP, above 1 and at most 10; default 2.885, that is 2/ln 2 (Linux `bbr_high_gain`).
     pub high_gain: f64,

@@ -25,7 +25,7 @@ use sojourn_units::{Duration, Stream, Time, range};
 use states::{AckPhase, State};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Bbr3>] = &[
+pub(crate) const VARIABLES: &[Variable<Bbr3>] = &[
     Variable::new("state", "", "0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT", |cc| {
         f64::from(cc.0.state as u8)
     }),
@@ -49,6 +49,7 @@ pub const VARIABLES: &[Variable<Bbr3>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The gain of the pace in Startup, above 1 and at most 10; default 2.77, that is 4 ln 2 (draft-ietf-ccwg-bbr#2.5).
     pub startup_gain: f64,

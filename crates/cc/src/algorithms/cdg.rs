@@ -18,7 +18,7 @@ use sojourn_units::{Stream, Time};
 pub type Cdg = Box<Classic<CdgLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Cdg>] = &[
+pub(crate) const VARIABLES: &[Variable<Cdg>] = &[
     Variable::new("shadow", "segments", "the window that it would have if only losses reduced it", |cc| cc.law().shadow),
     Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| {
         cc.law().gradient as f64 / 1e3
@@ -29,6 +29,7 @@ pub const VARIABLES: &[Variable<Cdg>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Rounds whose gradients are summed, 1 to 256; default 8 (Linux `window`).
     pub window: u32,

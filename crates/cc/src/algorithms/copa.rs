@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Copa>] = &[
+pub(crate) const VARIABLES: &[Variable<Copa>] = &[
     Variable::new("delta", "", "what the target rate is inversely proportional to, with the queuing delay", |cc| cc.0.delta),
     Variable::new("velocity", "", "how many times faster than by 1/delta a round trip the window moves", |cc| cc.0.velocity),
 ];
@@ -17,6 +17,7 @@ pub const VARIABLES: &[Variable<Copa>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The parameter delta: each flow keeps 1/delta segments queued on average, above 0 and at most 10; default 0.5 (arun-2018).
     pub delta: f64,

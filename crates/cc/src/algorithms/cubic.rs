@@ -37,13 +37,14 @@ pub enum Version {
 pub type Cubic = Box<Classic<CubicLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Cubic>] =
+pub(crate) const VARIABLES: &[Variable<Cubic>] =
     &[Variable::new("w_max", "segments", "the window around which the cubic is flat (W_max)", |cc| cc.law().w_max())];
 
 /// Parameters of CUBIC.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The version of CUBIC; default: RFC 9438, or Linux's if `linux_growth` is set.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]

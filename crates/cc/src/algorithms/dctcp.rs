@@ -9,13 +9,14 @@ use alloc::boxed::Box;
 pub type Dctcp = Box<Classic<DctcpLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Dctcp>] =
+pub(crate) const VARIABLES: &[Variable<Dctcp>] =
     &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.law().alpha)];
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The weight g of the newest window in the estimate of the marked part, above 0 and at most 1; default 0.0625 (rfc8257#4.2).
     pub g: f64,

@@ -60,12 +60,13 @@ impl fmt::Debug for Supplier {
 }
 
 /// Window and threshold are all its state.
-pub const VARIABLES: &[Variable<External>] = &[];
+pub(crate) const VARIABLES: &[Variable<External>] = &[];
 
 /// Parameters of a controller that the caller supplies.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The name of the controller, as the caller supplies it; required.
     pub controller: String,

@@ -15,7 +15,7 @@ use sojourn_units::{Duration, Time};
 pub type Flower = Box<DelayBased<FlowerLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[crate::Variable<Flower>] = &[
+pub(crate) const VARIABLES: &[crate::Variable<Flower>] = &[
     DelayBased::QUEUING_DELAY,
     crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
         cc.law().peaks.peak * 1e-3
@@ -28,6 +28,7 @@ pub const VARIABLES: &[crate::Variable<Flower>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 100 ms (flower-2016#3.1).
     pub target: Duration,

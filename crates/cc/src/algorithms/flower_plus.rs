@@ -19,12 +19,13 @@ use sojourn_units::{Duration, Time};
 pub type FlowerPlus = Box<DelayBased<FlowerPlusLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<FlowerPlus>] = &[DelayBased::QUEUING_DELAY];
+pub(crate) const VARIABLES: &[Variable<FlowerPlus>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of FLOWER+.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
     pub target: Duration,

@@ -9,12 +9,13 @@ use sojourn_units::Time;
 pub type HighSpeed = Box<Classic<HighSpeedLaw>>;
 
 /// Window and threshold are all its state.
-pub const VARIABLES: &[Variable<HighSpeed>] = &[];
+pub(crate) const VARIABLES: &[Variable<HighSpeed>] = &[];
 
 /// Parameters of `HighSpeed` TCP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Window in segments up to which it behaves as Reno, 1 or more; default 38 (rfc3649#5, `Low_Window`).
     pub low_window: f64,

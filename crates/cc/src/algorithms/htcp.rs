@@ -13,7 +13,7 @@ use sojourn_units::Time;
 pub type Htcp = Box<Classic<LawOrKernel<HtcpLaw, Kernel>>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Htcp>] = &[
+pub(crate) const VARIABLES: &[Variable<Htcp>] = &[
     Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| beta_and_min_rtt(cc).0),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| beta_and_min_rtt(cc).1),
 ];
@@ -22,6 +22,7 @@ pub const VARIABLES: &[Variable<Htcp>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Smallest fraction of the window kept after congestion, above 0 and at most `beta_max`; default 0.5 (leith-2004).
     pub beta_min: f64,

@@ -12,7 +12,7 @@ use sojourn_units::Time;
 pub type Illinois = Box<Classic<LawOrKernel<IllinoisLaw, Kernel>>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Illinois>] = &[
+pub(crate) const VARIABLES: &[Variable<Illinois>] = &[
     Variable::new("increase", "segments", "what a round trip adds to the window", |cc| increase_and_decrease(cc).0),
     Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| increase_and_decrease(cc).1),
 ];
@@ -21,6 +21,7 @@ pub const VARIABLES: &[Variable<Illinois>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Segments added per round trip at the largest queuing delay, above 0; default 0.3 (liu-2006).
     pub alpha_min: f64,

@@ -27,12 +27,13 @@ pub enum Variant {
 pub type Ledbat = Box<DelayBased<LedbatLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
+pub(crate) const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The variant; default: RFC 6817.
     pub variant: Variant,

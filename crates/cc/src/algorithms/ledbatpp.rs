@@ -13,12 +13,13 @@ use sojourn_units::{Duration, Time};
 pub type LedbatPp = Box<DelayBased<LedbatPpLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<LedbatPp>] = &[DelayBased::QUEUING_DELAY];
+pub(crate) const VARIABLES: &[Variable<LedbatPp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT++.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 60 ms (draft-irtf-iccrg-ledbat-plus-plus#4.4).
     pub target: Duration,

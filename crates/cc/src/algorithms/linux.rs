@@ -32,12 +32,13 @@ const NAMES: &[&str] = &[
 pub type Linux = Box<Reno>;
 
 /// Window and threshold are all its state.
-pub const VARIABLES: &[Variable<Linux>] = &[];
+pub(crate) const VARIABLES: &[Variable<Linux>] = &[];
 
 /// Parameters of a congestion control of the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Its name in the kernel, such as `"bbr"`; required.
     pub linux: String,

@@ -14,7 +14,7 @@ use core::mem::replace;
 use sojourn_units::{Duration, Time, range};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Prague>] = &[
+pub(crate) const VARIABLES: &[Variable<Prague>] = &[
     Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN)),
     Variable::new("classic_ecn", "0..17", "how much the queue looks like a classic one: above 9 it is one", |cc| {
         cc.classic_ecn.as_ref().map_or(f64::NAN, ClassicEcn::score)
@@ -25,6 +25,7 @@ pub const VARIABLES: &[Variable<Prague>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The weight of the newest round trip in the estimate of the marked part, above 0 and at most 1; default 0.0625
     /// (draft-briscoe-iccrg-prague-congestion-control#2.4.2).

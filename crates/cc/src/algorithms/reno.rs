@@ -9,12 +9,13 @@ use alloc::boxed::Box;
 pub type Reno = Classic<RenoLaw>;
 
 /// Window and threshold are all its state.
-pub const VARIABLES: &[Variable<Reno>] = &[];
+pub(crate) const VARIABLES: &[Variable<Reno>] = &[];
 
 /// Parameters of Reno.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Segments added per round trip in congestion avoidance, above 0; default 1 (rfc5681#3.1 eq. 3).
     pub increase: f64,

@@ -13,12 +13,13 @@ use sojourn_units::{Duration, Time};
 pub type RLedbat = cubic::Cubic;
 
 /// What a trace can show of the sender.
-pub const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
+pub(crate) const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
 
 /// Parameters of rLEDBAT.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
     pub target: Duration,

@@ -9,12 +9,13 @@ use sojourn_units::Time;
 pub type Scalable = Box<Classic<ScalableLaw>>;
 
 /// Window and threshold are all its state.
-pub const VARIABLES: &[Variable<Scalable>] = &[];
+pub(crate) const VARIABLES: &[Variable<Scalable>] = &[];
 
 /// Parameters of Scalable TCP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Segments added to the window per acknowledged segment, above 0 and at most 1; default 0.01 (kelly-2003).
     pub increase: f64,

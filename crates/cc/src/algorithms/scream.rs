@@ -23,7 +23,7 @@ use sojourn_units::{Duration, Time};
 use target::Target;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Scream>] = &[
+pub(crate) const VARIABLES: &[Variable<Scream>] = &[
     Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha),
     Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.delay),
     Variable::new("delay_target", "s", "the target of the queuing delay; above half of it the window falls", |cc| cc.target.seconds()),
@@ -34,6 +34,7 @@ pub const VARIABLES: &[Variable<Scream>] = &[
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Smallest target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub target: Duration,

@@ -27,12 +27,13 @@ pub enum Variant {
 pub type TcpLp = Box<DelayBased<TcpLpLaw>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
+pub(crate) const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of TCP-LP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The variant; default: the paper's. The kernel module has no parameters, so with it all others must have their defaults.
     pub variant: Variant,

@@ -7,12 +7,14 @@ use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Vegas>] = &[Variable::new("base_rtt", "s", "the smallest round-trip time", |cc| if_known(cc.base_rtt))];
+pub(crate) const VARIABLES: &[Variable<Vegas>] =
+    &[Variable::new("base_rtt", "s", "the smallest round-trip time", |cc| if_known(cc.base_rtt))];
 
 /// Parameters of Vegas.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// Queued segments below which the window grows by one per round trip, 0 or more; default 2 (Linux `alpha`).
     pub alpha: f64,

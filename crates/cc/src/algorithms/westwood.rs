@@ -12,15 +12,17 @@ use sojourn_units::{Duration, Time, range};
 pub type Westwood = Box<Classic<LawOrKernel<WestwoodLaw, Kernel>>>;
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Westwood>] = &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| match cc.law() {
-    LawOrKernel::Law(law) => law.bandwidth.unwrap_or(f64::NAN),
-    LawOrKernel::Kernel(_) => f64::NAN,
-})];
+pub(crate) const VARIABLES: &[Variable<Westwood>] =
+    &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| match cc.law() {
+        LawOrKernel::Law(law) => law.bandwidth.unwrap_or(f64::NAN),
+        LawOrKernel::Kernel(_) => f64::NAN,
+    })];
 
 /// Parameters of Westwood+.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Params {
     /// The shortest time over which the bandwidth is measured, above zero; default "50 ms" (Linux `TCP_WESTWOOD_RTT_MIN`).
     pub min_interval: Duration,

@@ -8,7 +8,7 @@ use crate::{Ack, EcnNeed, Pacing, ParamError, Start, Window};
 use sojourn_units::Duration;
 
 /// The default of `mark_gain`.
-pub const MARK_GAIN: f64 = 4.0;
+pub(crate) const MARK_GAIN: f64 = 4.0;
 /// The weight of the newest round trip in the estimate (draft-briscoe-iccrg-prague-congestion-control#2.4.2).
 const WEIGHT: f64 = 0.0625;
 /// The target in milliseconds by which a round trip's growth is that of LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus#4.4).
@@ -21,7 +21,7 @@ const SLOW_START_PACE: f64 = 2.0;
 
 /// Segments that LEDBAT++ adds per round trip, with a target and a base delay in milliseconds: 1/16 to 1
 /// (draft-irtf-iccrg-ledbat-plus-plus#4.3 GAIN).
-pub fn growth(target: f64, base: f64) -> f64 {
+pub(crate) fn growth(target: f64, base: f64) -> f64 {
     1.0 / libm::ceil(2.0 * target / base.max(1e-3)).clamp(1.0, 16.0)
 }
 

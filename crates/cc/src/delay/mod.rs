@@ -5,7 +5,8 @@ mod marks;
 mod slowdown;
 
 pub use estimator::{Estimator, EstimatorParams};
-pub use marks::{MARK_GAIN, Marks, growth};
+pub use marks::Marks;
+pub(crate) use marks::{MARK_GAIN, growth};
 pub(crate) use slowdown::Slowdown;
 
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Floor, Needs, Pacing, Signal, Start, Variable, Window};
@@ -61,7 +62,7 @@ impl<L: DelayLaw> DelayBased<L> {
 
     /// The same, which reacts to counts of marks.
     #[must_use]
-    pub fn with_marks(self, marks: Option<Marks>) -> Self {
+    pub(crate) fn with_marks(self, marks: Option<Marks>) -> Self {
         DelayBased { marks, ..self }
     }
 
@@ -71,7 +72,7 @@ impl<L: DelayLaw> DelayBased<L> {
     }
 
     /// The variable that all delay-based controllers have.
-    pub const QUEUING_DELAY: Variable<Box<Self>> =
+    pub(crate) const QUEUING_DELAY: Variable<Box<Self>> =
         Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.estimator.queuing().map_or(f64::NAN, |ns| ns * 1e-9));
 }
 

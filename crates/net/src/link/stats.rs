@@ -80,7 +80,7 @@ impl LinkStats {
     }
 
     /// The same with what the link layer added.
-    pub fn bits_on_link(&self) -> f64 {
+    pub(crate) fn bits_on_link(&self) -> f64 {
         self.nanobits_on_link() as f64 / 1e9
     }
 }

@@ -41,7 +41,7 @@ impl Sender {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
+    pub(crate) fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let core = self.core.reopened(clock_phase, params)?;
         Ok(Sender { core, recovery: AnyRecovery::new(params), armed: self.armed })
     }
@@ -53,7 +53,7 @@ impl Sender {
 
     /// The same, whose congestion controller draws from this stream, if it draws at random.
     #[must_use]
-    pub fn drawing(mut self, random: impl FnOnce() -> Stream) -> Self {
+    pub(crate) fn drawing(mut self, random: impl FnOnce() -> Stream) -> Self {
         if self.draws() {
             self.core.use_random(random());
         }
@@ -99,12 +99,12 @@ impl Sender {
 
     /// When its timer expires.
     #[inline]
-    pub fn deadline(&self) -> Time {
+    pub(crate) fn deadline(&self) -> Time {
         self.core.deadline()
     }
 
     /// Where in its tick its clock stands at time 0.
-    pub fn clock_phase(&self) -> Duration {
+    pub(crate) fn clock_phase(&self) -> Duration {
         self.core.clock_phase()
     }
 
@@ -125,7 +125,7 @@ impl Sender {
 
     /// Whether it has data to send or data that is not acknowledged.
     #[inline]
-    pub fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.core.is_active()
     }
 
@@ -156,7 +156,7 @@ impl Sender {
 
     /// Whether this ACK is a usual one, which may take the short way, and the timer does not expire before `now`.
     #[inline]
-    pub fn is_usual(&self, now: Time, ack: &Packet) -> bool {
+    pub(crate) fn is_usual(&self, now: Time, ack: &Packet) -> bool {
         self.core.is_predicted(ack) && self.core.timer() >= now
     }
 
@@ -168,7 +168,7 @@ impl Sender {
 
     /// A usual ACK arrives. Gives the end of the window if [`Sender::go_on_sending`] is to follow.
     #[inline]
-    pub fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
+    pub(crate) fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let before = self.core.before();
         let end = self.core.on_predicted_ack(ack, call);
         self.check(&before, call.now);
@@ -177,7 +177,7 @@ impl Sender {
 
     /// Sends what else the window allows after a usual ACK, up to its `end`.
     #[inline(never)]
-    pub fn go_on_sending<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) {
+    pub(crate) fn go_on_sending<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) {
         let before = self.core.before();
         if self.core.send_full_segments(end, call) {
             self.recovery.go_on_sending(&mut self.core, call);
@@ -261,7 +261,7 @@ impl Sender {
     }
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.
-    pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+    pub(crate) fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         let before = self.core.before();
         self.on_expiry(call);
         self.check(&before, call.now);

@@ -32,10 +32,13 @@ mod recovery;
 mod sender;
 mod wheel;
 
-pub use ack_options::{AckOptions, AckOptionsPool, SackBlocks};
-pub use call::{Call, SegmentSink};
+pub(crate) use ack_options::AckOptionsPool;
+pub use ack_options::{AckOptions, SackBlocks};
+pub(crate) use call::{Call, SegmentSink};
 pub use ecn::ByteCounts;
-pub use endpoint::{Progress, Sender};
-pub use receiver::{Received, Receiver};
-pub use sender::{Origin, SenderStats};
+pub(crate) use endpoint::Progress;
+pub use endpoint::Sender;
+pub(crate) use receiver::{Received, Receiver};
+pub(crate) use sender::Origin;
+pub use sender::SenderStats;
 pub use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

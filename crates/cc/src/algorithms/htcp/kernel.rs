@@ -42,7 +42,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// The part of the window that a loss leaves, and the smallest round-trip time in seconds.
-    pub fn beta_and_min_rtt(&self) -> (f64, f64) {
+    pub(crate) fn beta_and_min_rtt(&self) -> (f64, f64) {
         (self.beta as f64 / ONE as f64, self.min_rtt as f64 / HZ as f64)
     }
 

@@ -34,7 +34,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// What a round trip adds to the window in segments, and the part of the window that a loss takes.
-    pub fn increase_and_decrease(&self) -> (f64, f64) {
+    pub(crate) fn increase_and_decrease(&self) -> (f64, f64) {
         (self.alpha as f64 / ALPHA_BASE as f64, self.beta as f64 / f64::from(1 << BETA_SHIFT))
     }
 

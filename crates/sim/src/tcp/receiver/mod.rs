@@ -107,7 +107,7 @@ impl Receiver {
 
     /// When its timer expires: a delayed ACK or a window update is due.
     #[inline]
-    pub fn deadline(&self) -> Time {
+    pub(crate) fn deadline(&self) -> Time {
         self.rules.as_ref().map_or(Time::NEVER, |rules| {
             let due = rules.delayed_ack_due;
             rules.window.as_ref().map_or(due, |window| window.update_due.min(due))
@@ -121,7 +121,7 @@ impl Receiver {
     }
 
     /// Its timer event is pending for this time, or none is.
-    pub fn set_armed(&mut self, armed: Time) {
+    pub(crate) fn set_armed(&mut self, armed: Time) {
         if let Some(rules) = &mut self.rules {
             rules.armed = armed;
         }
@@ -154,7 +154,7 @@ impl Receiver {
     }
 
     /// Bytes that became readable in the window of statistics but had arrived before it.
-    pub fn arrived_early(&self) -> u64 {
+    pub(crate) fn arrived_early(&self) -> u64 {
         self.reassembly.as_ref().map_or(0, |reassembly| reassembly.arrived_early(self.rcv_nxt))
     }
 
@@ -359,7 +359,7 @@ impl Receiver {
 
     /// Whether an ACK that waits must go before this segment is taken.
     #[inline]
-    pub fn must_ack_before(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
+    pub(crate) fn must_ack_before(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
         if self.unacked_segments == 0 {
             return false;
         }
@@ -404,7 +404,7 @@ impl Receiver {
 
     /// The timer expires at `now`: completes the delayed ACK or the window update, and says whether there is one.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
+    pub(crate) fn on_timer(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
         if self.deadline() == Time::NEVER {
             return false;
         }

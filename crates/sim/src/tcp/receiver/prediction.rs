@@ -18,7 +18,7 @@ impl Receiver {
 
     /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
-    pub fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
+    pub(crate) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.predictable
             && is_plain(segment)
             && segment.seq == self.rcv_nxt
@@ -28,13 +28,13 @@ impl Receiver {
 
     /// Whether it acknowledges each segment at once with an unlimited window.
     #[inline(always)]
-    pub fn acknowledges_each_at_once(&self) -> bool {
+    pub(crate) fn acknowledges_each_at_once(&self) -> bool {
         self.rules.is_none()
     }
 
     /// Takes a predicted segment that arrives at `now`, where each is acknowledged at once: gives the bytes that became readable, and its ACK.
     #[inline(always)]
-    pub fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+    pub(crate) fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
         debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
         let readable = u64::from(segment.size) - u64::from(params.header);
         self.rcv_nxt += readable;
