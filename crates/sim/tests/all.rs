@@ -2,6 +2,7 @@
 
 mod bounds;
 mod conformance;
+mod drawn;
 mod elision;
 mod lookahead;
 mod network_by_hand;
@@ -9,5 +10,6 @@ mod paced;
 mod queues;
 mod reading;
 mod receiver_window;
+mod records;
 mod timelines;
 mod watch;

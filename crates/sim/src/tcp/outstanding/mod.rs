@@ -224,6 +224,7 @@ impl Outstanding {
             first.clear(tag::LOST | tag::RETRANSMITTED);
         }
         first.set(tag::SACKED);
+        first.clear(tag::SAMPLED_LOST);
         while run.first.is_untagged()
             && let Some(segment) = self.segments.get_mut(index + run.count as usize)
             && segment.end() <= end

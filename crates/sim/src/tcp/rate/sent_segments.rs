@@ -209,6 +209,18 @@ mod tests {
         assert_eq!((sample.newly_lost, sample.in_flight, sample.rtt), (0.0, 0.0, None));
     }
 
+    /// ns-2's Sack1 forgets its scoreboard at a timeout (`ns-2 tcp-sack1.cc`), and so sends again what has arrived.
+    #[test]
+    fn a_segment_that_was_late_and_not_lost_is_not_in_flight_when_it_is_sent_again() {
+        let mut sender = Sender::new(Recovery::Sack);
+        (0..3).for_each(|n| sender.send(n, n));
+        sender.segments.lose(0..3000, at(300), standing(true), &mut |_| (), &mut sender.sampler);
+        assert_eq!(sender.ack(0, Some((1000, 2000)), 310), 1.0);
+        sender.send(1, 320);
+        assert_eq!(sender.sampler.in_flight(), 0);
+        sender.segments.check_invariants(0, 3000, &sender.sampler);
+    }
+
     /// Five segments leave: the first three at 0 ms, the others at 10 and at 20 ms with the ACKs of the first and the second. So the third,
     /// fourth and fifth leave with none, one and two delivered.
     fn sent_between_acks() -> Sender {
