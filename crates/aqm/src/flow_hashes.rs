@@ -2,7 +2,7 @@
 
 use crate::flow_sketch::mix;
 use alloc::vec::Vec;
-use sojourn_units::name_hash;
+use sojourn_units::{Memory, name_hash};
 
 /// The hash of each flow, by its number. Numbers count the flows of a whole network; a hash depends on its connection alone, so that another
 /// flow moves no flow to another queue.
@@ -39,10 +39,11 @@ impl FlowHashes {
     pub fn short(hash: u64) -> u32 {
         (hash ^ (hash >> 32)) as u32
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<u64>()
+impl Memory for FlowHashes {
+    fn memory(&self) -> usize {
+        self.0.memory()
     }
 }
 

@@ -7,6 +7,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use sojourn_units::Memory;
 
 /// The map and the number of set bits.
 #[derive(Clone, Debug)]
@@ -43,10 +44,11 @@ impl FlowSketch {
         self.words.fill(0);
         self.set = 0;
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.words.capacity() * 8
+impl Memory for FlowSketch {
+    fn memory(&self) -> usize {
+        self.words.memory()
     }
 }
 

@@ -19,7 +19,7 @@
 use crate::flow_sketch::mix;
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time, memory_of};
 
 /// The header fields that a router reads.
 #[derive(Clone, Copy, Debug)]
@@ -212,11 +212,6 @@ impl RttEstimator {
         slot.sender.on_timestamp(value, header.now);
     }
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.keys.capacity() * size_of::<Key>() + self.slots.capacity() * size_of::<Slot>()
-    }
-
     /// The first key of a flow's set.
     #[inline]
     fn set(&self, flow: u64) -> usize {
@@ -267,6 +262,12 @@ impl RttEstimator {
         }
         self.slots[key.slot as usize] = Slot::default();
         Some(key.slot)
+    }
+}
+
+impl Memory for RttEstimator {
+    fn memory(&self) -> usize {
+        memory_of([&self.keys, &self.slots])
     }
 }
 

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Place, World};
+use sojourn_units::Memory;
 
 /// Memory limit of packets, flows and traces of one run: 8 GB.
 pub(crate) const MOST_MEMORY: u64 = 8_000_000_000;

@@ -27,7 +27,7 @@ use core::mem::replace;
 use far::Far;
 use node::{NONE, Node};
 use order::Key;
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time, memory_of};
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug)]
@@ -116,15 +116,6 @@ impl<P: Packet> Calendar<P> {
     /// Events that are to come.
     pub fn len(&self) -> usize {
         self.near + self.bins.len() + self.current.len() + self.rest.len() + self.far.len()
-    }
-
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node<P>>()
-            + self.bins.memory()
-            + self.heads.capacity() * 4
-            + self.rest.capacity() * 24
-            + self.far.memory()
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
@@ -482,6 +473,12 @@ impl<P: Packet> Calendar<P> {
         if self.current.len() > SORTED {
             self.spill();
         }
+    }
+}
+
+impl<P: Packet> Memory for Calendar<P> {
+    fn memory(&self) -> usize {
+        memory_of([&self.nodes, &self.bins, &self.heads, &self.occupied, &self.current, &self.rest, &self.far])
     }
 }
 

@@ -1,6 +1,7 @@
 //! The numbers of links, which count all of them in the order in which they were added.
 
 use alloc::vec::Vec;
+use sojourn_units::{Memory, memory_of};
 
 /// The numbers of the links of a network, by their positions among those of their kind.
 #[derive(Clone, Default, Debug)]
@@ -58,10 +59,11 @@ impl LinkIds {
         let after = self.access_links.partition_point(|run| run.first <= at);
         self.access_links[..after].last()?.id(at)
     }
+}
 
-    /// Bytes of memory.
-    pub fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<u32>() + self.access_links.capacity() * size_of::<Run>()
+impl Memory for LinkIds {
+    fn memory(&self) -> usize {
+        memory_of([&self.links, &self.access_links])
     }
 }
 

@@ -30,7 +30,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use departures::NextDeparture;
 use sojourn_aqm::DropReason;
-use sojourn_units::{Time, range::LARGEST_PACKET};
+use sojourn_units::{Items, Memory, Time, memory_of, range::LARGEST_PACKET};
 
 /// The accounts of all packets: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -483,14 +483,11 @@ impl<P: Packet> Network<P> {
         self.finish_turns(end)?;
         self.links.iter().try_for_each(Link::check).map(|()| audit)
     }
+}
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.calendar.memory()
-            + self.links.iter().map(Link::memory).sum::<usize>()
-            + self.access_links.memory()
-            + self.lookaheads.iter().map(Lookahead::memory).sum::<usize>()
-            + self.hops.capacity() * size_of::<Hop>()
-            + self.ids.memory()
+impl<P: Packet> Memory for Network<P> {
+    fn memory(&self) -> usize {
+        let links = memory_of([&self.links, &Items(&self.links), &self.access_links, &self.hops, &self.ids]);
+        links + memory_of([&self.calendar, &self.lookaheads, &Items(&self.lookaheads)])
     }
 }

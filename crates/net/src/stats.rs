@@ -2,7 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time};
 
 /// Values below this one have squares of 64 bits: times 10^6 s their sum stays below 2^128.
 const EXACT_SQUARE: u64 = 1 << 32;
@@ -276,11 +276,6 @@ impl Quantiles {
         self.counts[bucket] = 1;
     }
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.counts.capacity() * size_of::<u64>()
-    }
-
     /// The q-quantile in nanoseconds; NaN without samples.
     pub fn at(&self, q: f64) -> f64 {
         if self.total == 0 {
@@ -295,6 +290,12 @@ impl Quantiles {
             }
         }
         f64::NAN
+    }
+}
+
+impl Memory for Quantiles {
+    fn memory(&self) -> usize {
+        self.counts.memory()
     }
 }
 

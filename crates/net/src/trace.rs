@@ -5,7 +5,7 @@ use crate::sent::Sent;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_aqm::SubqueueSample;
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Duration, Items, Memory, Probability, Time, memory_of};
 
 /// A queue sampled at equal steps.
 #[derive(Clone, Debug)]
@@ -76,6 +76,19 @@ impl QueueTrace {
     }
 }
 
+impl Memory for QueueTrace {
+    fn memory(&self) -> usize {
+        let subqueues = Items(&self.subqueues);
+        memory_of([&self.t, &self.packets, &self.bytes, &self.delay, &self.probability, &self.subqueues, &subqueues])
+    }
+}
+
+impl Memory for SubqueueTrace {
+    fn memory(&self) -> usize {
+        memory_of([&self.packets, &self.bytes, &self.oldest, &self.probability])
+    }
+}
+
 /// A queue at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueSample {
@@ -135,6 +148,12 @@ impl ThroughputTrace {
     }
 }
 
+impl Memory for ThroughputTrace {
+    fn memory(&self) -> usize {
+        memory_of([&self.planned, &self.t, &self.bps])
+    }
+}
+
 /// What is traced of single packets.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PacketTraces {
@@ -178,5 +197,17 @@ impl WaitTrace {
             self.packets.push(packet);
             self.left_out = self.one_in - 1;
         }
+    }
+}
+
+impl Memory for PacketTraces {
+    fn memory(&self) -> usize {
+        memory_of([&self.waits, &self.throughput])
+    }
+}
+
+impl Memory for WaitTrace {
+    fn memory(&self) -> usize {
+        self.packets.memory()
     }
 }

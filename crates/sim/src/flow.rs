@@ -3,7 +3,7 @@
 use crate::tcp::{Receiver, Sender};
 use sojourn_net::{Moments, RouteId};
 use sojourn_traffic::Application;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Plain, Time, memory_of};
 
 /// The routes of a flow, shared by flows between the same hosts.
 #[derive(Clone, Copy, Debug)]
@@ -136,10 +136,11 @@ impl Drops {
         let first = self.in_window.len() - self.slots.len();
         self.slots.get_mut((flow as usize).wrapping_sub(first))
     }
+}
 
-    /// Bytes of memory.
-    pub fn memory(&self) -> usize {
-        self.in_window.capacity() * size_of::<u64>() + self.slots.capacity() * size_of::<SlotDrops>()
+impl Memory for Drops {
+    fn memory(&self) -> usize {
+        memory_of([&self.in_window, &self.slots])
     }
 }
 
@@ -176,13 +177,6 @@ pub(crate) struct Transfer {
     /// Connections completed within the window of statistics.
     pub completed: u64,
     pub travels: Travels,
-}
-
-impl Transfer {
-    /// Bytes of memory of what a flow has, if it has one.
-    pub fn memory(of_flow: &Option<Box<Transfer>>) -> usize {
-        of_flow.as_ref().map_or(0, |_| size_of::<Transfer>())
-    }
 }
 
 /// A flow, or a slot that connections of a session use one after another.
@@ -255,6 +249,21 @@ impl Flow {
         match &self.endpoint {
             Endpoint::Tcp(sender) => sender.deadline().min(self.application.due()),
             Endpoint::Udp(_) => self.application.due(),
+        }
+    }
+}
+
+impl Memory for Flow {
+    fn memory(&self) -> usize {
+        memory_of([&self.endpoint, &self.receiver, &self.application, &Plain(&self.transfer)])
+    }
+}
+
+impl Memory for Endpoint {
+    fn memory(&self) -> usize {
+        match self {
+            Endpoint::Tcp(sender) => sender.memory(),
+            Endpoint::Udp(_) => size_of::<Datagrams>(),
         }
     }
 }

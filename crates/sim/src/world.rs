@@ -27,7 +27,7 @@ use sojourn_net::{
 use sojourn_spec::flow::Flow as Planned;
 use sojourn_spec::paths::Paths;
 use sojourn_traffic::{Application, Model, Session};
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Items, Stream, Time, memory_of};
 use starts::Starts;
 
 /// The classes of timers, in the order in which simultaneous ones run.
@@ -402,14 +402,9 @@ impl<O: Observer> World<O> {
 
     /// Bytes of memory held by flows and by the network.
     pub fn memory(&self) -> usize {
-        let flow = |flow: &Flow| {
-            let endpoint = match &flow.endpoint {
-                Endpoint::Tcp(sender) => sender.memory(),
-                Endpoint::Udp(_) => size_of::<Datagrams>(),
-            };
-            size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.memory() + Transfer::memory(&flow.transfer)
-        };
-        self.flows.iter().map(flow).sum::<usize>() + self.starts.memory() + self.accounts.drops.memory() + self.network.memory()
+        let PacketAccounts { pool, drops, .. } = &self.accounts;
+        let measured = memory_of([&self.rtts, &Items(&self.rtts), &self.completions]);
+        measured + memory_of([&self.flows, &Items(&self.flows), &self.starts, pool, drops, &self.network])
     }
 }
 

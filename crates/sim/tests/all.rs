@@ -5,6 +5,7 @@ mod conformance;
 mod drawn;
 mod elision;
 mod lookahead;
+mod memory;
 mod network_by_hand;
 mod paced;
 mod queues;

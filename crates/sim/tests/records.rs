@@ -244,7 +244,7 @@ fn outcome(profile: &TcpOptions, number: u64) -> u64 {
 }
 
 /// Each profile with each recovery.
-fn profiles() -> Vec<(String, TcpOptions)> {
+pub fn profiles() -> Vec<(String, TcpOptions)> {
     let algorithms = [SackAlgorithm::Rfc6675, SackAlgorithm::Ns2Sack1, SackAlgorithm::RateHalving, SackAlgorithm::RackTlp];
     let sack = algorithms.map(|algorithm| (Recovery::Sack, algorithm));
     let recoveries = [Recovery::Reno, Recovery::NewReno].map(|recovery| (recovery, SackAlgorithm::Rfc6675)).into_iter().chain(sack);

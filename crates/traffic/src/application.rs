@@ -3,7 +3,7 @@
 use crate::kinds::bulk::Bulk;
 use crate::{AnyFlowModel, FlowModel, Write};
 use alloc::boxed::Box;
-use sojourn_units::{Stream, Time};
+use sojourn_units::{Memory, Stream, Time};
 
 /// An action of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,9 +88,10 @@ impl Application {
         self.due = write.next.map_or(Time::NEVER, |gap| self.due + gap).min(self.stop);
         Action::Write(write)
     }
+}
 
-    /// Bytes of memory in addition to its own size.
-    pub fn memory(&self) -> usize {
+impl Memory for Application {
+    fn memory(&self) -> usize {
         if matches!(self.source, Source::Drawn(_)) { size_of::<Drawn>() } else { 0 }
     }
 }

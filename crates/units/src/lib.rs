@@ -27,6 +27,7 @@ extern crate std;
 
 mod amount;
 mod limit;
+mod memory;
 mod overhead;
 mod param;
 mod parse;
@@ -43,6 +44,7 @@ mod time;
 
 pub use amount::Amount;
 pub use limit::Limit;
+pub use memory::{Items, Memory, Plain, memory_of};
 pub use overhead::{AnyOverhead, Cells, LinkLayer, Overhead};
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::iter::successors;
 use core::mem::replace;
 use core::ops::RangeInclusive;
+use sojourn_units::{Memory, memory_of};
 
 /// So many events of a bin lie side by side.
 const BLOCK: u32 = 32;
@@ -130,11 +131,6 @@ impl Bins {
         self.unopened
     }
 
-    /// Bytes held, without the nodes.
-    pub fn memory(&self) -> usize {
-        (self.blocks.before.capacity() + self.lists.capacity()) * 4
-    }
-
     /// The first instant of the first bin that is not over.
     pub fn begin(&self) -> u64 {
         self.current << self.shift
@@ -227,5 +223,11 @@ impl Bins {
             self.blocks.free(replace(&mut self.lists[list], NONE));
         }
         self.current = bin;
+    }
+}
+
+impl Memory for Bins {
+    fn memory(&self) -> usize {
+        memory_of([&self.blocks.before, &self.lists])
     }
 }

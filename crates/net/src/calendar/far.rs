@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::iter::from_fn;
 use core::mem::replace;
+use sojourn_units::{Memory, memory_of};
 
 /// A heap of events.
 #[derive(Clone, Debug)]
@@ -28,11 +29,6 @@ impl<P: Packet> Far<P> {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.heap.len()
-    }
-
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        self.heap.capacity() * size_of::<(Key, u32)>() + self.items.capacity() * size_of::<InFlight<P>>()
     }
 
     /// Adds one; the packet is moved out of its place.
@@ -71,5 +67,11 @@ impl<P: Packet> Far<P> {
     /// The keys of all.
     pub fn keys(&self) -> impl Iterator<Item = Key> {
         self.heap.iter().map(|Reverse((key, _))| *key)
+    }
+}
+
+impl<P> Memory for Far<P> {
+    fn memory(&self) -> usize {
+        memory_of([&self.heap, &self.items])
     }
 }

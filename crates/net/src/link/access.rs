@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::mem::take;
 use sojourn_aqm::Amount;
 use sojourn_spec::link::AccessLink as Planned;
-use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
+use sojourn_units::{Duration, Items, Memory, NANOBITS_PER_BYTE, Rate, Time, memory_of};
 
 /// What access links of one class share.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -405,16 +405,17 @@ impl AccessLinks {
             })
         })
     }
+}
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        let queues: usize = self.queues.iter().map(|queue| queue.waiting.capacity() * size_of::<Waiting>()).sum();
-        let links = self.links.capacity() * size_of::<AccessLink>() + self.kinds.capacity() * size_of::<Kind>();
-        queues
-            + self.free_queues.capacity() * 4
-            + self.queues.capacity() * size_of::<AccessQueue>()
-            + self.classes.capacity() * size_of::<KnownClass>()
-            + links
+impl Memory for AccessQueue {
+    fn memory(&self) -> usize {
+        self.waiting.memory()
+    }
+}
+
+impl Memory for AccessLinks {
+    fn memory(&self) -> usize {
+        memory_of([&self.queues, &Items(&self.queues), &self.free_queues, &self.classes, &self.links, &self.kinds])
     }
 }
 

@@ -15,7 +15,7 @@ use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
 use sojourn_aqm::{AnyAqm, Backlog, DropReason, Fate, Packet as _, PacketView, QueueController};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time, memory_of};
 
 #[derive(Clone, Debug)]
 pub(super) struct Ahead<P> {
@@ -202,8 +202,10 @@ impl<P: Packet> Ahead<P> {
         let bytes = || self.undecided.iter().map(|packet| u64::from(packet.size())).sum::<u64>();
         debug_assert_eq!(self.undecided_bytes, bytes(), "bytes that are held");
     }
+}
 
-    pub fn memory(&self) -> usize {
-        self.queue.memory() + self.undecided.capacity() * size_of::<InFlight<P>>()
+impl<P> Memory for Ahead<P> {
+    fn memory(&self) -> usize {
+        memory_of([&self.queue, &self.undecided])
     }
 }

@@ -9,7 +9,7 @@ use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
 use sojourn_aqm::{Aqm, DropReason, Packet as _, Qdisc};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Buffered<P> {
@@ -223,8 +223,10 @@ impl<P: Packet> Buffered<P> {
             assert!(self.is_sending() || self.qdisc.may_hold_back(), "packets wait for an idle link");
         }
     }
+}
 
-    pub fn memory(&self) -> usize {
+impl<P: Packet> Memory for Buffered<P> {
+    fn memory(&self) -> usize {
         self.qdisc.packets() as usize * size_of::<(Time, InFlight<P>)>()
     }
 }

@@ -11,7 +11,7 @@ use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
 use sojourn_aqm::{Aqm, Backlog, DropReason, DualClass, Ecn, Fate, PacketView, QueueController};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Precomputed {
@@ -224,8 +224,10 @@ impl Precomputed {
         assert!(self.next_start() >= self.last_departure.at, "a packet leaves before the last one that left");
         assert_eq!(self.waiting.iter().filter(|packet| packet.start == Time::NEVER).count(), undecided, "undecided packets");
     }
+}
 
-    pub fn memory(&self) -> usize {
-        self.waiting.capacity() * size_of::<Waiting>()
+impl Memory for Precomputed {
+    fn memory(&self) -> usize {
+        self.waiting.memory()
     }
 }

@@ -17,7 +17,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::{ArrivingAck, HostDecision, Qdisc};
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Memory, Rate, Time, memory_of};
 
 impl<P: Packet> Link<P> {
     /// Its name.
@@ -99,12 +99,6 @@ impl<P: Packet> Link<P> {
             return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.bits_on_link()));
         }
         if self.queue.balances() { Ok(()) } else { Err(format!("link {}: its queue does not balance", self.name)) }
-    }
-
-    /// Bytes of memory held, without those of its traces.
-    pub fn memory(&self) -> usize {
-        let router = self.updates.router.as_ref().map_or(0, |router| router.memory());
-        size_of::<Link<P>>() + self.queue.memory() + router + self.meter.stats.waits.memory()
     }
 
     /// When its transmitter is free: what is sent later leaves later.
@@ -285,8 +279,12 @@ impl<P: Packet> Link<P> {
 
     /// Bytes of memory held by its traces.
     pub fn traced_memory(&self) -> usize {
-        let queue = self.meter.queue_trace.as_ref().map_or(0, |trace| 5 * trace.t.capacity() * size_of::<f64>());
-        let throughput = self.meter.throughput_trace().map_or(0, |trace| 2 * trace.t.capacity() * size_of::<f64>());
-        queue + throughput + size_of_val(self.traced_waits())
+        memory_of([&self.meter.queue_trace, &self.meter.packets])
+    }
+}
+
+impl<P: Packet> Memory for Link<P> {
+    fn memory(&self) -> usize {
+        memory_of([&self.queue, &self.updates.router, &self.meter.stats.waits])
     }
 }

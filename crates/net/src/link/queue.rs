@@ -7,7 +7,7 @@ use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::vec::Vec;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue, SubqueueSample};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time};
 
 /// Which it is stands in a byte of its own, and not among what a `VecDeque` can't be: it is asked several times for each packet.
 #[derive(Clone, Debug)]
@@ -137,8 +137,10 @@ impl<P: Packet> Queue<P> {
             Queue::Buffered(queue) => queue.check_invariants(),
         }
     }
+}
 
-    pub fn memory(&self) -> usize {
+impl<P: Packet> Memory for Queue<P> {
+    fn memory(&self) -> usize {
         match self {
             Queue::Precomputed(queue) => queue.memory(),
             Queue::Ahead(queue) => queue.memory(),

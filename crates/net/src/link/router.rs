@@ -4,7 +4,7 @@ use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use sojourn_aqm::{FlowHashes, FlowSketch, Header, Needs, RttEstimator};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time, memory_of};
 
 /// How long flows are counted before the queue gets their number.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -99,14 +99,11 @@ impl Router {
             count
         })
     }
+}
 
-    pub fn memory(&self) -> usize {
-        let rtts = self.rtts.as_ref().map_or(0, RttEstimator::memory);
-        size_of::<Router>()
-            + self.hashes.memory()
-            + self.noted.capacity() * size_of::<Header>()
-            + rtts
-            + self.flows.as_ref().map_or(0, FlowSketch::memory)
+impl Memory for Router {
+    fn memory(&self) -> usize {
+        memory_of([&self.hashes, &self.noted, &self.rtts, &self.flows])
     }
 }
 

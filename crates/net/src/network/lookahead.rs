@@ -12,7 +12,7 @@ use crate::hop::Hop;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
 use core::mem::{replace, swap};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time};
 
 /// The answers that wait before one link, in the order in which they come to it.
 #[derive(Clone, Debug)]
@@ -48,11 +48,6 @@ impl<P: Packet> Lookahead<P> {
         self.others.len() + usize::from(self.first.time != Time::NEVER)
     }
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.others.capacity() * size_of::<Waiting<P>>()
-    }
-
     /// Puts an answer in its place: in the order of events, by time, then by flow, then as they were put.
     fn insert(&mut self, answer: Waiting<P>) {
         if answer.key() < self.first.key() {
@@ -85,6 +80,12 @@ impl<P: Packet> Lookahead<P> {
     /// Takes the first out, if it comes before `time`.
     fn take_before(&mut self, time: Time) -> Option<Waiting<P>> {
         (self.first.time < time).then(|| replace(&mut self.first, self.others.pop_front().unwrap_or(Waiting::none())))
+    }
+}
+
+impl<P> Memory for Lookahead<P> {
+    fn memory(&self) -> usize {
+        self.others.memory()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The options of ACKs on their way: SACK blocks, and `AccECN`'s.
 
 use super::ecn::ByteCounts;
+use sojourn_units::{Memory, memory_of};
 use std::collections::VecDeque;
 
 /// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
@@ -98,5 +99,11 @@ impl AckOptionsPool {
         }
         self.free.push_back(handle);
         self.options[handle as usize - 1]
+    }
+}
+
+impl Memory for AckOptionsPool {
+    fn memory(&self) -> usize {
+        memory_of([&self.options, &self.free])
     }
 }

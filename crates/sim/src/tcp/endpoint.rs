@@ -8,7 +8,7 @@ use super::sender::{Before, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{AnyController, CongestionController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Memory, Stream, Time, memory_of};
 
 /// What the host must know after an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,11 +116,6 @@ impl Sender {
     /// Its counters.
     pub fn stats(&self) -> &SenderStats {
         self.core.stats()
-    }
-
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.recovery.memory() + self.core.memory()
     }
 
     /// Whether it has data to send or data that is not acknowledged.
@@ -276,5 +271,11 @@ impl Sender {
             self.recovery.on_timer(&mut self.core, call);
             self.predict();
         }
+    }
+}
+
+impl Memory for Sender {
+    fn memory(&self) -> usize {
+        memory_of([&self.recovery, &self.core])
     }
 }

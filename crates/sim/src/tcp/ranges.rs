@@ -1,4 +1,5 @@
 //! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
+use sojourn_units::Memory;
 
 /// Up to so many segments or ranges are checked one by one after each call.
 pub const CHECKED: usize = 64;
@@ -182,10 +183,11 @@ impl Ranges {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.ranges[self.gone..].iter().copied()
     }
+}
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.ranges.capacity() * 16
+impl Memory for Ranges {
+    fn memory(&self) -> usize {
+        self.ranges.memory()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The starts of flows, of which only the next has an event.
 
 use crate::flow::Flow;
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time};
 
 /// The flows that have not started: a hundred thousand events that wait would take more room than this list. The timer of each is
 /// armed for its start, as if it had one.
@@ -21,9 +21,10 @@ impl Starts {
     pub fn before(&self, start: Time, flows: &[Flow]) -> usize {
         self.waiting.iter().rev().take_while(|&&index| flows[index as usize].armed() < start).count()
     }
+}
 
-    /// Bytes of memory.
-    pub fn memory(&self) -> usize {
-        self.waiting.capacity() * size_of::<u32>()
+impl Memory for Starts {
+    fn memory(&self) -> usize {
+        self.waiting.memory()
     }
 }

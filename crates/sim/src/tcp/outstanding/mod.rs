@@ -12,7 +12,7 @@ mod tests;
 use crate::tcp::ranges::{CHECKED, Ranges};
 
 pub use segment::{Segment, Sending, tag};
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time, memory_of};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -303,9 +303,10 @@ impl Outstanding {
         let counted = (self.sacked_out, self.lost_out, self.retrans_out);
         assert_eq!(counted, (count(tag::SACKED), count(tag::LOST), count(tag::RETRANSMITTED)), "SACKed, lost, sent again");
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.segments.capacity() * size_of::<Segment>() + self.by_time.capacity() * size_of::<Transmission>() + self.sacked.memory()
+impl Memory for Outstanding {
+    fn memory(&self) -> usize {
+        memory_of([&self.segments, &self.by_time, &self.sacked])
     }
 }

@@ -7,7 +7,7 @@
 use crate::tcp::clock::micros_between;
 use crate::tcp::outstanding::{Run, Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time};
 use std::collections::VecDeque;
 
 /// Where the sender stands, as a sample says it.
@@ -395,10 +395,11 @@ impl Sampler {
         assert_eq!((self.in_flight, self.lost_out), (in_flight, lost), "bytes in flight and lost as counted, and as the segments say");
         assert!(self.delivered_time >= Time::ZERO && self.lost >= self.lost_out, "{} lost, {} out", self.lost, self.lost_out);
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.snapshots.capacity() * size_of::<Snapshot>()
+impl Memory for Sampler {
+    fn memory(&self) -> usize {
+        self.snapshots.memory()
     }
 }
 

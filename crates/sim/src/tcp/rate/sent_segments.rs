@@ -9,7 +9,7 @@ use crate::tcp::ack::AckDigest;
 use crate::tcp::outstanding::{Outstanding, Run, tag};
 use sojourn_cc::LostSegment;
 use sojourn_spec::tcp::{Recovery, TcpOptions};
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time};
 use std::ops::Range;
 
 /// The outstanding segments, and how far samples have looked at them.
@@ -91,9 +91,10 @@ impl SentSegments {
             self.sent.if_few().into_iter().for_each(|segments| sampler.check_invariants(segments));
         }
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
+impl Memory for SentSegments {
+    fn memory(&self) -> usize {
         self.sent.memory()
     }
 }

@@ -5,7 +5,7 @@ use super::receive_window::ReceiveWindow;
 use crate::tcp::ecn::ByteCounter;
 use sojourn_cc::ParamError;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Plain, Time, memory_of};
 
 /// When ACKs are sent that may wait, and the window that they advertise.
 #[derive(Clone, Debug)]
@@ -67,16 +67,16 @@ impl AckRules {
         self.bytes.iter_mut().for_each(|counter| counter.forget_duplicate());
     }
 
-    /// Bytes of memory.
-    pub fn memory(&self) -> usize {
-        let bytes = self.bytes.as_ref().map_or(0, |_| size_of::<ByteCounter>());
-        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + bytes
-    }
-
     /// These bytes have arrived once more.
     #[cold]
     pub fn on_duplicate(&mut self, bytes: (u64, u64)) {
         self.policy.iter_mut().for_each(|policy| policy.duplicate = Some(bytes));
         self.bytes.iter_mut().for_each(|counter| counter.on_duplicate(bytes.0));
+    }
+}
+
+impl Memory for AckRules {
+    fn memory(&self) -> usize {
+        memory_of([&self.window, &Plain(&self.bytes)])
     }
 }

@@ -20,7 +20,7 @@ use sojourn_aqm::Packet as _;
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
 use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time, memory_of};
 
 /// What a receiver does with a segment.
 #[derive(Clone, Copy, Debug)]
@@ -137,12 +137,6 @@ impl Receiver {
 
     fn bytes(&mut self) -> Option<&mut ByteCounter> {
         self.rules.as_mut()?.bytes.as_deref_mut()
-    }
-
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        let rules = self.rules.as_ref().map_or(0, |rules| rules.memory());
-        self.reassembly.as_ref().map_or(0, |reassembly| reassembly.memory()) + rules
     }
 
     /// The window of statistics opens: remembers what has arrived and can't be read yet.
@@ -481,6 +475,12 @@ impl Receiver {
         (ack.peer, ack.size, ack.extra) = (clock(now, params), size as u16, extra);
         ack.flags |= self.marks.report();
         ack.window = self.advertise(now, params);
+    }
+}
+
+impl Memory for Receiver {
+    fn memory(&self) -> usize {
+        memory_of([&self.reassembly, &self.rules])
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::ranges::Ranges;
+use sojourn_units::{Memory, memory_of};
 
 /// So many blocks may change before an ACK tells of them (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const UNTOLD_BLOCKS: usize = 2;
@@ -149,11 +150,11 @@ impl Reassembly {
         self.ranges.check_invariants(rcv_nxt + 1, u64::MAX);
         assert!(self.following.is_none_or(|end| end == self.ranges.end()), "{:?} of {:?}", self.following, self.ranges);
     }
+}
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        let early = self.early.as_ref().map_or(0, |early| size_of::<Ranges>() + early.memory());
-        size_of::<Self>() + self.ranges.memory() + self.recent_blocks.capacity() * size_of::<u64>() + early
+impl Memory for Reassembly {
+    fn memory(&self) -> usize {
+        memory_of([&self.ranges, &self.recent_blocks, &self.early])
     }
 }
 

@@ -4,7 +4,7 @@
 use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Memory, Plain, Rate, Time};
 
 /// The receive window of one connection.
 #[derive(Clone, Debug)]
@@ -85,9 +85,10 @@ impl ReceiveWindow {
             Time::NEVER
         };
     }
+}
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.controller.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>())
+impl Memory for ReceiveWindow {
+    fn memory(&self) -> usize {
+        Plain(&self.controller).memory()
     }
 }

@@ -63,11 +63,6 @@ pub trait LossRecovery {
     /// # Panics
     /// Something does not: the strategy has a defect.
     fn check_invariants(&self, _sender: &SenderCore) {}
-
-    /// Bytes of memory beyond its place in [`AnyRecovery`].
-    fn memory(&self) -> usize {
-        0
-    }
 }
 
 /// Sends what the windows allow, where nothing above `snd_nxt` is known to have arrived.

@@ -25,6 +25,7 @@ use reno::Reno;
 use sack::Sack;
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::{Recovery, SackAlgorithm, TcpOptions};
+use sojourn_units::Memory;
 
 pub use loss_recovery::LossRecovery;
 
@@ -109,8 +110,16 @@ impl LossRecovery for AnyRecovery {
     fn check_invariants(&self, sender: &SenderCore) {
         of_any!(self, strategy => strategy.check_invariants(sender));
     }
+}
 
+impl Memory for AnyRecovery {
     fn memory(&self) -> usize {
-        of_any!(self, strategy => strategy.memory())
+        match self {
+            AnyRecovery::Reno(_) | AnyRecovery::NewReno(_) => 0,
+            AnyRecovery::Sack(strategy) => strategy.memory(),
+            AnyRecovery::Ns2Sack(strategy) => strategy.memory(),
+            AnyRecovery::RateHalving(strategy) => strategy.memory(),
+            AnyRecovery::RackTlp(strategy) => strategy.memory(),
+        }
     }
 }

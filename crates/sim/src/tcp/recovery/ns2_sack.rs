@@ -6,6 +6,7 @@ use super::scoreboard::Scoreboard;
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
+use sojourn_units::Memory;
 
 /// What Sack1 remembers.
 #[derive(Clone, Default, Debug)]
@@ -133,8 +134,10 @@ impl LossRecovery for Ns2Sack {
         self.scoreboard.check_invariants(sender.snd_una(), sender.snd_max());
         assert!(self.high_rxt <= sender.snd_max(), "HighRxt {} above snd_max {}", self.high_rxt, sender.snd_max());
     }
+}
 
+impl Memory for Ns2Sack {
     fn memory(&self) -> usize {
-        self.scoreboard.memory() + size_of::<Self>()
+        self.scoreboard.memory()
     }
 }

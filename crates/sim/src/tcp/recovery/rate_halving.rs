@@ -8,6 +8,7 @@ use crate::tcp::ack::AckDigest;
 use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{SendLimits, SenderCore};
+use sojourn_units::{Memory, memory_of};
 use std::collections::BTreeSet;
 
 /// Segments beyond those in flight that the window holds at most when recovery ends (`tcp_max_burst`).
@@ -166,8 +167,10 @@ impl LossRecovery for RateHalving {
         self.scoreboard.check_invariants(sender.snd_una(), sender.snd_max());
         assert!(self.high_rxt <= sender.snd_max(), "HighRxt {} above snd_max {}", self.high_rxt, sender.snd_max());
     }
+}
 
+impl Memory for RateHalving {
     fn memory(&self) -> usize {
-        self.scoreboard.memory() + self.retransmissions.memory() + size_of::<Self>()
+        memory_of([&self.scoreboard, &self.retransmissions])
     }
 }

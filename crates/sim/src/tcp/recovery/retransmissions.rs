@@ -1,5 +1,6 @@
 //! Segments that rate halving sent again, and which of them are lost (`ns-2 scoreboard1.cc`).
 
+use sojourn_units::Memory;
 use std::collections::BTreeMap;
 
 /// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
@@ -110,9 +111,10 @@ impl Retransmissions {
             self.sent.remove(&number);
         }
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
+impl Memory for Retransmissions {
+    fn memory(&self) -> usize {
         // A node of a B-tree is between half full and full.
         2 * self.sent.len() * (size_of::<(u64, Retransmission)>() + size_of::<(u64, u64)>())
     }

@@ -2,6 +2,7 @@
 
 use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::ranges::Ranges;
+use sojourn_units::Memory;
 
 /// What is known to have arrived above the cumulative ACK.
 #[derive(Clone, Debug, Default)]
@@ -102,9 +103,10 @@ impl Scoreboard {
     pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
         self.sacked.check_invariants(snd_una, snd_max);
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
+impl Memory for Scoreboard {
+    fn memory(&self) -> usize {
         self.sacked.memory()
     }
 }

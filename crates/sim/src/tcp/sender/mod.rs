@@ -29,7 +29,7 @@ use rto::RttEstimator;
 use sojourn_cc::{AnyController, Arithmetic, CongestionController, Event, ParamError, Source, Start};
 use sojourn_net::Moments;
 use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Memory, Plain, Stream, Time, memory_of};
 
 pub use congestion::RecoveryEntry;
 pub use connection::Expiry;
@@ -277,12 +277,6 @@ impl SenderCore {
         self.cc.needs().delays
     }
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        let limits = self.limits.as_ref().map_or(0, |_| size_of::<Limits>());
-        limits + self.cc.memory() + self.path.as_ref().map_or(0, |path| path.memory())
-    }
-
     /// Whether it has data to send or data that is not acknowledged.
     #[inline]
     pub fn is_active(&self) -> bool {
@@ -377,5 +371,11 @@ impl SenderCore {
         debug_assert!((self.snd_una..=self.snd_max).contains(&ack.packet.seq), "an old ACK, or one of what was not sent");
         self.snd_una = ack.packet.seq;
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
+    }
+}
+
+impl Memory for SenderCore {
+    fn memory(&self) -> usize {
+        self.cc.memory() + memory_of([&Plain(&self.limits), &self.path])
     }
 }

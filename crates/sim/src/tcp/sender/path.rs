@@ -6,7 +6,7 @@ use crate::tcp::ecn::{MarkReader, NO_MARKS};
 use crate::tcp::rate::{Pacer, Sampler, SentSegments};
 use sojourn_cc::{AnyController, CongestionController, LossState};
 use sojourn_spec::tcp::{Ecn, Recovery, SackAlgorithm, TcpOptions};
-use sojourn_units::Time;
+use sojourn_units::{Memory, Time, memory_of};
 
 /// What a sender has that paces its segments, takes samples or counts marks.
 #[derive(Clone, Debug)]
@@ -65,10 +65,11 @@ impl Path {
             self.segments.check_invariants(snd_una, snd_max, sampler);
         }
     }
+}
 
-    /// Bytes of memory.
-    pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.segments.memory()
+impl Memory for Path {
+    fn memory(&self) -> usize {
+        memory_of([&self.sampler, &self.segments])
     }
 }
 

@@ -37,7 +37,7 @@ use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time, memory_of};
 use states::{Pending, Probe, Resend, Setting, State, Usage};
 use undo::Undo;
 use writes::Writes;
@@ -484,8 +484,10 @@ impl LossRecovery for RackTlp {
         self.sent.check_invariants(sender.snd_una(), sender.snd_max());
         sender.check_samples(&self.sent);
     }
+}
 
+impl Memory for RackTlp {
     fn memory(&self) -> usize {
-        self.sent.memory() + self.writes.memory() + size_of::<Self>()
+        memory_of([&self.sent, &self.writes])
     }
 }

@@ -1,6 +1,7 @@
 //! When an application writes what it has to send: the last segment of what it writes together says so (PSH), and receivers
 //! acknowledge that at once.
 
+use sojourn_units::Memory;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -67,10 +68,11 @@ impl Writes {
             self.ends.pop_front();
         }
     }
+}
 
-    /// Bytes of memory beyond its own size.
-    pub fn memory(&self) -> usize {
-        self.ends.capacity() * size_of::<u64>()
+impl Memory for Writes {
+    fn memory(&self) -> usize {
+        self.ends.memory()
     }
 }
 
