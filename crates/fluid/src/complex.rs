@@ -10,17 +10,17 @@ pub struct Complex {
 }
 
 impl Complex {
-    /// 0.
+    /// The number 0.
     pub const ZERO: Complex = Complex::new(0.0, 0.0);
-    /// 1.
+    /// The number 1.
     pub const ONE: Complex = Complex::new(1.0, 0.0);
 
-    /// `re + j im`.
+    /// The number `re + j im`.
     pub const fn new(re: f64, im: f64) -> Self {
         Complex { re, im }
     }
 
-    /// e to the power of `angle` times the imaginary unit.
+    /// e^(j `angle`).
     pub fn turn(angle: f64) -> Complex {
         Complex::new(libm::cos(angle), libm::sin(angle))
     }

@@ -1,4 +1,5 @@
-//! The control of the loop: a law at its interval, or the continuous form of an algorithm that decides packet by packet.
+//! The control of the loop: a law at its interval, or the continuous form of an algorithm.
+//! The continuous form is for algorithms that decide packet by packet.
 
 use crate::plant::Plant;
 use sojourn_aqm::algorithms::red::Resolved;
@@ -10,7 +11,8 @@ use sojourn_units::{Duration, Time};
 pub enum Control {
     /// Any algorithm that is a law: its own code, called once per interval.
     Law(Box<AnyAqm>),
-    /// RED: the average follows the queue with one sample per packet; the profile is RED's own code.
+    /// RED: the average follows the queue with one sample per packet.
+    /// The profile is RED's own code.
     Red(Red),
     /// AVQ: the virtual queue and its capacity as differential equations.
     Avq(Avq),
@@ -23,14 +25,15 @@ pub enum Control {
 pub struct Red {
     resolved: Resolved,
     gentle: bool,
-    /// Unit of the average per packet: 1, or the bytes of a packet.
+    /// The unit of the average, per packet: 1, or the bytes of a packet.
     unit: f64,
-    /// Rate of the average, per packet.
+    /// The rate of the average, per packet.
     pub per_packet: f64,
 }
 
 impl Red {
-    /// The probability of an early drop, before the correction for even spacing, at this average in packets.
+    /// The probability of an early drop at this average in packets.
+    /// It does not include the correction for even spacing.
     pub fn profile(&self, average: f64) -> f64 {
         self.resolved.profile(average * self.unit, self.resolved.max_p, self.gentle)
     }
@@ -39,26 +42,26 @@ impl Red {
 /// AVQ's parameters in packets and seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Avq {
-    /// Target share of the link for arrivals.
+    /// The target share of the link for arrivals.
     pub utilization: f64,
-    /// Speed of the virtual capacity in 1/s.
+    /// The adaptation speed of the virtual capacity in 1/s.
     pub alpha: f64,
-    /// Size of the virtual queue in packets.
+    /// The size of the virtual queue in packets.
     pub limit: f64,
 }
 
-/// Why an algorithm has no fluid form.
+/// The reason why an algorithm has no fluid form.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum NoForm {
     /// A parameter is out of range.
     #[error("{0}")]
     Param(ParamError),
-    /// It acts on events that do not exist in a fluid.
+    /// It acts on events that a fluid does not have.
     #[error("{name} has no fluid form: {reason}")]
     Events {
         /// The algorithm.
         name: &'static str,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -67,7 +70,7 @@ impl Control {
     /// The form of a registered algorithm on the plant's link.
     ///
     /// # Errors
-    /// A parameter out of range, or an algorithm that acts on single packets.
+    /// A parameter is out of range, or the algorithm acts on single packets.
     pub fn of(config: &AqmConfig, link: &Link, plant: &Plant) -> Result<Control, NoForm> {
         let built = config.build(link).map_err(NoForm::Param)?;
         match (config, built) {
@@ -93,7 +96,7 @@ impl Control {
         }
     }
 
-    /// A law from outside the registry.
+    /// A law that is not in the registry.
     pub fn law(aqm: AnyAqm) -> Control {
         Control::Law(Box::new(aqm))
     }
@@ -115,7 +118,7 @@ impl Control {
         }
     }
 
-    /// Its state at the start.
+    /// Initializes the state.
     pub(crate) fn start(&self, plant: &Plant, queue: f64, state: &mut [f64]) {
         match self {
             Control::Red(_) => state[0] = queue,
@@ -124,7 +127,7 @@ impl Control {
         }
     }
 
-    /// The probability of a continuous form.
+    /// The probability of a continuous form in this state.
     #[inline]
     pub(crate) fn probability(&self, state: &[f64], arriving: f64) -> f64 {
         match self {
@@ -134,7 +137,8 @@ impl Control {
         }
     }
 
-    /// The derivative of the state while `arriving` packets a second find `queue` packets.
+    /// The derivative of the state.
+    /// `arriving` packets per second arrive at `queue` waiting packets.
     #[inline]
     pub(crate) fn derive(&self, plant: &Plant, queue: f64, arriving: f64, state: &[f64], slope: &mut [f64]) {
         match self {
@@ -160,7 +164,7 @@ impl Control {
     }
 }
 
-/// The reason that an algorithm without a law has no fluid form.
+/// The reason why an algorithm without a law has no fluid form.
 fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
@@ -174,7 +178,7 @@ fn reason(aqm: &AnyAqm) -> &'static str {
     }
 }
 
-/// One interval of a law in steady state: `queue` packets waited and the load was `load`.
+/// The sample of an interval in steady state: `queue` packets waited and the load was `load`.
 pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sample {
     let arrived = load * plant.capacity * interval;
     let departed = arrived.min(plant.capacity * interval);
@@ -191,12 +195,12 @@ pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sam
     }
 }
 
-/// One step of a law: its probability.
+/// Performs one step of a law and returns its probability.
 pub(crate) fn step(aqm: &mut AnyAqm, sample: &Sample) -> f64 {
     aqm.law().map_or(0.0, |law| law.step(sample).get())
 }
 
-/// Sets a law's memory to its steady state at a probability, if the law implements that.
+/// Sets a law's memory to its steady state at a probability, if the law supports that.
 pub(crate) fn rest(aqm: &mut AnyAqm, sample: &Sample, probability: f64) {
     if let Some(law) = aqm.law() {
         law.rest(sample, probability);

@@ -1,4 +1,5 @@
-//! The describing function of a law: its response to a large oscillation of the queue, measured on its code.
+//! The describing function of a law, measured on its code.
+//! It is the response to a large oscillation of the queue.
 
 use crate::complex::Complex;
 use crate::control::{Control, step};
@@ -7,7 +8,8 @@ use crate::point::{NoPoint, Point, settled};
 use sojourn_aqm::Sample;
 use sojourn_units::{Duration, Time};
 
-/// An oscillation of the queue: `mean + amplitude sin(omega t)`, limited to 0 and the plant's limit.
+/// An oscillation of the queue: `mean + amplitude sin(omega t)`.
+/// It is limited to 0 and the plant's limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Oscillation {
     /// Mean queue in packets.
@@ -25,7 +27,7 @@ impl Oscillation {
     }
 }
 
-/// The response to one oscillation: a dual-input describing function, of the mean and of the oscillation about it.
+/// The response to an oscillation with this mean: a dual-input describing function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Described {
     /// First harmonic of the probability divided by that of the queue, per packet.
@@ -34,15 +36,17 @@ pub struct Described {
     pub mean: f64,
 }
 
-/// Periods before the measurement.
+/// The number of periods before the measurement.
 const SETTLE: f64 = 10.0;
-/// Steps to measure. A measurement that does not cover whole periods is wrong by at most half a step.
+/// The number of steps to measure.
+/// A measurement that does not cover whole periods has an error of at most half a step.
 const MEASURED: f64 = 2000.0;
-/// Steps per period for controls without an interval.
+/// The number of steps per period for controls without an interval.
 const PARTS: f64 = 400.0;
 
-/// The response of the control, first in steady state at the point, to an oscillation of the queue and to the arrivals that
-/// cause it.
+/// The response of the control to an oscillation of the queue.
+/// The arrivals that cause it are included.
+/// The control starts in steady state at the point.
 ///
 /// # Errors
 /// The law has no steady state at the point.
@@ -72,7 +76,7 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, oscillation: Os
                 p
             }
         };
-        // The probability of this step applies until the next one.
+        // The probability of this step applies until the next step.
         if n >= settle {
             sums.add(p - point.probability, omega, if law.is_some() { next } else { now }, span);
         }
@@ -83,7 +87,7 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, oscillation: Os
 
 /// The input of a continuous control over a step.
 struct Input {
-    /// Packets a second.
+    /// Packets per second.
     arriving: f64,
     /// Waiting packets.
     queue: f64,
@@ -91,7 +95,7 @@ struct Input {
     span: f64,
 }
 
-/// One step of a continuous control, by the midpoint method.
+/// Performs one step of a continuous control by the midpoint method.
 fn advance(plant: &Plant, control: &Control, state: &mut [f64; 2], input: Input) {
     let Input { arriving, queue, span } = input;
     let states = control.states();
@@ -105,15 +109,15 @@ fn advance(plant: &Plant, control: &Control, state: &mut [f64; 2], input: Input)
 
 /// An interval of a law.
 struct Interval {
-    /// Its end in seconds.
+    /// The end in seconds.
     end: f64,
-    /// Its length in seconds.
+    /// The length in seconds.
     span: f64,
     /// Waiting packets at its start.
     before: f64,
     /// Waiting packets at its end.
     after: f64,
-    /// Packets a second.
+    /// Packets per second.
     arriving: f64,
 }
 
@@ -136,8 +140,10 @@ impl Interval {
     }
 }
 
-/// Sums for the mean and the first harmonic of a value that is constant over each step, integrated exactly. The value is the
-/// distance from the steady state, so that a constant adds nothing if the measurement does not cover whole periods.
+/// Sums for the mean and the first harmonic of a value that is constant over each step.
+/// They are integrated exactly. The value is the distance from the steady state, so that a constant adds nothing if the measurement does
+/// not
+/// cover whole periods.
 #[derive(Default)]
 struct Sums {
     time: f64,
@@ -155,10 +161,10 @@ impl Sums {
         self.cosine += p * (libm::sin(b) - libm::sin(a)) / omega;
     }
 
-    /// The answer to the oscillation over `span`, where `rest` is the probability in steady state.
+    /// The response to the oscillation over `span`. `rest` is the probability in steady state.
     fn described(&self, rest: f64, oscillation: &Oscillation, limit: f64, span: Span) -> Described {
         let Oscillation { mean, amplitude, omega } = *oscillation;
-        // The first harmonic of the queue itself: the limits make it smaller than the amplitude.
+        // The first harmonic of the queue itself. The limits make it smaller than the amplitude.
         let mut own = Sums::default();
         let parts = (64.0 * (span.end - span.start) * omega / core::f64::consts::TAU).ceil();
         let part = (span.end - span.start) / parts;
@@ -175,7 +181,7 @@ impl Sums {
     }
 }
 
-/// The part of an oscillation that is measured, in seconds.
+/// The measured part of an oscillation, in seconds.
 struct Span {
     start: f64,
     end: f64,

@@ -1,4 +1,4 @@
-//! What happened in the past of a trajectory, and what flows notice of it one round-trip time later.
+//! The past of a trajectory, and the feedback to flows one round-trip time later.
 
 /// A class of flows and its past.
 pub(crate) struct Member {
@@ -6,16 +6,18 @@ pub(crate) struct Member {
     pub delay: f64,
     pub increase: f64,
     pub decrease: f64,
-    /// `W / R` times the decrease at all steps so far; times the probability too if that is continuous.
+    /// `W / R` times the decrease at all steps so far.
+    /// It is also multiplied by the probability if that is continuous.
     pub past: Vec<f64>,
-    /// The same before time 0.
+    /// The same value before time 0.
     pub before: f64,
     /// The part of the past that was read last.
     pub feedback: Feedback,
 }
 
-/// What a class notices of the steps `from..until` of its past, as a cubic. Laws change their probability only at steps, so
-/// within one step the cubic contains the probability too, and to read it again costs a few multiplications.
+/// The feedback of a class over the steps `from..until` of its past, as a cubic.
+/// Laws change their probability only at steps, so within one step the cubic includes the probability. Reading it again costs a few
+/// multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct Feedback {
     pub from: f64,
@@ -40,7 +42,7 @@ impl Feedback {
 
 /// The signals (drops or marks) at all steps so far.
 pub(crate) struct Signals {
-    /// Whether a law decides, called at its interval.
+    /// Whether a law determines them, called at its interval.
     pub sampled: bool,
     /// The law's probability from each step to the next.
     pub law: Vec<f64>,
@@ -50,18 +52,19 @@ pub(crate) struct Signals {
     pub tail: Vec<f64>,
 }
 
-/// A time this close before a step, in steps, counts as that step: the law's change at the step is included.
+/// The distance before a step, in steps, within which a time counts as that step.
+/// The law's change at the step is then included.
 const NEAR: f64 = 1e-9;
 
 impl Signals {
-    /// What a class with this past notices around `s` steps after the start.
+    /// The feedback to a class with this past around `s` steps after the start.
     #[inline]
     pub fn feedback(&self, past: &[f64], before: f64, s: f64) -> Feedback {
         if s < -NEAR {
             let p = if self.sampled { self.before } else { 1.0 };
             return Feedback::constant(f64::NEG_INFINITY, -NEAR, before * p);
         }
-        // The number of a step fits 32 bits, whose conversions cost half of those with 64.
+        // The number of a step fits into 32 bits, whose conversions cost half of those with 64.
         let (whole, last) = ((s + NEAR) as u32, past.len() as u32);
         let from = f64::from(whole) - NEAR;
         let p = if self.sampled { self.law[whole as usize] } else { 1.0 };

@@ -1,4 +1,5 @@
-//! Fluid models of flows and a queue: delay differential equations, closed by the registered AQM algorithm itself.
+//! Fluid models of flows and a queue, closed by the registered AQM algorithm itself.
+//! The models are delay differential equations.
 //!
 //! `N_i` flows of class i with windows `W_i` share a link of C packets per second. Its queue q delays them
 //! (Misra, Gong and Towsley, SIGCOMM 2000):

@@ -1,4 +1,5 @@
-//! The loop around an operating point: flows and queue in their exact small-signal form, closed by the law's response.
+//! The loop around an operating point: linearized flows and queue, closed by the law.
+//! Flows and queue are in their exact small-signal form.
 
 use crate::complex::Complex;
 use crate::control::Control;
@@ -9,10 +10,10 @@ use crate::response::{Gain, Response};
 use sojourn_units::Duration;
 
 impl Plant {
-    /// The responses of the queue (packets) and of the load to the probability, at `omega` rad/s.
+    /// The responses of the queue (packets) and of the load to the probability at `omega` rad/s.
     pub fn response(&self, point: &Point, omega: f64) -> Gain {
         let s = Complex::new(0.0, omega);
-        // The effect on arrivals of the probability at a constant queue, and that of a longer queue.
+        // The effects on arrivals: of the probability at a constant queue, and of a longer queue.
         let (mut felt, mut moved) = (Complex::ZERO, Complex::ZERO);
         for (class, &rtt) in self.classes.iter().zip(&point.rtts) {
             let delay = Complex::turn(-omega * rtt);
@@ -33,7 +34,7 @@ impl Plant {
     }
 }
 
-/// A loop at its operating point, whose response can be asked for.
+/// A loop at its operating point, with its frequency response.
 #[derive(Clone, Debug)]
 pub struct Loop {
     plant: Plant,
@@ -61,7 +62,8 @@ impl Loop {
         flows.queue.times(law.queue).plus(flows.load.times(law.load)).scaled(-1.0)
     }
 
-    /// The frequencies that matter, `count` of them: from far below the pole of the windows to half of the law's sampling rate.
+    /// `count` relevant frequencies.
+    /// They range from far below the pole of the windows to half of the law's sampling rate.
     pub fn grid(&self, count: usize) -> Grid {
         let slow = self.point.rtts.iter().map(|rtt| 2.0 / (rtt * self.point.window)).fold(f64::INFINITY, f64::min);
         let mut high = 50.0 / self.point.rtts.iter().copied().fold(f64::INFINITY, f64::min);
@@ -71,7 +73,7 @@ impl Loop {
         Grid::between(1e-4 * slow, high.max(10.0 * slow), count)
     }
 
-    /// Its margins.
+    /// The stability margins of the loop.
     pub fn margins(&self) -> Margins {
         margins(|omega| self.at(omega), &self.grid(4000))
     }

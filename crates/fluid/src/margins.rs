@@ -1,35 +1,37 @@
-//! Stability margins of a loop from its frequency response. Dead time is exact: there is no Padé approximation.
-//!
-//! As `sojourn.analysis.margins` in Python, which takes any transfer function; a test compares the two.
+//! Stability margins of a loop from its frequency response.
+//! Dead time is exact: there is no Padé approximation. `sojourn.analysis.margins` in Python does the same for any transfer function; a test
+//! compares the two.
 
 use crate::complex::Complex;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
-/// Frequencies in rad/s at equal steps of their logarithm.
+/// Frequencies in rad/s at equal steps of the logarithm.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grid(pub Vec<f64>);
 
 impl Grid {
-    /// `count` of them from `low` to `high`.
+    /// `count` frequencies from `low` to `high`.
     pub fn between(low: f64, high: f64, count: usize) -> Grid {
         let step = libm::log(high / low) / count.saturating_sub(1).max(1) as f64;
         Grid((0..count).map(|i| low * libm::exp(step * i as f64)).collect())
     }
 }
 
-/// Whether a loop is stable by Nyquist's criterion, and how far it is from the border. A loop may have several crossovers: the
-/// margins of a stable one are the least over all of them. Those of an unstable one say how much is missing.
+/// Whether a loop is stable (Nyquist's criterion), and how far from the stability limit.
+/// A loop may have several crossovers. The margins of a stable loop are the smallest over all of them. Those of an unstable loop tell how
+/// much is missing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Margins {
-    /// Whether it is stable.
+    /// Whether the loop is stable.
     pub stable: bool,
-    /// Stable: the least factor above 1 that makes it unstable, or infinite. Unstable: the factor below 1 that makes it stable, or
+    /// The gain margin as a factor.
+    /// Stable: the smallest factor above 1 that makes the loop unstable, or infinity. Unstable: the factor below 1 that makes it stable, or
     /// NaN.
     pub gain: f64,
-    /// In degrees. Stable: the least additional lag that makes it unstable, or infinite without a crossover. Unstable: negative, or
-    /// NaN.
+    /// The phase margin in degrees.
+    /// Stable: the smallest additional lag that makes the loop unstable, or infinity without a crossover. Unstable: negative, or NaN.
     pub phase: f64,
-    /// In seconds: the same as a dead time.
+    /// The delay margin in seconds: the phase margin as a dead time.
     pub delay: f64,
     /// The highest frequency with a gain of 1, in rad/s; NaN without one.
     pub crossover: f64,
@@ -37,11 +39,13 @@ pub struct Margins {
     pub turn: f64,
 }
 
-/// Below it the phase is ignored, since a dead time turns it without end.
+/// The gain below which the phase is ignored, because a dead time turns it without limit.
 const NEGLIGIBLE_GAIN: f64 = 1e-3;
 
-/// The margins of a loop with negative feedback. The grid must be fine enough to unwrap the phase, and must begin far below every
-/// crossover: the number of integrators is the slope at its low end. All other poles must be stable.
+/// The margins of a loop with negative feedback.
+/// The grid must be fine enough to unwrap the phase, and must begin far below every crossover: the slope at its low end determines the
+/// number
+/// of integrators. All other poles must be stable.
 pub fn margins(open: impl Fn(f64) -> Complex, grid: &Grid) -> Margins {
     let omega = &grid.0;
     let values: Vec<Complex> = omega.iter().map(|&w| open(w)).collect();
@@ -51,7 +55,7 @@ pub fn margins(open: impl Fn(f64) -> Complex, grid: &Grid) -> Margins {
     let phase = unwrapped(&values, integrators);
     let crossovers: Vec<(f64, usize)> = changes(&size).map(|i| (root(|w| libm::log(open(w).size()), omega[i], omega[i + 1]), i)).collect();
     let none = if stable { f64::INFINITY } else { f64::NAN };
-    // How far the phase is above -180 degrees. Additional lag leads a stable loop to the next odd multiple of that.
+    // The distance of the phase above -180 degrees. More lag leads a stable loop to the next odd multiple of that.
     let lag = |&(w, i): &(f64, usize)| {
         let lag = phase[i] + open(w).over(values[i]).angle() + PI;
         (if stable { lag.rem_euclid(TAU) } else { lag }, w)
@@ -72,7 +76,7 @@ fn least(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.min_by(f64::total_cmp)
 }
 
-/// The phase without jumps; at its low end it is that of the integrators.
+/// The phase without jumps. At its low end it is that of the integrators.
 fn unwrapped(values: &[Complex], integrators: f64) -> Vec<f64> {
     let mut phase = Vec::with_capacity(values.len());
     let first = values[0].angle();
@@ -95,12 +99,12 @@ fn gain(open: &impl Fn(f64) -> Complex, omega: &[f64], values: &[Complex], stabl
     wanted.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((if stable { f64::INFINITY } else { f64::NAN }, f64::NAN))
 }
 
-/// The samples after which a function changes its sign.
+/// The indices of samples after which a function changes its sign.
 fn changes(values: &[f64]) -> impl Iterator<Item = usize> {
     values.windows(2).enumerate().filter(|(_, pair)| pair[0].is_sign_negative() != pair[1].is_sign_negative()).map(|(i, _)| i)
 }
 
-/// Where a function is 0 between `low` and `high`, by bisection.
+/// The zero of a function between `low` and `high`, by bisection.
 fn root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let below = f(low) < 0.0;
     if below == (f(high) < 0.0) {
@@ -113,7 +117,7 @@ fn root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Nyquist's criterion: 1 + L turns by 90 degrees for each integrator and by nothing else.
+/// Nyquist's criterion: 1 + L turns by 90 degrees per integrator and no further.
 fn encloses_nothing(values: &[Complex], integrators: f64) -> bool {
     let turned: f64 = values.windows(2).map(|pair| Complex::ONE.plus(pair[1]).over(Complex::ONE.plus(pair[0])).angle()).sum();
     (turned - integrators * FRAC_PI_2).abs() < FRAC_PI_2
@@ -123,7 +127,8 @@ fn encloses_nothing(values: &[Complex], integrators: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// k e^(-sT)/s has its crossover at k and a phase margin of 90 degrees less kT; its gain margin is π/(2kT).
+    /// Tests k e^(-sT)/s: the crossover is at k, the phase margin is 90 degrees minus kT.
+    /// The gain margin is π/(2kT).
     #[test]
     fn an_integrator_with_a_dead_time_has_the_margins_of_the_textbook() {
         let open = |gain: f64, dead: f64| move |w: f64| Complex::turn(-w * dead).scaled(gain).over(Complex::new(0.0, w));

@@ -3,23 +3,24 @@
 /// Flows with the same parameters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Class {
-    /// Number of flows.
+    /// The number of flows.
     pub flows: f64,
-    /// Their round-trip time without the queue, in seconds.
+    /// The round-trip time without the queue, in seconds.
     pub delay: f64,
-    /// Growth of a window in a round-trip time, in packets: 1 for Reno, less if an ACK acknowledges more than one packet.
+    /// The growth of a window in a round-trip time, in packets.
+    /// 1 for Reno; less if an ACK acknowledges more than one packet.
     pub increase: f64,
     /// The share of a window that a signal (drop or mark) removes: 1/2 for Reno.
     pub decrease: f64,
 }
 
 impl Class {
-    /// Reno with an ACK for every packet.
+    /// Reno with an ACK per packet.
     pub fn reno(flows: f64, delay: f64) -> Self {
         Class { flows, delay, increase: 1.0, decrease: 0.5 }
     }
 
-    /// The window at a probability p is this divided by the square root of p.
+    /// The factor k of the window k/sqrt(p) at probability p.
     pub(crate) fn scale(&self) -> f64 {
         (self.increase / self.decrease).sqrt()
     }
@@ -30,34 +31,35 @@ impl Class {
 pub struct Plant {
     /// The flows.
     pub classes: Vec<Class>,
-    /// The link's rate in packets a second.
+    /// The link's rate in packets per second.
     pub capacity: f64,
-    /// The largest number of waiting packets; infinite for no limit.
+    /// The maximum number of waiting packets; infinite without a limit.
     pub limit: f64,
-    /// Size of a packet in bytes.
+    /// The size of a packet in bytes.
     pub packet: f64,
-    /// Whether a signal is a drop, so that the packet does not enter the queue; else it is a mark.
+    /// Whether a signal is a drop, so that the packet does not enter the queue, or a mark.
     pub drops: bool,
 }
 
-/// A number of a plant or a run that is out of range: the field, what was expected, and the number.
+/// A number of a plant or a run that is out of range.
+/// The message contains the field, the expectation and the number.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub String);
 
-/// An error unless `fine`.
+/// Returns an error unless `fine`.
 pub(crate) fn refuse_unless(fine: bool, message: impl FnOnce() -> String) -> Result<(), Refused> {
     if fine { Ok(()) } else { Err(Refused(message())) }
 }
 
-/// The largest number of classes.
+/// The maximum number of classes.
 const MAX_CLASSES: usize = 1000;
 
 impl Plant {
     /// Checks the range of every number.
     ///
     /// # Errors
-    /// The first number that is out of range.
+    /// The first number out of range.
     pub fn check(&self) -> Result<(), Refused> {
         let count = self.classes.len();
         refuse_unless((1..=MAX_CLASSES).contains(&count), || format!("classes: expected 1 to {MAX_CLASSES}, got {count}"))?;

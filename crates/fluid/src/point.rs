@@ -1,9 +1,10 @@
 //! Operating points: the steady state of flows, queue and law.
 //!
-//! In steady state every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link. The queue
-//! therefore determines the probability that TCP needs. A law that integrates the error (PI, REM) has a steady state only at
-//! its target; one that does not (RED, LED, a fuzzy surface) has it where its own probability equals the needed one. Both are
-//! found by running the law's code and testing whether it ends above or below the needed probability.
+//! In steady state every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link. The queue therefore
+//! determines the probability that TCP needs. A law that integrates the error (PI, REM) has a steady state only at its target. A law that
+//! does
+//! not (RED, LED, a fuzzy surface) has one where its own probability equals the needed one. Both are found by running the law's code and
+//! testing whether it ends above or below the needed probability.
 
 use crate::control::{Control, rest, steady, step};
 use crate::plant::{Plant, Refused};
@@ -13,36 +14,36 @@ use sojourn_units::Duration;
 /// An operating point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// Waiting packets.
+    /// The number of waiting packets.
     pub queue: f64,
-    /// Packets that leave the queue over the capacity of the link.
+    /// Departures divided by the capacity of the link.
     pub utilization: f64,
-    /// Arrivals over the capacity of the link; above `utilization` if packets are dropped.
+    /// Arrivals divided by the capacity of the link; above `utilization` if packets are dropped.
     pub load: f64,
-    /// Probability.
+    /// The drop or mark probability.
     pub probability: f64,
-    /// The flows' mean window in packets.
+    /// The mean window of the flows in packets.
     pub window: f64,
-    /// Round-trip time of each class in seconds.
+    /// The round-trip time of each class in seconds.
     pub rtts: Vec<f64>,
 }
 
-/// The reason that there is no operating point, with numbers.
+/// The reason why there is no operating point, with numbers.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum NoPoint {
-    /// The plant itself is out of range.
+    /// The plant is out of range.
     #[error("{0}")]
     Plant(#[from] Refused),
-    /// At any queue the law's probability is below the one that TCP needs.
+    /// At any queue, the law's probability is below the one that TCP needs.
     #[error(
         "no equilibrium: even with {queue:.4} packets waiting the law gives a probability of {given:.4}, and these flows need {needed:.4} to fit the link"
     )]
     TooWeak {
         /// The longest queue tried.
         queue: f64,
-        /// The law's probability there.
+        /// The law's probability at that queue.
         given: f64,
-        /// The probability that the flows need there.
+        /// The probability that the flows need at that queue.
         needed: f64,
     },
     /// The law's probability jumps across the needed one.
@@ -66,19 +67,21 @@ pub enum NoPoint {
     None(&'static str),
 }
 
-/// The longest queue tried if there is no limit, in packets.
+/// The longest queue tried if the queue has no limit, in packets.
 const LONGEST: f64 = 1e7;
-/// Steps between two looks at the probability.
+/// The number of steps between two tests of the probability.
 const BLOCK: usize = 100;
 
 impl Plant {
-    /// The steady state with `place` packets waiting; if `place` is negative, with an empty queue and a utilization of
-    /// `1 + place`. Its probability is the one that a law needs to keep this state.
+    /// The steady state with `place` packets waiting.
+    /// If `place` is negative: with an empty queue and a utilization of `1 + place`. Its probability is the one that a law needs to keep
+    /// this
+    /// state.
     pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();
         let rate: f64 = self.classes.iter().zip(&rtts).map(|(class, rtt)| class.flows * class.scale() / rtt).sum();
-        // Windows of k/sqrt(p) together send rate/sqrt(p) = C u, or with drops rate (1 - p)/sqrt(p) = C u.
+        // Windows of k/sqrt(p) together send rate/sqrt(p) = C u; with drops rate (1 - p)/sqrt(p) = C u.
         let a = (rate / (self.capacity * utilization)) * (rate / (self.capacity * utilization));
         let probability = if self.drops { 2.0 * a / ((2.0 * a + 1.0) + (4.0 * a + 1.0).sqrt()) } else { a };
         let load = if self.drops { utilization / (1.0 - probability) } else { utilization };
@@ -88,7 +91,7 @@ impl Plant {
     }
 }
 
-/// Where the probability ends.
+/// The final value of a law's probability.
 #[derive(Clone, Copy)]
 struct End {
     /// Whether it is above the needed probability.
@@ -96,14 +99,14 @@ struct End {
     probability: f64,
 }
 
-/// Where the law's probability ends if everything is held at `point`.
+/// The final value of the law's probability if everything else is held at `point`.
 fn end_of(plant: &Plant, control: &Control, point: &Point) -> End {
     let needed = point.probability;
     let p = match control {
         Control::Red(red) => red.profile(point.queue),
         Control::DropTail if point.queue >= plant.limit => 1.0,
         Control::DropTail => 0.0,
-        // AVQ is in steady state if arrivals are its share of the link.
+        // AVQ is in steady state if arrivals equal its share of the link.
         Control::Avq(avq) if point.load > avq.utilization => return End { above: true, probability: 1.0 },
         Control::Avq(_) => return End { above: false, probability: 0.0 },
         Control::Law(aqm) => {
@@ -115,7 +118,8 @@ fn end_of(plant: &Plant, control: &Control, point: &Point) -> End {
     End { above: p > needed, probability: p }
 }
 
-/// Steps a law with one sample until it is certain whether its probability ends above `needed`.
+/// Steps a law with one sample until it is certain where its probability ends.
+/// That is, above or below `needed`.
 fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &Sample) -> End {
     rest(aqm, sample, needed);
     let (mut last, mut moved, mut before) = (step(aqm, sample), f64::NAN, f64::NAN);
@@ -128,7 +132,7 @@ fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &Sample) -> End {
         if change == 0.0 || (p > needed && change > 0.0) {
             return End { above: p > needed, probability: p };
         }
-        // A geometric sequence ends at the value of Aitken's formula; a linear one continues to a bound.
+        // A geometric sequence converges to the value of Aitken's formula. A linear one continues to a bound.
         let ratio = change / moved;
         if ratio >= 1.0 - 1e-12 && (ratio - before).abs() < 1e-9 {
             return End { above: change > 0.0, probability: p };
@@ -148,7 +152,7 @@ fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &Sample) -> End {
 /// The operating point of the plant under the control.
 ///
 /// # Errors
-/// There is no operating point: the reason, with numbers.
+/// There is no operating point. The error has the reason, with numbers.
 pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoint> {
     plant.check()?;
     if let Control::DropTail = control {
@@ -165,7 +169,7 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
         return Err(NoPoint::TooWeak { queue: longest, given, needed: point.probability });
     }
     let (mut low, mut high) = if above(0.0) { (-1.0 + 1e-9, 0.0) } else { (0.0, longest) };
-    // The law may keep the queue short: search upwards by doubling instead of downwards from the limit.
+    // The law may keep the queue short, so search upwards by doubling instead of downwards from the limit.
     if low == 0.0 {
         let mut reach = 1.0;
         while reach < longest && !above(reach) {
@@ -180,7 +184,8 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
     Ok(plant.at(0.5 * (low + high)))
 }
 
-/// The control with its law in steady state at the point, so that later measurements need not settle it again.
+/// The control with its law in steady state at the point.
+/// Later measurements then need not settle it again.
 ///
 /// # Errors
 /// The law has no steady state there: its probability jumps across the needed one.
@@ -214,7 +219,7 @@ pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point)
     steer(plant, aqm, interval, point)
 }
 
-/// Moves a law that integrates its error to the point's probability, with smaller and smaller errors.
+/// Moves a law that integrates its error to the point's probability, in decreasing steps.
 fn steer(plant: &Plant, mut aqm: AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
     let rest = steady(plant, interval, point.queue, point.load);
     let (mut push, mut last, mut side) = (1.0, step(&mut aqm, &rest), 0.0);

@@ -1,9 +1,11 @@
 //! The frequency response of a law around an operating point, measured on its code.
 //!
-//! A law in steady state receives a slightly longer queue in one interval, and in another run slightly more arrivals in one
-//! interval. The deviation of its probability from the steady state is its impulse response, and the z-transform of that is
-//! its frequency response. Beyond the samples the impulse response continues as a geometric series (an average decays like
-//! this; the ratio of an integrator is 1) or as a straight line (two integrators); both are summed in closed form.
+//! A law in steady state receives a slightly longer queue in one interval, and in another run slightly more arrivals in one interval. The
+//! deviation of its probability from the steady state is its impulse response. The z-transform of that is its frequency response. Beyond
+//! the
+//! samples the impulse response continues as a geometric series (an average decays like this; the ratio of an integrator is 1) or as a
+//! straight
+//! line (two integrators). Both are summed in closed form.
 
 use crate::complex::Complex;
 use crate::control::{Control, steady, step};
@@ -15,9 +17,9 @@ use sojourn_units::Duration;
 /// An impulse response: the first samples, then a geometric series and a straight line.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Impulse {
-    /// One value per interval, beginning with the interval of the change.
+    /// One value per interval, starting with the interval of the change.
     pub samples: Vec<f64>,
-    /// The ratio of each later value to the one before.
+    /// The ratio of each later value to the previous one.
     pub ratio: f64,
     /// The difference between later values, in addition to the ratio.
     pub rise: f64,
@@ -50,32 +52,33 @@ impl Impulse {
 /// The response of a law's probability at one frequency.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
-    /// To the queue, per packet.
+    /// The response to the queue, per packet.
     pub queue: Complex,
-    /// To the load (arrivals over capacity).
+    /// The response to the load (arrivals divided by capacity).
     pub load: Complex,
 }
 
-/// The response of a law's probability to the queue (per packet) and to the load (arrivals over capacity).
+/// The response of a law's probability to the queue (per packet) and to the load.
+/// The load is arrivals divided by capacity.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Response {
-    /// A law at its interval, in seconds.
+    /// The response of a law that is called at its interval.
     Sampled {
-        /// The time between two steps.
+        /// The time between two steps in seconds.
         interval: f64,
-        /// To the queue at the end of an interval.
+        /// The response to the queue at the end of an interval.
         queue: Impulse,
-        /// To the mean load of an interval.
+        /// The response to the mean load of an interval.
         load: Impulse,
     },
-    /// `gain / (1 + s/pole)` of the queue.
+    /// The response `gain / (1 + s/pole)` to the queue.
     Lag {
         /// Probability per packet.
         gain: f64,
-        /// In rad/s.
+        /// The pole in rad/s.
         pole: f64,
     },
-    /// `gain + rate/s` of the load.
+    /// The response `gain + rate/s` to the load.
     Integral {
         /// Probability per load.
         gain: f64,
@@ -117,7 +120,8 @@ impl Response {
         }
     }
 
-    /// The response at `omega` rad/s. The probability is held for an interval, and the load is averaged over one.
+    /// The response at `omega` rad/s.
+    /// The probability is held for an interval, and the load is averaged over one.
     pub fn at(&self, omega: f64) -> Gain {
         match self {
             Response::Lag { gain, pole } => {
@@ -127,7 +131,7 @@ impl Response {
             Response::Sampled { interval, queue, load } => {
                 let angle = omega * interval;
                 let back = Complex::new(libm::cos(angle), -libm::sin(angle));
-                // (1 - e^-jx) / jx: a value that is held, or averaged, over an interval.
+                // (1 - e^-jx) / jx is a value that is held, or averaged, over an interval.
                 let hold = if angle == 0.0 { Complex::ONE } else { Complex::new(1.0 - back.re, -back.im).over(Complex::new(0.0, angle)) };
                 Gain { queue: hold.times(queue.transform(back)), load: hold.times(hold).times(load.transform(back)) }
             }
@@ -135,7 +139,7 @@ impl Response {
     }
 }
 
-/// The largest number of samples of an impulse response.
+/// The maximum number of samples of an impulse response.
 const MAX_SAMPLES: usize = 1 << 16;
 
 /// A change of the queue in packets or of the load, in one interval.
@@ -144,13 +148,13 @@ struct Probe {
     load: f64,
 }
 
-/// The mean response to a change up and one down, per unit of the change.
+/// The mean response to a positive and a negative change, per unit of the change.
 fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, change: Probe) -> Impulse {
     let Probe { queue, load } = change;
     let still = steady(plant, interval, point.queue, point.load);
     let changed = |sign: f64| steady(plant, interval, (point.queue + sign * queue).max(0.0), (point.load + sign * load).max(0.0));
     let (mut up, mut down) = (rest.clone(), rest.clone());
-    // An empty queue cannot be shorter: the unit is the real change.
+    // An empty queue cannot become shorter, so the unit is the actual change.
     let (above, below) = (changed(1.0), changed(-1.0));
     let unit = if queue > 0.0 {
         above.backlog_packets - below.backlog_packets

@@ -1,9 +1,12 @@
 //! The integrator: the classical Runge-Kutta method with a fixed step and a stored past.
 //!
-//! What flows notice one round-trip time later, `d W p / R`, is stored at every step and interpolated between steps by a cubic
-//! through the four nearest values. The round-trip time is at least three steps, so the past is always known. The method is
-//! of fourth order, except at the discontinuities of the derivative that follow from the start. A law changes its
-//! probability only at steps; the error that this causes one round-trip time later is at most the change times a step.
+//! The feedback to flows one round-trip time later, `d W p / R`, is stored at every step. Between steps it is interpolated by a cubic
+//! through
+//! the four nearest values. The round-trip time is at least three steps, so the past is always known. The method is of fourth order, except
+//! at
+//! the discontinuities of the derivative that follow from the start. A law changes its probability only at steps. The error that this
+//! causes
+//! one round-trip time later is at most the change times a step.
 
 use crate::control::{self, Control};
 use crate::plant::{Plant, Refused, refuse_unless};
@@ -12,9 +15,10 @@ use crate::system::{ARRIVED, QUEUE, System, WAITED, WINDOWS};
 use sojourn_aqm::{Aqm, Sample};
 use sojourn_units::{Duration, Time};
 
-/// The largest number of steps.
+/// The maximum number of steps.
 const MAX_STEPS: f64 = 50e6;
-/// The largest number of values in a state: the windows of all classes, the queue, two sums and the state of the control.
+/// The maximum number of values in a state.
+/// They are the windows of all classes, the queue, two sums and the state of the control.
 const MAX_STATES: usize = 1024;
 
 /// The steps of a trajectory.
@@ -22,7 +26,7 @@ const MAX_STATES: usize = 1024;
 struct Steps {
     /// Steps in one interval of the law; 1 without a law.
     per_interval: usize,
-    /// Seconds.
+    /// The length of a step in seconds.
     length: f64,
 }
 
@@ -43,7 +47,7 @@ fn division(plant: &Plant, control: &Control, run: &Run) -> Result<Steps, Refuse
     Ok(Steps { per_interval: parts as usize, length: step })
 }
 
-/// What a law receives of one interval: the state at its start, and the shortest queue.
+/// The input of a law for one interval: the state at its start, and the shortest queue.
 struct Interval {
     arrived: f64,
     waited: f64,
@@ -74,10 +78,10 @@ impl Interval {
     }
 }
 
-/// The trajectory of a plant under control.
+/// Computes the trajectory of a plant under control.
 ///
 /// # Errors
-/// A number out of range.
+/// A number is out of range.
 pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Refused> {
     plant.check()?;
     let steps = division(plant, control, run)?;
@@ -89,7 +93,7 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
         format!("changes: expected one of {} classes, got {}", plant.classes.len(), missing.map_or(0, |change| change.class))
     })?;
     let size = WINDOWS + plant.classes.len() + control.states();
-    // The compiler knows the size of an array, and can hold a small state in registers.
+    // The compiler knows the size of an array, and can keep a small state in registers.
     Ok(match size {
         4 => march::<4>(plant, control, run, steps),
         5 => march::<5>(plant, control, run, steps),
@@ -99,7 +103,7 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
     })
 }
 
-/// Takes the steps from the start to the end and calls the law between them.
+/// Performs all steps and calls the law between them.
 fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Steps) -> Trace {
     let Steps { per_interval, length: step } = steps;
     let mut x = [0.0; K];

@@ -12,30 +12,30 @@ pub(crate) struct System<'a> {
     pub members: Vec<Member>,
     signals: Signals,
     step: f64,
-    /// One over the step and over the capacity: a division costs more than a multiplication.
+    /// The inverse of the step, and of the capacity: a division costs more than a multiplication.
     per_step: f64,
     per_capacity: f64,
     limited: bool,
-    /// The law's present probability.
+    /// The current probability of the law.
     pub law_probability: f64,
 }
 
-/// Positions in the state: waiting packets, packets that arrived, the integral of the waiting packets, and the windows,
-/// followed by the state of the control.
+/// Indices of the state: waiting packets, arrived packets, the integral of waiting packets.
+/// The windows follow, then the state of the control.
 pub(crate) const QUEUE: usize = 0;
 pub(crate) const ARRIVED: usize = 1;
 pub(crate) const WAITED: usize = 2;
 pub(crate) const WINDOWS: usize = 3;
 
 impl System<'_> {
-    /// Arrivals in packets a second.
+    /// Arrivals in packets per second.
     #[inline]
     pub fn arriving(&self, x: &[f64]) -> f64 {
         let wait = x[QUEUE].max(0.0) * self.per_capacity;
         self.members.iter().zip(&x[WINDOWS..]).map(|(each, w)| each.flows * w / (each.delay + wait)).sum()
     }
 
-    /// The present probability.
+    /// The current probability.
     #[inline]
     pub fn probability(&self, x: &[f64], arriving: f64) -> f64 {
         if self.signals.sampled { self.law_probability } else { self.control.probability(&x[WINDOWS + self.members.len()..], arriving) }
@@ -47,7 +47,7 @@ impl System<'_> {
         if x[QUEUE] >= self.plant.limit && entering > self.plant.capacity { 1.0 - self.plant.capacity / entering } else { 0.0 }
     }
 
-    /// The slope of the state `s` steps after the start.
+    /// The derivative of the state `s` steps after the start.
     #[inline(always)]
     fn derive<const K: usize>(&mut self, s: f64, x: &[f64; K]) -> [f64; K] {
         let plant = self.plant;
@@ -78,7 +78,7 @@ impl System<'_> {
         dx
     }
 
-    /// Stores what flows will notice of the present one round-trip time later.
+    /// Stores the feedback that flows receive one round-trip time later.
     #[inline]
     pub fn remember(&mut self, x: &[f64]) {
         let wait = x[QUEUE] * self.per_capacity;
@@ -132,7 +132,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Writes the state at the start.
+    /// Writes the initial state.
     pub fn begin(&self, start: Start, x: &mut [f64]) {
         let end = WINDOWS + self.members.len();
         x[QUEUE] = start.queue.min(self.plant.limit);
@@ -141,7 +141,8 @@ impl<'a> System<'a> {
         self.control.start(self.plant, queue, &mut x[end..]);
     }
 
-    /// The state one step after `x`, `s` steps after the start: the classical Runge-Kutta method, then the bounds.
+    /// The state one step after `x`, `s` steps after the start.
+    /// It uses the classical Runge-Kutta method and then applies the bounds.
     #[inline]
     pub fn advance<const K: usize>(&mut self, s: f64, x: &[f64; K]) -> [f64; K] {
         let h = self.step;

@@ -1,4 +1,4 @@
-//! Loops against theory: drops, margins with an integrator, the units of parameters, laws that read times.
+//! Loops against theory: drops, margins with an integrator, units, laws that read times.
 
 use sojourn_aqm::algorithms::{avq, led, red};
 use sojourn_aqm::{AnyAqm, AqmConfig, Link};
@@ -19,7 +19,8 @@ fn link(plant: &Plant) -> Link {
 
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// A law whose probability is a base and a part of the queuing delay in seconds. It keeps what it sees.
+/// A law whose probability is a base plus a multiple of the queuing delay in seconds.
+/// It stores its samples.
 #[derive(Clone)]
 struct Delay {
     base: f64,
@@ -60,7 +61,8 @@ fn run(duration: f64) -> Run {
     Run { duration, step: 0.001, every: 1, start: Start { window: 1.0, queue: 0.0, probability: 0.0 }, changes: Vec::new() }
 }
 
-/// Of arrivals a share p is dropped and the others pass: with an empty queue as much departs as is let in.
+/// Tests drops with an empty queue.
+/// A share p of arrivals is dropped, and the others pass: departures equal accepted packets.
 #[test]
 fn a_law_that_drops_sees_fewer_departures_than_arrivals() {
     for (drops, share) in [(true, 0.75), (false, 1.0)] {
@@ -74,7 +76,8 @@ fn a_law_that_drops_sees_fewer_departures_than_arrivals() {
     }
 }
 
-/// Flows that have a window of sqrt(2/p) send N W/R; what is not dropped of it is the capacity.
+/// Tests that flows with a window of sqrt(2/p) send N W/R.
+/// The packets that are not dropped equal the capacity.
 #[test]
 fn with_drops_more_arrives_than_the_link_carries() {
     let plant = plant(30.0, 625.0, 0.052, true);
@@ -85,7 +88,7 @@ fn with_drops_more_arrives_than_the_link_carries() {
     assert!((30.0 * (2.0 / p).sqrt() / rtt * (1.0 - p) - 625.0 * point.utilization).abs() < 1e-6, "{point:?}");
 }
 
-/// At a frequency of zero, the queue follows the probability along the equilibria.
+/// Tests that at frequency zero the queue follows the probability along the equilibria.
 #[test]
 fn the_slow_response_of_the_queue_is_the_slope_of_its_equilibria() {
     for drops in [false, true] {
@@ -98,7 +101,8 @@ fn the_slow_response_of_the_queue_is_the_slope_of_its_equilibria() {
     }
 }
 
-/// k e^(-sT)/s: it crosses 1 at k, with a phase margin of 90 degrees less k T, and is stable for k T < pi/2.
+/// Tests k e^(-sT)/s: it crosses 1 at k, with a phase margin of 90 degrees minus k T.
+/// It is stable for k T < pi/2.
 #[test]
 fn an_integrator_with_a_dead_time_has_its_textbook_margins() {
     let of = |k: f64, dead: f64| {
@@ -117,7 +121,8 @@ fn an_integrator_with_a_dead_time_has_its_textbook_margins() {
     assert!(of(1.0, 1.5).stable && !of(1.0, 1.65).stable);
 }
 
-/// (1 + s)/s^2: the closed loop s^2 + s + 1 is stable. It crosses 1 where w^4 = 1 + w^2, with a phase margin of atan w.
+/// Tests (1 + s)/s^2, whose closed loop s^2 + s + 1 is stable.
+/// It crosses 1 where w^4 = 1 + w^2, with a phase margin of atan w.
 #[test]
 fn two_integrators_with_a_lead_are_stable() {
     let open = |w: f64| Complex { re: -1.0 / (w * w), im: -1.0 / w };
@@ -127,7 +132,8 @@ fn two_integrators_with_a_lead_are_stable() {
     assert!((found.phase - crossover.atan().to_degrees()).abs() < 1e-4, "{found:?}");
 }
 
-/// ns-2's `queue_in_bytes_`: thresholds stay in packets of the mean size, and the average is in bytes.
+/// Tests ns-2's `queue_in_bytes_`.
+/// Thresholds stay in packets of the mean size, and the average is in bytes.
 #[test]
 fn red_with_a_queue_in_bytes_has_the_profile_of_red_in_packets() {
     let plant = plant(30.0, 625.0, 0.052, false);
@@ -151,8 +157,8 @@ fn the_limit_of_avqs_virtual_queue_is_in_packets() {
     assert!((1.0..10_000.0).contains(&avq.limit), "{avq:?}");
 }
 
-/// The delay of an interval is the mean of its ends, a filter cos(x) e^(-jx) with x = w h / 2; the probability is held for an interval, a filter
-/// sin(x)/x e^(-jx).
+/// Tests the delay of an interval: the mean of its ends.
+/// This is a filter cos(x) e^(-jx) with x = w h / 2. The probability is held for an interval, a filter sin(x)/x e^(-jx).
 #[test]
 fn the_delay_of_an_interval_is_that_of_its_middle() {
     let plant = plant(30.0, 625.0, 0.052, false);

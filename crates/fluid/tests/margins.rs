@@ -1,4 +1,4 @@
-//! The loop of flows, queue and law around its operating point, against the closed forms of control theory.
+//! The loop around its operating point, against the closed forms of control theory.
 
 use sojourn_aqm::algorithms::{avq, pi};
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, Law, Link, PacketView, Sample};
@@ -8,12 +8,13 @@ use sojourn_units::{Duration, Probability, Rate, Stream};
 use std::f64::consts::PI;
 use std::sync::{Arc, Mutex};
 
-/// The example of hollot-2001: 60 Reno flows, 3750 packets/s of 500 bytes, about a quarter of a second.
+/// The example of hollot-2001: 60 Reno flows, 3750 packets/s of 500 bytes, about 0.25 s.
 fn plant() -> Plant {
     Plant { classes: vec![Class::reno(60.0, 0.22)], capacity: 3750.0, limit: 800.0, packet: 500.0, drops: false }
 }
 
-/// The PI controller of hollot-2001#4 (170 samples a second, target 200 packets), its gains times `factor`.
+/// The PI controller of hollot-2001#4, with gains times `factor`.
+/// It has 170 samples per second and a target of 200 packets.
 fn controller(plant: &Plant, factor: f64) -> Control {
     let params = pi::Params { a: 1.822e-5 * factor, b: 1.816e-5 * factor, target: 200.0, ..pi::Params::default() };
     built(AqmConfig::Pi(params), plant)
@@ -33,8 +34,8 @@ fn is_near(found: Complex, expected: Complex, share: f64) -> bool {
     found.plus(expected.scaled(-1.0)).size() < share * expected.size()
 }
 
-/// hollot-2001, the linearized model before delays in the window's own terms are neglected, with e = e^(-sR):
-/// dW' = -N/(R²C) (1 + e) dW - 1/(R²C) (1 - e) dq - R C²/(2N²) e dp and dq' = N/R dW - 1/R dq.
+/// Tests the linearized model of hollot-2001, with all delays in the window's terms.
+/// With e = e^(-sR): dW' = -N/(R²C) (1 + e) dW - 1/(R²C) (1 - e) dq - R C²/(2N²) e dp and dq' = N/R dW - 1/R dq.
 #[test]
 fn the_response_of_reno_flows_is_the_linearized_model() {
     let plant = plant();
@@ -48,13 +49,14 @@ fn the_response_of_reno_flows_is_the_linearized_model() {
         let queue = e.scaled(-r * c * c / (2.0 * n * n)).over(pole.times(window).plus(coupling));
         let found = plant.response(&point, omega);
         assert!(is_near(found.queue, queue, 1e-6), "{omega}: {:?} {queue:?}", found.queue);
-        // The queue is the integral of what arrives above the capacity: dq' = C dx.
+        // The queue is the integral of arrivals above the capacity: dq' = C dx.
         assert!(is_near(found.load, queue.times(s).scaled(1.0 / c), 1e-6), "{omega}: {:?}", found.load);
     }
 }
 
-/// At rest the flows of all classes fill the link: sum of N sqrt(a/(b p)) / (T + q/C) = C, of which dq/dp follows. Dropped packets do
-/// not enter the queue: then (1 - p) of what is sent fills it.
+/// Tests that at rest the flows of all classes fill the link.
+/// The sum of N sqrt(a/(b p)) / (T + q/C) is C, which determines dq/dp. Dropped packets do not enter the queue: then the link is filled by
+/// 1 - p of all packets.
 #[test]
 fn slow_changes_move_the_queue_along_the_equilibria() {
     for drops in [false, true] {
@@ -81,7 +83,7 @@ fn margins_say_which_gain_and_which_dead_time_the_loop_bears() {
     let of = |factor: f64| Loop::new(plant.clone(), &controller(&plant, factor)).unwrap();
     let (closed, found) = (of(1.0), of(1.0).margins());
     assert!(found.stable);
-    // By definition: the loop has the size 1 at the crossover, and is a negative number at the turn.
+    // By definition the loop has magnitude 1 at the crossover, and is a negative number at the turn.
     let (crossing, turning) = (closed.at(found.crossover), closed.at(found.turn));
     assert!((crossing.size() - 1.0).abs() < 1e-9 && (180.0 + crossing.angle().to_degrees() - found.phase).abs() < 1e-6, "{found:?}");
     assert!((found.delay - found.phase.to_radians() / found.crossover).abs() < 1e-9);
@@ -91,7 +93,8 @@ fn margins_say_which_gain_and_which_dead_time_the_loop_bears() {
     assert!(late(0.98 * found.delay) && !late(1.02 * found.delay));
 }
 
-/// A law that runs every T seconds answers no frequency above pi/T; 2/(R W) is the slowest pole of the windows (hollot-2001).
+/// Tests the range of frequencies.
+/// A law with interval T has no response above pi/T; 2/(R W) is the slowest pole of the windows (hollot-2001).
 #[test]
 fn a_loop_is_looked_at_from_far_below_its_poles_to_half_the_sampling_rate() {
     let plant = plant();
@@ -105,7 +108,8 @@ fn a_loop_is_looked_at_from_far_below_its_poles_to_half_the_sampling_rate() {
     }
 }
 
-/// k (1 + 2s)/s² e^(-s/10): |L| = 1 where w⁴ = k² (1 + 4 w²), and the phase there is atan(2w) - w/10 above -180 degrees.
+/// Tests k (1 + 2s)/s² e^(-s/10): |L| = 1 where w⁴ = k² (1 + 4 w²).
+/// The phase there is atan(2w) - w/10 above -180 degrees.
 #[test]
 fn two_integrators_and_a_zero_have_the_margins_of_the_textbook() {
     let open = |w: f64| Complex::new(1.0, 2.0 * w).times(Complex::turn(-0.1 * w)).over(Complex::new(-w * w, 0.0));
@@ -116,7 +120,8 @@ fn two_integrators_and_a_zero_have_the_margins_of_the_textbook() {
     assert!((found.phase - phase.to_degrees()).abs() < 1e-6 && (found.delay - phase / crossover).abs() < 1e-9, "{found:?}");
 }
 
-/// The flows send sum of N sqrt(a/(b p)) / R. A link of which a share u is used passes 1 - p of that if signals are drops.
+/// Tests that the flows send the sum of N sqrt(a/(b p)) / R.
+/// If signals are drops, 1 - p of that passes a link with utilization u.
 #[test]
 fn the_flows_at_a_point_use_the_share_of_the_link_that_was_asked_for() {
     let slow = Class { increase: 0.5, decrease: 0.3, ..Class::reno(30.0, 0.35) };
@@ -133,8 +138,8 @@ fn the_flows_at_a_point_use_the_share_of_the_link_that_was_asked_for() {
     }
 }
 
-/// kunniyur-2001#eq1: the virtual capacity c' = alpha (u C - x), and packets above it are marked, so p = 1 - c/x. Around the
-/// equilibrium dp = (1-p)/x dx - dc/x.
+/// Tests kunniyur-2001#eq1: the virtual capacity is c' = alpha (u C - x).
+/// Packets above it are marked, so p = 1 - c/x. Around the equilibrium dp = (1-p)/x dx - dc/x.
 #[test]
 fn avq_answers_the_load_with_a_gain_and_an_integral() {
     let (plant, avq) = (plant(), avq::Params::default());
@@ -179,7 +184,7 @@ fn flows_that_join_send_from_their_time_on_with_the_window_of_the_others() {
     assert!((trace.windows[0].last().unwrap() / after.window - 1.0).abs() < 0.01);
 }
 
-/// A law with a constant probability that keeps what it is given.
+/// A law with a constant probability that stores its samples.
 #[derive(Clone)]
 struct Spy(Arc<Mutex<Vec<Sample>>>);
 
@@ -205,8 +210,10 @@ impl Aqm for Spy {
     }
 }
 
-/// What holds of the queue of any link: what came in and did not leave waits, a link sends no more than its rate, bytes are packets
-/// times their size, and a packet waits for what is ahead of it.
+/// Checks the conservation laws of the queue of any link.
+/// Packets that arrived and did not leave are waiting. A link sends at most its rate. Bytes are packets times their size. A packet waits
+/// for
+/// the packets ahead of it.
 fn assert_conserves(samples: &[Sample], plant: &Plant) {
     let (most, p) = (plant.capacity * 0.01, if plant.drops { 0.002 } else { 0.0 });
     for pair in samples.windows(2) {

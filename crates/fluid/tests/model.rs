@@ -1,4 +1,4 @@
-//! The integrator against known solutions, equilibria against formulas, responses against transforms.
+//! Tests the integrator by known solutions, equilibria by formulas, responses by transforms.
 
 use sojourn_aqm::algorithms::{avq, cpc, fuzzy_red, led, pi, pi2, pie, red, rem};
 use sojourn_aqm::{AqmConfig, Link};
@@ -23,9 +23,9 @@ fn run(duration: f64, step: f64) -> Run {
     Run { duration, step, every: 1, start: Start { window: 1.0, queue: 0.0, probability: 0.0 }, changes: Vec::new() }
 }
 
-/// An equation with a known solution. With an empty queue, one class and the probability p forever,
-/// W' = 1/R - W(t) W(t-R) p/(2R). On 0..R the past is the constant W0, so W is an exponential; on R..2R it is linear
-/// with that as a coefficient, and an integrating factor solves it up to one integral.
+/// An equation with a known solution: one class, an empty queue, and a constant p.
+/// W' = 1/R - W(t) W(t-R) p/(2R). On 0..R the past is the constant W0, so W is an exponential. On R..2R it is linear with that as a
+/// coefficient, and an integrating factor solves it up to one integral.
 fn known(w0: f64, p: f64, r: f64, t: f64) -> f64 {
     let rate = w0 * p / (2.0 * r);
     let rest = 1.0 / (r * rate);
@@ -53,7 +53,7 @@ fn the_integrator_is_of_fourth_order_on_a_known_solution() {
         let mut run = run(0.17, step);
         run.start = Start { window: w0, queue: 0.0, probability: p };
         let trace = simulate(&plant, &control, &run).unwrap();
-        // Within one round-trip time only the constant past has an effect, whatever the queue does meanwhile.
+        // Within one round-trip time, only the constant past has an effect, whatever the queue does.
         trace
             .t
             .iter()
@@ -71,7 +71,7 @@ fn the_integrator_is_of_fourth_order_on_a_known_solution() {
 
 #[test]
 fn the_past_is_interpolated_with_fourth_order_too() {
-    // A law with a constant 0.3 closes the loop, so that 0..R determines R..2R.
+    // A law with the constant 0.3 closes the loop, so that 0..R determines R..2R.
     let (w0, p, r) = (4.0, 0.3, 0.1);
     let plant = plant(1.0, 1e9, r);
     let errors = [0.01, 0.005, 0.0025].map(|step| {
@@ -124,7 +124,7 @@ impl Held {
 
 #[test]
 fn equilibria_of_led_are_those_of_its_formula() {
-    // q0 = N sqrt(2/p0) - C T, p0 = (1 - min)/(max - min); an empty queue where that is negative.
+    // q0 = N sqrt(2/p0) - C T, p0 = (1 - min)/(max - min); if that is negative, the queue is empty.
     let expected = [
         (10.0, 200.0, 0.06, 1.2, 8.0, 2.0, 0.5, 1.0),
         (20.0, 200.0, 0.06, 1.2, 28.0, 2.0, 0.5, 1.0),
@@ -156,7 +156,7 @@ fn laws_that_integrate_the_error_have_their_steady_state_at_the_target() {
     let plant = plant(60.0, 3750.0, 0.2);
     let pi = AqmConfig::Pi(pi::Params { target: 175.0, ..pi::Params::default() });
     let rem = AqmConfig::Rem(rem::Params { target: 100.0, ..rem::Params::default() });
-    // CPC has two integrators, one of them of a window that these flows need not have.
+    // CPC has two integrators, one of them for a window that these flows need not have.
     let cpc = |flows: f64| AqmConfig::Cpc(cpc::Params { flows, target: 50.0, ..cpc::Params::default() });
     for (config, target) in [(pi, 175.0), (rem, 100.0), (cpc(60.0), 50.0), (cpc(20.0), 50.0)] {
         let point = operating_point(&plant, &control(&config, &plant)).unwrap();
@@ -198,7 +198,7 @@ fn the_responses_of_pie_and_pi2_are_those_of_pi_on_the_delay_with_the_gain_of_th
     let plant = plant(60.0, 3750.0, 0.2);
     let pie = AqmConfig::Pie(pie::Params::default());
     let pi2 = AqmConfig::Pi2(pi2::Params::default());
-    // rfc8033#4.2 divides the gains by 2 from one hundredth to one tenth; pi2 squares, so its gain is twice the root.
+    // rfc8033#4.2 halves the gains from one hundredth to one tenth. pi2 squares, so its gain is twice the root.
     for (config, alpha, beta, gain) in [(pie, 0.125, 1.25, 1.0 / 2.0), (pi2, 0.15, 3.0, f64::NAN)] {
         let control = control(&config, &plant);
         let point = operating_point(&plant, &control).unwrap();
@@ -277,7 +277,7 @@ fn the_response_to_a_small_oscillation_is_the_linear_one() {
 
 #[test]
 fn a_missing_equilibrium_is_explained() {
-    // Many flows on a slow link, with a law whose probability is too small.
+    // Many flows share a slow link, and the law's probability is too small.
     let slow_link = Plant { limit: 100.0, ..plant(500.0, 200.0, 0.05) };
     let weak = AqmConfig::Red(red::Params { min: 5.0, max: 400.0, max_p: 0.02, weight: 0.002, ..red::Params::default() });
     let error = operating_point(&slow_link, &control(&weak, &slow_link)).unwrap_err();
@@ -343,7 +343,7 @@ fn numbers_out_of_range_are_refused_with_their_name() {
     let whole = class(|class| class.decrease = 1.0);
     let many = Plant { classes: vec![good.classes[0]; 1000], ..good.clone() };
     assert!([good.clone(), whole, many].iter().all(|plant| plant.check().is_ok()));
-    // The step is at most a third of the round-trip time, with a billionth for rounding.
+    // The step is at most a third of the round-trip time, with a tolerance of 10^-9 for rounding.
     let every = Run { every: 0, ..run(1.0, 0.01) };
     let steps = [("step", run(1.0, 0.1)), ("step", run(1.0, 0.0334)), ("step", run(1.0, f64::NAN)), ("step", run(1.0, 0.0))];
     let others = [("step", run(1.0, f64::INFINITY)), ("duration", run(1e300, 0.01)), ("duration", run(0.0, 0.01)), ("every", every)];

@@ -1,7 +1,7 @@
-//! Each algorithm with a fluid form gives the numbers that are stored in `records.txt`, bit by bit: on each machine, in each build. A
-//! change of one is meant, and its line is updated with the change; any other change is a fault.
+//! Each algorithm with a fluid form returns exactly the numbers stored in `records.txt`.
+//! This holds on each machine and in each build. Update a line only together with an intended change; any other difference is a defect.
 //!
-//! `cargo test --package sojourn-fluid --test records -- --ignored` stores what this build gives.
+//! `cargo test --package sojourn-fluid --test records -- --ignored` stores the numbers of this build.
 
 use sojourn_aqm::algorithms::{REGISTRY, red};
 use sojourn_aqm::{AqmConfig, Link};
@@ -13,7 +13,7 @@ use std::fs;
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records.txt");
 
-/// Plants by what is special about them.
+/// Plants, named by their special property.
 fn plants() -> [(&'static str, Plant); 5] {
     let plant = |classes: &[Class], capacity: f64, limit: f64, drops: bool| Plant {
         classes: classes.to_vec(),
@@ -32,13 +32,14 @@ fn plants() -> [(&'static str, Plant); 5] {
     ]
 }
 
-/// FNV-1a of what is printed of a value: numbers are printed exactly.
+/// The FNV-1a hash of a value's debug text, in which numbers are exact.
 fn hash(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
 }
 
-/// The point at rest, the trajectory, the open loop with its margins, the response to small and to large oscillations; or the error.
+/// Everything computed for an algorithm, or the error.
+/// The operating point, the trajectory, the open loop with its margins, and the responses to small and large oscillations.
 fn outcome(config: &AqmConfig, plant: &Plant) -> String {
     let rate = Rate::from_bps((plant.capacity * 8.0 * plant.packet).round() as u64).unwrap();
     let link = Link { rate, delay: Duration::from_millis(20), mean_packet: plant.packet as u32, limit_packets: 500 };
@@ -66,7 +67,7 @@ fn outcome(config: &AqmConfig, plant: &Plant) -> String {
     format!("{} {} {} {}", hash(&point), hash(&trace), hash(&opened), hash(&around))
 }
 
-/// Every algorithm of the registry, and forms of RED that only parameters choose.
+/// Every algorithm of the registry, and variants of RED that only parameters select.
 fn configs() -> impl Iterator<Item = (String, AqmConfig)> {
     let red = |name: &str, params: red::Params| (format!("red {name}"), AqmConfig::Red(params));
     let forms = [
@@ -78,14 +79,14 @@ fn configs() -> impl Iterator<Item = (String, AqmConfig)> {
     REGISTRY.iter().map(|entry| (entry.name.to_string(), (entry.default)())).chain(forms)
 }
 
-/// Every case on a plant with its line. What has no fluid form is a case once.
+/// Every case on a plant with its line. An algorithm without a fluid form has one case.
 fn cases(plant: &str) -> impl Iterator<Item = (String, String)> {
     let (name, plant) = plants().into_iter().find(|(name, _)| *name == plant).unwrap();
     let lines = configs().map(move |(config, of)| (format!("{config} {name}"), outcome(&of, &plant)));
     lines.filter(move |(_, line)| !line.contains(" fluid form") || name == "marks")
 }
 
-/// Compares the cases on a plant with what is stored.
+/// Compares the cases on a plant with the stored numbers.
 fn compare(plant: &str) {
     let stored = fs::read_to_string(STORED).unwrap();
     let stored: BTreeMap<&str, &str> = stored.lines().filter_map(|line| line.split_once(": ")).collect();

@@ -1,5 +1,5 @@
-//! The cost of a trajectory. Wall time on a shared machine proves little, so the bound holds only where it is asked for:
-//! `SOJOURN_SPEED=1 cargo test --release -p sojourn-fluid --test speed -- --nocapture`.
+//! The cost of a trajectory. Wall time on a shared machine proves little.
+//! So the bound is tested on request only: `SOJOURN_SPEED=1 cargo test --release -p sojourn-fluid --test speed -- --nocapture`.
 
 use sojourn_aqm::algorithms::led;
 use sojourn_aqm::{AqmConfig, Link};

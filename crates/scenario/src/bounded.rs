@@ -1,4 +1,5 @@
-//! Reads files up to a size limit, because a device never ends and a file may grow while it is read.
+//! Reads files up to a size limit.
+//! A device never ends, and a file may grow while it is read.
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
@@ -20,7 +21,7 @@ impl Bounded {
     /// Opens a file of at most `most` bytes; messages call it `what`.
     ///
     /// # Errors
-    /// The file cannot be opened, is no regular file, or is too large. The error names it.
+    /// The file cannot be opened, is not a regular file, or is too large. The error names it.
     pub fn open(path: &Path, most: u64, what: &str) -> Result<Bounded, Error> {
         let named = |error: Error| error.in_file(&path.display().to_string());
         let refused = |got: &dyn Display| named(Error::got("", got, what));
@@ -31,7 +32,7 @@ impl Bounded {
             }
             _ => Ok(()),
         };
-        // Opening a pipe would block until its other end is opened.
+        // Check first, because opening a pipe would block until its other end is opened.
         checked(std::fs::metadata(path).map_err(|error| refused(&os_message(&error)))?)?;
         let file = File::open(path).map_err(|error| refused(&os_message(&error)))?;
         checked(file.metadata().map_err(|error| refused(&os_message(&error)))?)?;

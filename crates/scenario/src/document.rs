@@ -11,7 +11,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// A scenario file: its text, if any, and its table, whose fields can be set by path.
+/// A scenario file: its text, if any, and its table. Fields can be set by path.
 #[derive(Clone, Debug)]
 pub struct Document {
     file: String,
@@ -21,10 +21,11 @@ pub struct Document {
 }
 
 impl Document {
-    /// Parses TOML. `file` is its name in messages and, without its suffix, the default name of the scenario.
+    /// Parses TOML.
+    /// `file` is its name in messages and, without its suffix, the default name of the scenario.
     ///
     /// # Errors
-    /// Text that is not TOML; the error has line and column.
+    /// The text is not TOML. The error has line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Document, Error> {
         let table = syntax::parse(file, text)?;
         Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
@@ -38,7 +39,7 @@ impl Document {
     /// Parses the same structure from JSON. A null key counts as absent.
     ///
     /// # Errors
-    /// Text that is not a JSON object, or a null in a list.
+    /// The text is not a JSON object, or a list contains null.
     pub fn from_json(file: &str, text: &str) -> Result<Document, Error> {
         let wrong = |error: serde_json::Error| {
             let position = (error.line() > 0).then(|| (error.line(), error.column()));
@@ -69,7 +70,7 @@ impl Document {
         Ok(())
     }
 
-    /// The scenario as written. Every key is known, and every value has the right type.
+    /// Parses the scenario. Every key is known, and every value has the right type.
     ///
     /// # Errors
     /// The first unknown key or wrong type.
@@ -85,7 +86,7 @@ impl Document {
         read(&self.table).map_err(|error| self.locate(error))
     }
 
-    /// The checked scenario.
+    /// Checks the scenario.
     ///
     /// # Errors
     /// The first error.
@@ -96,7 +97,7 @@ impl Document {
         check::check(&self.written()?, &stem, folder).map_err(|error| self.locate(error))
     }
 
-    /// The checked scenario for a caller that supplies exactly these laws.
+    /// Checks the scenario for a caller that supplies exactly these laws.
     ///
     /// # Errors
     /// The first error, or a queue with another law.
@@ -106,7 +107,7 @@ impl Document {
         Ok(checked)
     }
 
-    /// Adds the file, and line and column unless the field was set after parsing.
+    /// Adds the file to an error. Adds line and column unless the field was set after parsing.
     fn locate(&self, error: Error) -> Error {
         let error = error.in_file(&self.file);
         let (known, _) = place_of(&self.table, &error);
@@ -118,7 +119,8 @@ impl Document {
     }
 }
 
-/// The deepest existing part of the error's path, and whether it is a key instead of its value.
+/// The deepest existing part of the error's path.
+/// Also returns whether the error is at its key instead of its value.
 fn place_of(table: &Table, error: &Error) -> (Vec<Step>, bool) {
     let steps = path::parse(&error.field).unwrap_or_default();
     let of_key = error.key.iter().find_map(|key| path::concrete(table, &[&steps[..], &[Step::Key(key.clone())]].concat()));
@@ -126,20 +128,22 @@ fn place_of(table: &Table, error: &Error) -> (Vec<Step>, bool) {
     of_key.map_or_else(|| (deepest(), false), |found| (found, true))
 }
 
-/// The steps from `path` to the error and whether it is a key; `None` if the error is elsewhere.
+/// The steps from `path` to the error, and whether it is at a key.
+/// `None` if the error is elsewhere.
 pub(crate) fn below(document: &Document, error: &Error, path: &str) -> Option<(Vec<Step>, bool)> {
     let set = path::concrete(&document.table, &path::parse(path).ok()?)?;
     let (known, of_key) = place_of(&document.table, error);
     known.strip_prefix(&set[..]).map(|rest| (rest.to_vec(), of_key))
 }
 
-/// Adds line and column of the error's field in `text`, the source of `table`, unless it has them.
+/// Adds line and column of the error's field in `text`, unless it has them.
+/// `table` is the parsed `text`.
 pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
     let (steps, of_key) = place_of(table, &error);
     Error { position: error.position.or_else(|| position_of(text, &steps, of_key)), ..error }
 }
 
-/// Removes null keys. A list element can't be absent, so null is rejected there.
+/// Removes null keys. A list element can't be absent, so null in a list is an error.
 fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
     match json {
         serde_json::Value::Array(list) => list.iter_mut().enumerate().try_for_each(|(i, value)| {
@@ -155,7 +159,7 @@ fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
     }
 }
 
-/// Deserializes a value from a table. The field of an error is a path with names.
+/// Deserializes a value from a table. The field in an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     serde_path_to_error::deserialize(Written(Value::Table(table.clone()))).map_err(|error| {
         let (inner, message) = split(error.inner().message());
@@ -173,7 +177,7 @@ pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     })
 }
 
-/// Whether the last step is the message's unknown key.
+/// Whether the last step is the unknown key in the message.
 fn ends_with_key(steps: &[Step], message: &str) -> bool {
     matches!(steps.last(), Some(Step::Key(key)) if message.starts_with(&format!("unknown field `{key}`")))
 }
@@ -187,7 +191,8 @@ fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     }
 }
 
-/// Path and message of an error inside a tagged table (see `sojourn_spec::tagged`): "in `path`: message".
+/// Splits an error inside a tagged table, "in `path`: message", into path and message.
+/// See `sojourn_spec::tagged`.
 fn split(message: &str) -> (Vec<Step>, String) {
     let mut steps = Vec::new();
     let mut rest = message;
@@ -231,7 +236,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a table as its keys reveal it.
+    /// The kind of a table, judged by its keys.
     pub(crate) fn of(table: &Table) -> Option<Kind> {
         let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(*key));
         match () {
@@ -242,7 +247,7 @@ impl Kind {
         }
     }
 
-    /// The error for an empty file, or a file of another kind than expected.
+    /// The error for an empty file, or for a file of another kind.
     pub(crate) fn instead(self, file: &str, table: &Table) -> Option<Error> {
         let wanted = match self {
             Kind::Scenario => "a scenario with `duration` and `links`",

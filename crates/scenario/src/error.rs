@@ -1,4 +1,4 @@
-//! Errors of scenarios and sweeps. Every message has the form `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
+//! Errors of scenarios and sweeps: `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
 
 use crate::not_yet;
 use sojourn_units::ParamError;
@@ -9,13 +9,13 @@ use std::fmt;
 pub struct Error {
     /// The file as named by the user; empty for text from elsewhere.
     pub file: String,
-    /// Line and column in the file from 1 on, if known.
+    /// Line and column in the file, counted from 1, if known.
     pub position: Option<(usize, usize)>,
     /// The field's path, such as `links.bottleneck.queue.min`; empty for the file as a whole.
     pub field: String,
     /// The invalid key in the table at `field`, if the key is the error and not its value.
     pub key: Option<String>,
-    /// The message: expected and actual value.
+    /// The message: expectation and value.
     pub problem: String,
 }
 
@@ -30,7 +30,7 @@ impl Error {
         Error::new(field, format!("expected {expected}, got {}", short(&got.to_string())))
     }
 
-    /// A parameter of the table at `table` that is out of range.
+    /// The error of a parameter in the table at `table` that is out of range.
     pub fn parameter(table: &str, error: ParamError) -> Error {
         Error::got(format!("{table}.{}", error.field), error.got, error.expected)
     }
@@ -41,7 +41,8 @@ impl Error {
         Error { key: key.map(|(key, _)| key.to_string()), ..Error::new(field, humanize(message)) }
     }
 
-    /// The error of a file named by a field. An error within the file keeps its place; otherwise the field is wrong.
+    /// The error of a file that a field names.
+    /// An error within the file keeps its position; otherwise the error is at the field.
     pub(crate) fn of_file_in(self, field: String, file: &str) -> Error {
         match self.position {
             Some(_) => self,
@@ -49,7 +50,7 @@ impl Error {
         }
     }
 
-    /// The same error, in this file.
+    /// The same error with `file` as its file.
     pub fn in_file(mut self, file: &str) -> Error {
         if self.file.is_empty() {
             self.file = file.to_string();
@@ -82,12 +83,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// Maximum lengths in a message: of a value, of a file's name or a field, and of the message text.
+/// Maximum lengths in characters: of a value, a file name or a field, and the message text.
 const LONGEST_VALUE: usize = 200;
 const LONGEST_PLACE: usize = 500;
 const LONGEST_PROBLEM: usize = 2000;
 
-/// A value for a message, truncated if long.
+/// A value for a message; a long one is truncated.
 fn short(got: &str) -> String {
     OneLine(got, LONGEST_VALUE).cut().map_or_else(|| got.to_string(), |(shown, all)| format!("{shown}... ({all} characters)"))
 }
@@ -116,8 +117,9 @@ pub fn one_line(text: &str) -> String {
     OneLine(text, usize::MAX).to_string()
 }
 
-/// Whether a character is shown unescaped: no control character, line separator, bidirectional mark or invisible format character (Unicode
-/// categories Cc, Zl, Zp and Cf). Joiners are shown, because scripts and emoji need them.
+/// Whether a character is shown unescaped.
+/// Control characters, line separators, bidirectional marks and invisible format characters are escaped (Unicode categories Cc, Zl, Zp and
+/// Cf). Joiners are shown, because scripts and emoji need them.
 pub fn is_shown(c: char) -> bool {
     let hidden = matches!(
         c,
@@ -135,7 +137,7 @@ pub fn is_shown(c: char) -> bool {
     !(hidden || c.is_control())
 }
 
-/// Changes serde's message for a wrong value into the form "expected ..., got ...".
+/// Converts serde's message for a wrong value into the form "expected ..., got ...".
 pub(crate) fn humanize(message: &str) -> String {
     let message = message.trim();
     if let Some(rest) = message.strip_prefix("missing field `") {
@@ -166,7 +168,8 @@ pub(crate) fn humanize(message: &str) -> String {
     message.replace('\n', " ")
 }
 
-/// The message for an unknown name. It states the alternative to a feature that does not exist yet, or suggests a similar name.
+/// The message for an unknown name.
+/// It suggests a similar name, or states the alternative to a feature that does not exist yet.
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let problem = format!("expected {}, got {what}\"{}\"", one_of(&names), short(got));
@@ -180,7 +183,7 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> Stri
     abbreviated(got, &names).map_or_else(|| problem.clone(), meant)
 }
 
-/// The possible names as a noun phrase, truncated if many.
+/// The possible names as a noun phrase; a long list is truncated.
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names.len() {
         0 => "nothing".to_string(),
@@ -199,7 +202,7 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// A value of a serde message in the user's notation.
+/// The value in a serde message, in the user's notation.
 fn value_in_words(got: &str) -> String {
     for kind in ["integer `", "floating point `", "boolean `", "character `"] {
         if let Some(value) = got.strip_prefix(kind) {
@@ -213,7 +216,8 @@ fn value_in_words(got: &str) -> String {
     }
 }
 
-/// A type of a serde message as text, with the bound that the value violates; the field's own range may be narrower.
+/// The type in a serde message as text, with the bound that the value violates.
+/// The field's own range may be narrower.
 fn kind_in_words(expected: &str, got: &str) -> String {
     let whole = |largest: u64| match got.strip_prefix("integer `") {
         Some(negative) if negative.starts_with('-') => "a whole number, zero or more".to_string(),
@@ -237,14 +241,15 @@ fn kind_in_words(expected: &str, got: &str) -> String {
     }
 }
 
-/// A type of a serde message that ends in a list of names, as text.
+/// The type in a serde message that ends in a list of names, as text.
 fn names_in_words(expected: &str) -> Option<String> {
     let (before, names) = expected.split_once("one of `")?;
     let names = backticked(&format!("`{names}"));
     Some(format!("{before}{}", one_of(&names.iter().map(String::as_str).collect::<Vec<_>>())))
 }
 
-/// The name most similar to `got`, if they differ by at most one edit for every three letters.
+/// The name most similar to `got`.
+/// They differ by at most one edit per three letters.
 fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     let got = got.to_lowercase();
     let length = got.chars().count();
@@ -256,7 +261,8 @@ fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     scored.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// The shortest name of which `got` is an abbreviation with the same first letter: `target` for `tgt`.
+/// The shortest name that `got` abbreviates: `target` for `tgt`.
+/// Both have the same first letter.
 fn abbreviated<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     let got = got.to_lowercase();
     let in_order = |name: &str| {

@@ -1,4 +1,4 @@
-//! The order in which structs declare their fields, which a JSON Schema does not keep.
+//! The order in which structs declare their fields, which a JSON Schema does not preserve.
 
 use serde::Deserialize;
 use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
@@ -6,10 +6,10 @@ use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The fields of every struct in `T`, by the struct's name.
+/// The fields of every struct in `T`, by the name of the struct.
 pub(crate) fn field_order<'de, T: Deserialize<'de>>() -> BTreeMap<&'static str, &'static [&'static str]> {
     let found = RefCell::default();
-    // The value read consists of zeros and empty texts; only the requested fields matter.
+    // The result consists of zeros and empty texts; only the requested fields matter.
     let _ = T::deserialize(Walk { found: &found, is_known: false });
     found.into_inner()
 }
@@ -18,7 +18,7 @@ pub(crate) fn field_order<'de, T: Deserialize<'de>>() -> BTreeMap<&'static str, 
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     found: &'a RefCell<BTreeMap<&'static str, &'static [&'static str]>>,
-    /// Whether it is in a struct with known fields; its lists are then empty to avoid recursion.
+    /// Whether it is in a struct with known fields. Its lists are then empty, to avoid recursion.
     is_known: bool,
 }
 

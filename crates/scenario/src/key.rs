@@ -12,10 +12,10 @@ use sojourn_units::Duration;
 use std::fmt::Write;
 
 impl Checked {
-    /// The key of a run in a cache, of 64 hexadecimal digits. Two runs have the same key exactly if scenario, seed and engine
-    /// are the same.
+    /// The cache key of a run: 64 hexadecimal digits.
+    /// Two runs have the same key if and only if scenario, seed and engine are the same.
     ///
-    /// The key is that of the checked scenario: it does not depend on the notation of quantities or on explicit defaults.
+    /// The key is that of the checked scenario. It does not depend on the notation of quantities or on explicit defaults.
     pub fn key(&self, seed: u64, engine: &str) -> String {
         self.keys([seed], engine).next().unwrap_or_default()
     }
@@ -25,9 +25,11 @@ impl Checked {
         digests(serde_json::json!({ "engine": engine, "scenario": self.tree() }), seeds)
     }
 
-    /// The keys of the beginnings of runs with these seeds: everything but TCP options, start and stop of groups that may start after time
-    /// 0. Runs with the same key can share a beginning. Several seeds have the same key if no random number is drawn for traffic in at
-    /// least the first hundredth of the run. `None` without such a group, and with external laws, whose state may be shared.
+    /// The keys of the beginnings of runs with these seeds.
+    /// A beginning is everything but TCP options, start and stop of groups that may start after time 0. Runs with the same key can share a
+    /// beginning. Several seeds have the same key if traffic draws no random number in at least the first hundredth of the run. `None`
+    /// without
+    /// such a group, and with external laws, whose state may be shared.
     pub fn beginnings<T: IntoIterator<Item = u64>>(&self, seeds: T) -> Option<impl Iterator<Item = String> + use<T>> {
         let later = |group: &Group| group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());
@@ -50,8 +52,8 @@ impl Checked {
         Some(digests(serde_json::json!({ "scenario": common.tree() }), seeds.into_iter().map(seed_of)))
     }
 
-    /// The time until which the planned traffic is equal for all seeds; `None` if unknown. Draws of queues and applications during the run
-    /// are not considered.
+    /// The time until which the planned traffic is equal for all seeds; `None` if unknown.
+    /// Draws of queues and applications during the run are not considered.
     fn draws_nothing_until(&self) -> Option<Duration> {
         let draws =
             self.links.iter().any(|link| !link.impairments.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_loss()));
@@ -79,7 +81,7 @@ impl Checked {
 fn digests(value: Value, seeds: impl IntoIterator<Item = u64>) -> impl Iterator<Item = String> {
     let mut text = String::new();
     canonical(&value, &mut text);
-    text.pop(); // the bracket at the end: the seed is the last key of the object
+    text.pop(); // removes the closing bracket: the seed becomes the last key
     let common = Sha256::new_with_prefix(text.as_bytes());
     seeds.into_iter().map(move |seed| hexadecimal(&common.clone().chain_update(format!(",\"seed\":{seed}}}")).finalize()))
 }
@@ -116,7 +118,7 @@ fn canonical(value: &Value, text: &mut String) {
 mod tests {
     use super::*;
 
-    /// The form of Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
+    /// Tests the form of Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`.
     #[test]
     fn canonical_json_has_its_keys_in_order_and_commas_between_all_elements() {
         let value = serde_json::json!({ "b": [1, { "z": null, "x": "\"", "y": true }, []], "a": -0.5, "c": {} });

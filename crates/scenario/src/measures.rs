@@ -1,4 +1,4 @@
-//! The measures of a record as a list, read from the record's own JSON Schema.
+//! The list of measures of a record, read from the record's own JSON Schema.
 
 use crate::field_order::field_order;
 use crate::record::Record;
@@ -10,14 +10,16 @@ use serde_json::{Value, json};
 use sojourn_cc::About;
 use std::collections::BTreeMap;
 
-/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` its label in tables and plots, `better` "higher" or
-/// "lower", `minimum` and `maximum` its range, `error` its largest relative error.
+/// The JSON Schema (draft 2020-12) of a record.
+/// Attributes of a field: `unit` is its unit, `label` its label in tables and plots, `better` "higher" or "lower", `minimum` and `maximum`
+/// its
+/// range, `error` its largest relative error.
 pub fn record_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(not_negative)).into_generator();
     generator.into_root_schema_for::<Record>().to_value()
 }
 
-/// Every number of a record is 0 or more.
+/// Sets the minimum of every number to 0.
 fn not_negative(schema: &mut Schema) {
     if is_number(schema.as_value()) && schema.get("minimum").is_none() {
         schema.insert("minimum".to_string(), 0.into());
@@ -57,7 +59,7 @@ pub fn measures() -> Value {
     json!({ "parts": parts, "series": series.collect::<Vec<_>>() })
 }
 
-/// A variable of these congestion controllers.
+/// A variable, and the congestion controllers that have it.
 fn variable((about, of): (About, Vec<&str>)) -> Value {
     let maximum = (about.unit == "0..1").then_some(1);
     json!({ "name": about.name, "unit": about.unit, "summary": format!("of {}: {}", of.join(", "), about.summary), "minimum": 0, "maximum": maximum })
@@ -92,8 +94,10 @@ impl RecordSchema {
         name(field).or_else(optional).filter(|name| self.order.contains_key(name.as_str()))
     }
 
-    /// Adds the fields of a struct; those of nested structs follow their parent. A list is not a number itself. If its elements have the
-    /// fields of the list's parent, these are not listed again, and a recursive list is not expanded.
+    /// Adds the fields of a struct. Fields of nested structs follow their parent.
+    /// A list is not a number itself. If its elements have the fields of the list's parent, these are not listed again. A recursive list is
+    /// not
+    /// expanded.
     fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
             if above.path.strip_suffix("[]") == Some(field_name) {
@@ -132,7 +136,7 @@ fn measure(name: &str, field: &Value, above: &Measure) -> Value {
     })
 }
 
-/// The description of a field in one line.
+/// The description of a field on one line.
 fn one_line(field: &Value) -> String {
     field["description"].as_str().unwrap_or_default().replace('\n', " ")
 }

@@ -1,6 +1,7 @@
-//! Missing features under the names that a user may try, with alternatives (`docs/roadmap.md`).
+//! Missing features under the names that a user may try, with alternatives.
+//! See `docs/roadmap.md`.
 
-/// Names, with the sentence that follows the rejection of one of them.
+/// Names, and the sentence that follows when one of them is rejected.
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["bandwidth", "bandwith", "bw"], "what a link carries is its `rate`, such as `rate = \"10 Mbit/s\"`"),
     (

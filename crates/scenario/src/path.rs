@@ -1,7 +1,7 @@
 //! Paths of fields: `links.bottleneck.queue.min`, `flows[0].access.delay`.
 //!
-//! An element of a list is addressed by its name (`links.bottleneck`, or `links.R0->R1` for a link without a name) or by its
-//! position (`links[0]`). A name that has a dot is put in quotes.
+//! A path addresses an element of a list by its name (`links.bottleneck`, or `links.R0->R1` for a link without a name) or by its position
+//! (`links[0]`). A name that contains a dot is quoted.
 
 use crate::error::{Error, unknown};
 use toml::{Table, Value};
@@ -12,16 +12,16 @@ const DEEPEST: usize = 32;
 /// One step of a path, into a table or a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// Into a table by its key, or into a list by an element's name.
+    /// A key of a table, or the name of a list element.
     Key(String),
-    /// Into a list by position.
+    /// The position of a list element.
     Index(usize),
 }
 
-/// The steps of a path.
+/// Parses a path into steps.
 ///
 /// # Errors
-/// The text is not a path; the error has the reason.
+/// The text is not a path. The error has the reason.
 pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     let bad = |why: &str| Error::new("", format!("expected a path such as links.bottleneck.queue.min, got \"{path}\": {why}"));
     let mut steps = Vec::new();
@@ -57,7 +57,8 @@ pub(crate) fn element(name: &str) -> String {
     if name.is_empty() || name.contains(['.', '[', ']', '"', '\'']) { format!("\"{name}\"") } else { name.to_string() }
 }
 
-/// The name of an element of `links` or `flows`: the name that is given, or the default name of a link.
+/// The name of an element of `links` or `flows`.
+/// It is the explicit name, or the default name of a link.
 fn name_of(value: &Value) -> Option<String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     match text("name") {
@@ -66,10 +67,11 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// The steps of a path with positions instead of names of list elements, where `table` has them: two paths of one field are equal.
+/// The steps of a path, with positions instead of names of list elements.
+/// Positions are those in `table`, as far as it has them. Two paths of one field are then equal.
 ///
 /// # Errors
-/// Text that is not a path.
+/// The text is not a path.
 pub(crate) fn resolved(table: &Table, path: &str) -> Result<Vec<Step>, Error> {
     let steps = parse(path)?;
     let known = (0..=steps.len()).rev().find_map(|n| concrete(table, &steps[..n])).unwrap_or_default();
@@ -131,10 +133,11 @@ pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
     text
 }
 
-/// Sets the field at `path` to `value`. Tables of the path that are missing are added. Elements of lists must exist.
+/// Sets the field at `path` to `value`.
+/// Missing tables of the path are added. Elements of lists must exist.
 ///
 /// # Errors
-/// Text that is not a path, a path through something that is neither a table nor a list, or an element that does not exist.
+/// The text is not a path, the path leads through something that is neither a table nor a list, or an element does not exist.
 pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error> {
     let steps = parse(path)?;
     let (Some((last, parents)), Some(Step::Key(first))) = (steps.split_last(), steps.first()) else {
@@ -157,7 +160,7 @@ pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error
     Ok(())
 }
 
-/// The value at a step. If a table lacks the key, an empty table is added.
+/// Returns the value at a step. If a table lacks the key, adds an empty table.
 fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Value, Error> {
     match (here, step) {
         (Value::Table(inner), Step::Key(key)) => Ok(inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()))),
@@ -180,7 +183,7 @@ fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Val
     }
 }
 
-/// A value of a command line: parsed as TOML if possible, else text.
+/// Parses a value of a command line: TOML if possible, else text.
 pub fn value(text: &str) -> Value {
     let read = format!("value = {text}").parse::<Table>().ok();
     match read {
@@ -189,10 +192,10 @@ pub fn value(text: &str) -> Value {
     }
 }
 
-/// The steps of a path as text, positions as digits.
+/// The steps of a path as text, with positions as digits.
 ///
 /// # Errors
-/// Text that is not a path.
+/// The text is not a path.
 pub fn split_path(path: &str) -> Result<Vec<String>, Error> {
     let text = |step| match step {
         Step::Key(key) => key,

@@ -1,4 +1,5 @@
-//! The plan of one run: every link and every flow with its values. The simulator is built from it.
+//! The plan of one run: every link and every flow with its values.
+//! The simulator is built from it.
 
 use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
@@ -17,45 +18,48 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One run: links and flows with all random values drawn. It is a function of the scenario and the seed.
+/// One run: links and flows with all random values drawn.
+/// It is a function of the scenario and the seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The scenario's name.
     pub name: String,
     /// The seed of every random stream.
     pub seed: u64,
-    /// When the run ends.
+    /// The end of the run.
     pub duration: Time,
-    /// When statistics begin.
+    /// The start of statistics.
     pub warmup: Time,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// The names of the nodes. The hosts of access links follow them without names.
+    /// The names of the nodes. The hosts of access links follow them and have no names.
     pub nodes: Vec<String>,
-    /// Number of hosts beyond [`Plan::nodes`].
+    /// The number of hosts in addition to [`Plan::nodes`].
     pub hosts: u32,
-    /// The scenario's links in its order.
+    /// The links of the scenario in its order.
     pub links: Vec<Link>,
-    /// Each flow's own links, numbered after the scenario's: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`, `ftp/0:egress:back`.
+    /// Each flow's own links, numbered after the scenario's links.
+    /// Their names are `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`, `ftp/0:egress:back`.
     pub access_links: Vec<AccessLink>,
     /// The flows, group by group.
     pub flows: Vec<Flow>,
-    /// TCP options of each TCP group; flows refer to them by position.
+    /// The TCP options of each TCP group. Flows refer to them by index.
     pub stacks: Vec<TcpOptions>,
     /// The groups, in order.
     pub groups: Vec<Group>,
-    /// The traces: positions in [`Plan::links`] and [`Plan::flows`].
+    /// The traces, as indices of [`Plan::links`] and [`Plan::flows`].
     pub trace: Trace,
 }
 
 /// A group of flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// Its flows, as positions in [`Plan::flows`].
+    /// Its flows, as indices of [`Plan::flows`].
     pub flows: Range<u32>,
-    /// The own links of its flows, as positions in [`Plan::access_links`]. All flows have the same number.
+    /// The own links of its flows, as indices of [`Plan::access_links`].
+    /// All flows have the same number of own links.
     pub access_links: Range<u32>,
     /// The DSCP of their packets.
     pub dscp: Dscp,
@@ -82,7 +86,7 @@ impl Plan {
         (0..(self.links.len() + self.access_links.len()) as u32).map(|number| self.link(number))
     }
 
-    /// A flow's own link at a position in [`Plan::access_links`], with its name.
+    /// A flow's own link at an index of [`Plan::access_links`], with its name.
     fn access_link(&self, at: u32) -> Link {
         let link = self.access_links[at as usize];
         let owner = self.groups.iter().find(|group| group.access_links.contains(&at)).map_or("", |group| {
@@ -91,13 +95,13 @@ impl Plan {
         });
         let (host, nodes) = (link.from.max(link.to), self.nodes.len() as u32);
         debug_assert!(host >= nodes, "a flow's own link begins or ends at a host without a name");
-        // The first link of a pair carries data: it starts at the sender's host, or ends at the receiver's.
+        // The first link of a pair carries data. It starts at the sender's host, or ends at the receiver's.
         let (is_back, from) = if at.is_multiple_of(2) { (false, link.from) } else { (true, link.to) };
         let side = if from == host { "access" } else { "egress" };
         link.named(format!("{owner}:{side}{}", if is_back { ":back" } else { "" }))
     }
 
-    /// The packets of each discipline of a queue, in order, by the groups of this plan.
+    /// The packets of each discipline of a queue, in order, in terms of this plan's groups.
     pub fn classifications(&self, queue: &Queue) -> Vec<Classification> {
         let Some(scheduler) = &queue.classes else {
             let of_filter = |filter: &Filter| DualFilter { rule: self.rule(Some(&filter.matches)), class: filter.class };
@@ -118,7 +122,7 @@ impl Plan {
         scheduler.classes.iter().flat_map(of_class).collect()
     }
 
-    /// The packets that a class or a filter matches, by the groups of this plan.
+    /// The packets that a class or a filter matches, in terms of this plan's groups.
     fn rule(&self, matches: Option<&Match>) -> Rule {
         let Some(Match { group, dscp, port, ecn }) = matches else { return Rule::default() };
         let takes = |of: &Group| {
@@ -131,11 +135,11 @@ impl Plan {
     }
 }
 
-/// The limit of the queues of access links: larger than any window.
+/// The limit of the queues of access links, which is larger than any window.
 const ACCESS_LIMIT: Amount = Amount::Packets(1_000_000);
 
 impl Checked {
-    /// The plan of the run with this seed.
+    /// Plans the run with this seed.
     pub fn plan(&self, seed: u64) -> Plan {
         let mut plan = Plan {
             name: self.name.clone(),
@@ -179,7 +183,7 @@ impl Checked {
     }
 }
 
-/// The input for one flow of a group.
+/// The inputs for one flow of a group.
 struct FlowLayout<'a> {
     seed: u64,
     group: &'a crate::check::Group,
@@ -224,7 +228,7 @@ impl FlowLayout<'_> {
         format!("{}/{}", self.group.name, self.i)
     }
 
-    /// The first path, or the one drawn for this flow.
+    /// The first path, or the one that this flow has drawn.
     fn path<'a>(&self, first: &'a [u32], all: &'a [Vec<u32>], role: &str) -> &'a [u32] {
         if self.group.paths != PathChoice::Flow || all.is_empty() {
             return first;
@@ -233,7 +237,7 @@ impl FlowLayout<'_> {
         &all[at as usize]
     }
 
-    /// This flow's value; a random one is drawn from the flow's stream for `role`.
+    /// The value of this flow. A random one is drawn from the flow's stream for `role`.
     fn value<T: Quantity>(&self, varying: &Varying<T>, role: impl Display) -> T {
         varying.at(self.i, self.group.count, || Stream::named(self.seed, &format!("flow/{}/{role}", self.name())))
     }

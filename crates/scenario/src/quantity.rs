@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 /// A quantity that may differ from flow to flow: a time or a rate.
 pub trait Quantity: Copy + Ord + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
-    /// The expectation in messages, as a noun phrase.
+    /// The expectation in messages as a noun phrase.
     const EXPECTED: &'static str;
     /// Whether it may have a lognormal distribution.
     const LOGNORMAL: bool;
@@ -22,7 +22,7 @@ pub trait Quantity: Copy + Ord + fmt::Debug + fmt::Display + Serialize + Deseria
     const LARGEST: Self;
     /// Its value as a number of its smallest unit.
     fn number(self) -> f64;
-    /// The allowed value nearest to a number of its smallest unit.
+    /// The allowed value that is nearest to a number of its smallest unit.
     fn nearest(number: f64) -> Self;
 }
 
@@ -63,22 +63,22 @@ impl Quantity for Rate {
 /// A value for each flow of a group.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Varying<T> {
-    /// Constant: `"5 ms"`.
+    /// The same for all flows: `"5 ms"`.
     One(T),
-    /// Used in rotation: `["5 ms", "10 ms"]`.
+    /// A list that is used in rotation: `["5 ms", "10 ms"]`.
     List(Vec<T>),
-    /// Drawn for each flow: `{ uniform = [low, high] }`.
+    /// A uniform random value per flow: `{ uniform = [low, high] }`.
     Uniform([T; 2]),
     /// Evenly spaced from the first flow to the last: `{ spread = [low, high] }`.
     Spread([T; 2]),
     /// `first + i * step`: `{ step = "10 s", first = "0 s" }`.
     Step {
-        /// The difference between one flow and the next.
+        /// The difference between consecutive flows.
         step: T,
         /// The value of flow 0.
         first: T,
     },
-    /// Drawn for each flow: `{ lognormal = { median = "149 ms", sigma = 0.405 } }`.
+    /// A lognormal random value per flow: `{ lognormal = { median = "149 ms", sigma = 0.405 } }`.
     Lognormal {
         /// The median of the distribution.
         median: T,
@@ -101,7 +101,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The smallest random value; `None` if not random.
+    /// The smallest random value; `None` if the value is not random.
     pub(crate) fn drawn_from(&self) -> Option<T> {
         match self {
             Varying::Uniform([low, _]) => Some(*low),
@@ -110,7 +110,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The error for a group of `count` flows, if any: the part of the field, and the message.
+    /// The error for a group of `count` flows, if any: part of the field, and message.
     pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
         let over = |value: &T| *value > T::LARGEST;
         let too_large = |part, value: &T| over(value).then(|| (part, format!("expected {}, got {value}", T::EXPECTED)));
@@ -138,7 +138,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The smallest possible value of a flow, in the smallest unit.
+    /// The smallest possible value of any flow, in the smallest unit.
     pub(crate) fn least(&self) -> f64 {
         match self {
             Varying::One(value) | Varying::Uniform([value, _]) | Varying::Spread([value, _]) | Varying::Step { first: value, .. } => {
@@ -150,7 +150,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The value, if all flows have the same.
+    /// The value, if it is the same for all flows.
     pub fn one(&self) -> Option<T> {
         if let Varying::One(value) = self { Some(*value) } else { None }
     }

@@ -1,10 +1,15 @@
-//! The record of a run: every measure with its name, its unit and one sentence. `report.rs` of `sojourn-lab` computes them; the
-//! JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the labels of tables and plots come from here.
+//! The record of a run: every measure with its name, its unit and one sentence.
+//! `report.rs` of `sojourn-lab` computes them. The JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the
+//! labels of
+//! tables and plots are generated from this file.
 //!
-//! Statistics count from the end of the warm-up to the end of the run: the window. What was never seen is null. On a field,
-//! `unit` is its unit, `label` is what tables and plots call it if not its name, `better` is "higher" or "lower" where users
-//! of a network want the one or the other, and `error` is how far it may be off, as a share of its value. No number is negative.
-//! `maximum` is the most that a field can be, if that is the same in all runs: confidence intervals end there.
+//! Statistics count from the end of the warm-up to the end of the run: the window. A value without data is null. Attributes of a field:
+//! `unit`
+//! is its unit; `label` is its label in tables and plots if that is not its name; `better` is "higher" or "lower" if users of a network
+//! prefer
+//! one; `error` is its largest relative error; `maximum` is its upper bound if that is the same in all runs. Confidence intervals are
+//! limited to
+//! it. No number is negative.
 
 pub use crate::host::Host;
 use schemars::JsonSchema;
@@ -25,8 +30,8 @@ pub struct Record {
     /// Start of the window.
     #[schemars(extend("unit" = "s"))]
     pub warmup_s: f64,
-    /// A sum of one hash per delivered packet (time, flow, sequence number, flags). It is equal for the same scenario, seed and engine on
-    /// any machine.
+    /// A sum of one hash per delivered packet (time, flow, sequence number, flags).
+    /// It is equal for the same scenario, seed and engine on any machine.
     #[schemars(extend("unit" = "hexadecimal"))]
     pub fingerprint: String,
     /// The kernel that ran it; absent for the simulator.
@@ -35,13 +40,15 @@ pub struct Record {
     pub host: Option<Host>,
     /// Every link of the scenario, without the flows' own links (`access`, `egress`).
     pub links: Vec<Link>,
-    /// Every flow, in file order. A session (`web`, `transfers`) is one flow: the sum of its connections.
+    /// Every flow, in file order.
+    /// A session (`web`, `transfers`) is one flow: the sum of its connections.
     pub flows: Vec<Flow>,
     /// Every group of flows.
     pub groups: Vec<Group>,
     /// The sum over all flows.
     pub total: Total,
-    /// The fate of every packet on every link since time 0. If a packet is unaccounted for, the run fails without a record.
+    /// The fate of every packet on every link since time 0.
+    /// If a packet is unaccounted for, the run fails without a record.
     pub audit: Audit,
     /// The time series that the scenario traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -56,7 +63,8 @@ pub type Series = BTreeMap<String, Vec<f64>>;
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The link's `name`, by default `from->to`; the reverse link of a duplex link is `<name>:back`.
+    /// The link's `name`, by default `from->to`.
+    /// The reverse link of a duplex link is `<name>:back`.
     pub name: String,
     /// Its rate at time 0, or the mean rate of its trace; null for a pure delay.
     #[schemars(extend("unit" = "bit/s"))]
@@ -65,12 +73,14 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "hexadecimal"))]
     pub trace_sha256: Option<String>,
-    /// Share of the window in which the link was transmitting, link-layer overhead included. A packet in transmission at either end of the
-    /// window counts in part. With a trace: bits sent divided by the trace's capacity in the window. Null without a rate.
+    /// Share of the window in which the link was transmitting, link-layer overhead included.
+    /// A packet in transmission at either end of the window counts in part. With a trace: bits sent divided by the trace's capacity in the
+    /// window. Null without a rate.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]
     pub utilization: Option<f64>,
-    /// Bits sent in the window divided by its length, without link-layer overhead: at most the link's rate. A packet in transmission at
-    /// either end of the window counts in part. Without a rate: the bits of arriving packets.
+    /// Bits sent in the window divided by its length, without link-layer overhead.
+    /// It is at most the link's rate. A packet in transmission at either end of the window counts in part. Without a rate: the bits of
+    /// arriving packets.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Packets that arrived at the link in the window, including dropped ones.
@@ -88,8 +98,8 @@ pub struct Link {
     /// Packets dropped in the window: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// Loss ratio of the link: packets dropped by the queue divided by packets offered to it in the window. With impairments: their
-    /// combined loss ratio with the queue. Null if no packet arrived.
+    /// Packets dropped by the queue divided by packets offered to it in the window.
+    /// With impairments: their combined loss ratio with the queue. Null if no packet arrived.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Backlog in packets over time, without the packet in transmission.
@@ -98,41 +108,45 @@ pub struct Link {
     /// Backlog in bytes over time.
     #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
     pub queue_bytes: Level,
-    /// Sojourn time: from arrival to the start of transmission, over packets that arrived in the window and were sent. It is 0 for a packet
-    /// that finds the link idle. Null without packets.
+    /// Sojourn time: from arrival to the start of transmission.
+    /// It covers packets that arrived in the window and were sent. It is 0 for a packet that finds the link idle. Null without packets.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
     /// Counters of each impairment, in file order; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
-    /// Share of the window used by the link's turns on its medium, overhead included; only links that share a medium have this field.
+    /// Share of the window used by the link's turns on its medium, overhead included.
+    /// Only links that share a medium have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "0..1", "maximum" = 1))]
     pub airtime: Option<f64>,
-    /// Turns of the link on its medium that began in the window; only links that share a medium have this field.
+    /// Turns of the link on its medium that began in the window.
+    /// Only links that share a medium have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "turns"))]
     pub turns: Option<u64>,
     /// Results of each class, in file order; only links with classes have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// Results of the queues `low-latency` and `classic` of `dualpi2` or `dualq`, or of the tins `best-effort`, `bulk`, `video` and `voice`
-    /// of `cake`; only links with several queues have this field. A packet is assigned to a queue on arrival.
+    /// Results of each queue of the discipline; only links with several queues have this field.
+    /// The queues are `low-latency` and `classic` of `dualpi2` or `dualq`, or the tins `best-effort`, `bulk`, `video` and `voice` of
+    /// `cake`. A packet is assigned to a queue on arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Class>,
-    /// Mean of the discipline's probability over accepted packets (not over time). Null if none was accepted, or for a discipline without a
-    /// probability, such as DropTail and CoDel.
+    /// Mean of the discipline's probability over accepted packets (not over time).
+    /// Null if none was accepted, or for a discipline without a probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
 
-/// The results of a class or a queue of a link in the window. Fields have the same meaning as those of a link.
+/// The results of a class or a queue of a link in the window.
+/// Fields have the same meaning as those of a link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// Bits of its packets whose transmission ended in the window, divided by the window's length.
+    /// Bits of packets whose transmission ended in the window, divided by the window's length.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Its packets that arrived at the link, including dropped ones.
@@ -156,10 +170,12 @@ pub struct Class {
     /// Its backlog in bytes over time.
     #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
     pub queue_bytes: Level,
-    /// Sojourn time of its packets that arrived in the window and were sent. Null without packets.
+    /// Sojourn time of its packets that arrived in the window and were sent.
+    /// Null without packets.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
-    /// Results of the two queues of its `dualpi2` or `dualq`, as `queues` of a link; only classes with these have this field.
+    /// Results of the two queues of its `dualpi2` or `dualq`, as `queues` of a link.
+    /// Only classes with these have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Class>,
 }
@@ -192,7 +208,8 @@ pub struct Dropped {
     /// ACKs made redundant by a newer one; only links with an ACK filter have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<u64>,
-    /// By an impairment of the link, such as random loss; only links with impairments have this field.
+    /// By an impairment of the link, such as random loss.
+    /// Only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impaired: Option<u64>,
 }
@@ -211,7 +228,8 @@ pub struct Impairment {
     /// Packets that it dropped.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
-    /// Packets with bit errors from it: their receivers discard them, and `dropped` of their flows counts them.
+    /// Packets with bit errors from it.
+    /// Their receivers discard them, and `dropped` of their flows counts them.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub corrupted: u64,
     /// Copies that it made.
@@ -238,10 +256,12 @@ pub struct Level {
     pub max: f64,
 }
 
-/// The largest relative error of a quantile of waits or round-trip times, which come from a histogram.
+/// The largest relative error of a quantile of waits or round-trip times.
+/// Such quantiles come from a histogram.
 pub const QUANTILE_ERROR: f64 = 1.0 / 64.0;
 
-/// The distribution of waits. Quantiles come from a histogram with 32 steps an octave: see [`QUANTILE_ERROR`].
+/// The distribution of waits.
+/// Quantiles come from a histogram with 32 steps an octave: see [`QUANTILE_ERROR`].
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
@@ -273,12 +293,13 @@ pub struct Flow {
     pub name: String,
     /// Its group.
     pub group: String,
-    /// Bits on the wire that reached the receiver, including headers and retransmissions, divided by the window's length. A packet counts
-    /// in full when it arrives, so the value can exceed the path's rate by less than one packet.
+    /// Bits on the wire that reached the receiver, divided by the window's length.
+    /// Headers and retransmissions are included. A packet counts in full when it arrives, so the value can exceed the path's rate by less
+    /// than one packet.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
-    /// Bits of payload that the application could read in the window, in order and once (with UDP: all that arrived), divided by the
-    /// window's length.
+    /// Bits of payload that the application could read, divided by the window's length.
+    /// Data counts in order and once; with UDP, all data that arrived counts.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
     /// Data packets sent, including retransmissions.
@@ -287,8 +308,8 @@ pub struct Flow {
     /// Data packets retransmitted.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub retransmitted: u64,
-    /// Packets of the flow, data and ACKs, that any link dropped (its own links included) or that the receiver discarded because of bit
-    /// errors.
+    /// Packets of the flow that were lost, data and ACKs.
+    /// Either a link dropped them (its own links included), or the receiver discarded them because of bit errors.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
     /// Data packets that arrived with a congestion mark.
@@ -299,14 +320,16 @@ pub struct Flow {
     pub timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
-    /// RTT samples of the sender (with timestamps one per ACK, else one per RTT); null without a sample.
+    /// RTT samples of the sender; null without a sample.
+    /// With timestamps there is one per ACK, else one per RTT.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Spread>,
     /// Connections whose last byte was acknowledged in the window.
     #[schemars(extend("unit" = "connections", "better" = "higher"))]
     pub completed: u64,
-    /// Source of the controller's delay samples at the end: `one-way`, or `round-trip` if configured or if timestamps were unusable. Null
-    /// if it uses no delays. For a session: of its first connection that uses delays.
+    /// Source of the controller's delay samples at the end: `one-way` or `round-trip`.
+    /// It is `round-trip` if configured or if timestamps were unusable. Null if it uses no delays. For a session: of its first connection
+    /// that uses delays.
     pub delay_source: Option<sojourn_cc::Source>,
 }
 
@@ -338,14 +361,15 @@ pub struct Group {
     /// Sum over its flows.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
-    /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one flow has everything. Null if nothing arrived.
+    /// Jain's index of its flows' goodput, (Σx)² / (n Σx²).
+    /// It is 1 if all are equal, 1/n if one flow has everything. Null if nothing arrived.
     #[schemars(extend("label" = "Jain's index", "maximum" = 1, "better" = "higher"))]
     pub jain: Option<f64>,
     /// Round-trip times of all its flows; null without a sample.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Distribution>,
-    /// Completion time: from the opening of a connection (or of its request) to the ACK of its last byte, over connections completed in the
-    /// window. Null without any.
+    /// Completion time of connections that completed in the window; null without any.
+    /// It runs from the opening of a connection (or of its request) to the ACK of its last byte.
     #[schemars(extend("unit" = "s", "better" = "lower"))]
     pub completion_s: Option<Completion>,
 }
@@ -358,7 +382,8 @@ pub struct Distribution {
     pub mean: f64,
     /// Standard deviation of the mixture of its flows, each with the same weight.
     pub sd: f64,
-    /// Median over all samples: a flow with more samples has more weight. Quantiles as those of waits.
+    /// Median over all samples: a flow with more samples has more weight.
+    /// Quantiles as those of waits.
     #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p50: f64,
     /// 90 % quantile over all samples.

@@ -1,10 +1,11 @@
-//! The JSON Schema of scenario files, derived from the types that read them.
+//! The JSON Schema of scenario files, derived from the types that parse them.
 
 use crate::written::Scenario;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// The JSON Schema (draft 2020-12) of a scenario file, with the parameters of every algorithm.
+/// The JSON Schema (draft 2020-12) of a scenario file.
+/// It contains the parameters of every algorithm.
 pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
@@ -12,7 +13,7 @@ pub fn schema() -> String {
     format!("{schema:#}\n")
 }
 
-/// Removes null, which TOML lacks: an optional key is omitted.
+/// Removes null from the schema, because TOML lacks it: an optional key is omitted.
 fn without_null(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(without_null),

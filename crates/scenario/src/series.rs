@@ -3,12 +3,13 @@
 use crate::record::Series;
 use sojourn_cc::About;
 
-/// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
+/// A kind of series.
+/// Its columns follow `t`, the time in seconds. Rows are in the order of `t`.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesKind {
-    /// The first part of a series' name.
+    /// The first part of the name of a series.
     pub kind: &'static str,
-    /// What the second part of the name refers to: a link, a flow or a group.
+    /// The kind of the second part of the name: a link, a flow or a group.
     pub of: &'static str,
     /// The meaning of a row and of its time `t`.
     pub row: &'static str,
@@ -23,9 +24,9 @@ pub struct Column {
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is.
+    /// The meaning of the column.
     pub summary: &'static str,
-    /// Its maximum, if it is the same in all runs. No column is negative.
+    /// The maximum, if it is the same in all runs. No column is negative.
     pub maximum: Option<u32>,
 }
 
@@ -33,7 +34,7 @@ const fn column(name: &'static str, unit: &'static str, summary: &'static str) -
     Column { name, unit, summary, maximum: None }
 }
 
-/// A column of values from 0 to 1.
+/// A column with values from 0 to 1.
 const fn share(name: &'static str, summary: &'static str) -> Column {
     Column { name, unit: "0..1", summary, maximum: Some(1) }
 }
@@ -139,7 +140,8 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
     ],
 };
 
-/// Congestion controllers of flows: the variables of each ([`controller_columns`]) follow.
+/// Congestion controllers of flows.
+/// The variables of each controller follow: see [`controller_columns`].
 pub const CONTROLLER: SeriesKind = SeriesKind {
     kind: "controller",
     of: "flow",
@@ -172,7 +174,8 @@ pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
 pub const SERIES: &[SeriesKind] =
     &[QUEUE, SUBQUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
 
-/// The variables of all registered congestion controllers, with the controllers that have them: columns of [`CONTROLLER`] for their flows.
+/// The variables of all registered congestion controllers, with their controllers.
+/// They are columns of [`CONTROLLER`] for flows with these controllers.
 pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {
     let mut found: Vec<(About, Vec<&'static str>)> = Vec::new();
     for entry in sojourn_cc::REGISTRY {
@@ -187,7 +190,7 @@ pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {
 }
 
 impl SeriesKind {
-    /// The numbers of a row.
+    /// The number of values in a row.
     pub fn numbers(&self) -> u64 {
         1 + self.columns.len() as u64
     }
@@ -197,7 +200,7 @@ impl SeriesKind {
         format!("{}/{of}", self.kind)
     }
 
-    /// A series from the times and one list for each column.
+    /// Builds a series from the times and one list per column.
     pub fn table(&self, t: Vec<f64>, columns: Vec<Vec<f64>>) -> Series {
         let names = std::iter::once("t").chain(self.columns.iter().map(|column| column.name));
         names.map(str::to_string).zip(std::iter::once(t).chain(columns)).collect()

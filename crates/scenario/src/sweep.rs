@@ -1,4 +1,4 @@
-//! Sweeps: runs of one scenario with several values for some of its fields and with several seeds.
+//! Sweeps: runs of a scenario with several values for some fields, and several seeds.
 
 use crate::check::Checked;
 use crate::document::{Document, Kind, below, placed, position_of, read};
@@ -18,13 +18,13 @@ pub const MOST_RUNS: usize = 100_000;
 pub struct Sweep {
     /// The file's name in messages.
     pub file: String,
-    /// Its text, to locate errors; `None` for a sweep made by a program.
+    /// The text, to locate errors; `None` for a sweep that a program made.
     text: Option<Arc<str>>,
     /// The scenario file, relative to the folder of the sweep file.
     pub scenario: String,
     /// The number of runs of each point of the grid, with seed, seed + 1, ...
     pub replications: u32,
-    /// The axes of the grid; the last varies fastest.
+    /// The axes of the grid. The last one varies fastest.
     pub axes: Vec<Axis>,
 }
 
@@ -33,23 +33,24 @@ pub struct Sweep {
 pub struct Axis {
     /// A field's path, or the name of a set of variants.
     pub name: String,
-    /// Its values, in order.
+    /// The values in order.
     pub points: Vec<Point>,
 }
 
-/// One value of an axis.
+/// One value on an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// Its label in results: the field's value, or the variant's name.
+    /// The label in results: the field's value, or the variant's name.
     pub label: Value,
     /// The fields that it sets, by path.
     pub sets: Vec<(String, Value)>,
-    /// Its position in the file.
+    /// The position in the file.
     place: Vec<Step>,
 }
 
 impl Point {
-    /// The position of the value for the field at `path`: of an axis' value, or of a variant's field.
+    /// The position in the file of the value for the field at `path`.
+    /// It is the value of an axis, or the field of a variant.
     fn place_of(&self, path: &str) -> Vec<Step> {
         let key = matches!(self.place.last(), Some(Step::Key(_))).then(|| Step::Key(path.to_string()));
         self.place.iter().cloned().chain(key).collect()
@@ -61,19 +62,19 @@ impl Point {
 pub struct Run {
     /// The point of the grid, counted from 0.
     pub point: usize,
-    /// Each axis and the label of the point on it.
+    /// The axes with the label of the point on each.
     pub values: Vec<(String, Value)>,
     /// The replication, counted from 0.
     pub replication: u32,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The scenario at this point, as in a file.
+    /// The scenario at this point as a document.
     pub document: Arc<Document>,
-    /// The scenario at this point.
+    /// The checked scenario at this point.
     pub scenario: Arc<Checked>,
 }
 
-/// The file as written.
+/// The contents of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -91,10 +92,10 @@ fn once() -> u32 {
 }
 
 impl Sweep {
-    /// Reads a sweep file. `file` is its name in messages.
+    /// Parses a sweep file. `file` is its name in messages.
     ///
     /// # Errors
-    /// Text that is not TOML, unknown keys, axes that are not lists, no replication.
+    /// The text is not TOML, has unknown keys, has axes that are not lists, or has no replication.
     pub fn from_toml(file: &str, text: &str) -> Result<Sweep, Error> {
         let table = syntax::parse(file, text)?;
         let sweep = Sweep::from_table(file, &table).map_err(|error| placed(error.in_file(file), text, &table))?;
@@ -116,7 +117,7 @@ impl Sweep {
         Ok(Sweep { file: file.to_string(), text: None, scenario, replications, axes })
     }
 
-    /// Whether a text is a sweep file, valid or not, judged by its keys.
+    /// Whether a text is meant as a sweep file, valid or not, judged by its keys.
     pub fn is_meant_by(text: &str) -> bool {
         syntax::parse("", text).is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
     }
@@ -126,10 +127,11 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.points.len()).product()
     }
 
-    /// The first run of a grid point on this scenario. Points are counted from 0 and created on demand, so a large grid needs no memory.
+    /// The first run of a grid point on this scenario.
+    /// Points are counted from 0 and created on demand, so a large grid uses no memory.
     ///
     /// # Errors
-    /// A path that does not exist, a field on two axes, or an invalid scenario at this point; the message names the point.
+    /// A path does not exist, a field is on two axes, or the scenario is invalid at this point. The message names the point.
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
@@ -148,12 +150,12 @@ impl Sweep {
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
     }
 
-    /// The same sweep without positions in errors, because a program made its text.
+    /// The same sweep without positions in errors, for a text that a program made.
     pub fn without_text(self) -> Sweep {
         Sweep { text: None, ..self }
     }
 
-    /// The error with its place in the sweep file, if the field was set there.
+    /// Adds the position in the sweep file to an error, if the field was set there.
     fn placed(&self, error: Error, document: &Document, chosen: &[(&Axis, &Point)]) -> Error {
         if self.text.is_none() {
             return error;
@@ -165,7 +167,7 @@ impl Sweep {
         self.at(error, &steps, of_key)
     }
 
-    /// The error of the value, or the last key, at these steps of the sweep file.
+    /// Adds the position of the value, or the last key, at these steps of the sweep file.
     fn at(&self, error: Error, steps: &[Step], of_key: bool) -> Error {
         let position = self.text.as_ref().and_then(|text| position_of(text, steps, of_key));
         Error { file: self.file.clone(), position, ..error }
@@ -192,7 +194,8 @@ impl Sweep {
         chosen
     }
 
-    /// Every run of the grid on this scenario. Replications vary fastest, then the last axis. Errors are those of `point`.
+    /// Every run of the grid on this scenario. Errors are those of `point`.
+    /// Replications vary fastest, then the last axis.
     pub fn runs<'a>(&'a self, base: &'a Document) -> impl Iterator<Item = Result<Run, Error>> + 'a {
         (0..self.points()).flat_map(move |point| {
             let first = self.point(base, point);
@@ -205,7 +208,7 @@ impl Sweep {
     }
 }
 
-/// The error of an invalid scenario at one point of the grid.
+/// Adds the point of the grid to the error of an invalid scenario.
 fn at_point(mut error: Error, values: &[(String, Value)]) -> Error {
     if !values.is_empty() {
         let list: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();

@@ -4,17 +4,20 @@ use crate::error::{Error, humanize};
 use std::str::CharIndices;
 use toml::Table;
 
-/// The maximum number of parts of a dotted key. No field is deeper, and parsing time grows with the square of the number.
+/// The maximum number of parts of a dotted key.
+/// No field is deeper, and parsing time grows with the square of the number.
 const MOST_PARTS: usize = 32;
 
-/// Memory limit of a check in bytes, in addition to [`BYTES_PER_BYTE`] per byte of text.
+/// The memory limit of a check in bytes; [`BYTES_PER_BYTE`] per byte of text is added.
 const ROOM: usize = 256_000_000;
 
-/// Memory limit of a check per byte of text. A text of links and flows needs about half of it.
+/// The additional memory limit of a check per byte of text.
+/// A text of links and flows needs about half of it.
 const BYTES_PER_BYTE: usize = 40;
 
-/// Memory in bytes per syntactic occurrence of these characters, measured on texts with little else: tables and keys in the parsers of the
-/// engine and of Python, and the resulting scenario.
+/// The memory in bytes per syntactic occurrence of these characters.
+/// It is measured on texts with little else. It covers tables and keys in the parsers of the engine and of Python, and the resulting
+/// scenario.
 const fn cost_of(character: char) -> usize {
     match character {
         '[' | '{' => 550,
@@ -26,13 +29,13 @@ const fn cost_of(character: char) -> usize {
     }
 }
 
-/// Memory in bytes of a table within a dotted key.
+/// The memory in bytes of a table within a dotted key.
 const COST_OF_PART: usize = 2400;
 
 /// Parses a text into a table. `file` is its name in messages.
 ///
 /// # Errors
-/// Text that is not TOML, with line and column.
+/// The text is not TOML. The error has line and column.
 pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
     check_shape(file, text)?;
     text.parse::<Table>().map_err(|error| {
@@ -45,12 +48,14 @@ pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
     })
 }
 
-/// Checks before parsing that no key has too many parts, and that tables and values fit into memory. It takes linear time and no memory.
+/// Checks before parsing that no key has too many parts, and that the result fits into memory.
+/// The result has the text's tables and values.
+/// It needs linear time and no memory.
 ///
 /// # Errors
 /// The first such key with line and column, or the memory limit.
 pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
-    // Between two characters that end a key or a value, only a key has more than one dot.
+    // Between two characters that end a key or a value, only keys have more than one dot.
     let (mut start, mut dots, mut memory) = (0, 0, 0);
     let mut rest = text.char_indices();
     while let Some((at, c)) = rest.next() {
@@ -88,12 +93,12 @@ pub fn check_shape(file: &str, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Continues in the next line.
+/// Skips the rest of the line.
 fn skip_line(rest: &mut CharIndices<'_>) {
     rest.by_ref().find(|(_, c)| *c == '\n');
 }
 
-/// Skips a quoted text after its first quote: one quote, or three if lines may break.
+/// Skips a quoted text after its opening quote: one quote, or three if lines may break.
 fn skip_text(rest: &mut CharIndices<'_>, quote: char, quotes: usize) {
     if quotes > 1 {
         rest.nth(quotes - 2);
@@ -158,7 +163,7 @@ mod tests {
             let said = problem(&text);
             assert!(said.starts_with("x.toml: expected tables and values that take at most "), "{said}");
         }
-        // None of these characters makes a table.
+        // None of these characters creates a table.
         for text in [format!("a = '{}'", "[.=,".repeat(2_000_000)), format!("#{}", "[.=,".repeat(2_000_000))] {
             assert_eq!(problem(&text), "");
         }

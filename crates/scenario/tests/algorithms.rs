@@ -1,4 +1,5 @@
-//! Every registered algorithm can be named in a scenario, with its defaults, and is known by its own keys only.
+//! Every registered algorithm can be used in a scenario, with its defaults.
+//! It accepts its own keys only.
 
 use serde_json::{Value, json};
 use sojourn_scenario::Document;
@@ -15,13 +16,14 @@ fn document(queue: &Value, control: &Value) -> Document {
     Document::from_json("x.json", &scenario.to_string()).unwrap()
 }
 
-/// Each queue algorithm with the first window law, and each window law with the first queue algorithm.
+/// Each queue algorithm with the first controller, and each controller with the first queue.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let aqms = sojourn_aqm::REGISTRY.iter().map(|entry| (entry.name, sojourn_cc::REGISTRY[0].name));
     aqms.chain(sojourn_cc::REGISTRY.iter().map(|entry| (sojourn_aqm::REGISTRY[0].name, entry.name)))
 }
 
-/// The shortest tables of a queue and a controller. What a Linux host supplies is named by its own key.
+/// The shortest tables of a queue and a controller.
+/// An algorithm of a Linux host is selected by its own key.
 fn tables(aqm: &str, cc: &str) -> (Value, Value) {
     let queue = if aqm == "linux" { json!({ "linux": "pie target 15ms" }) } else { json!({ "aqm": aqm }) };
     let control = if cc == "linux" { json!({ "linux": "bbr" }) } else { json!({ "cc": cc }) };

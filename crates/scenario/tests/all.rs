@@ -1,4 +1,5 @@
-//! All tests of scenarios as one program: `cargo test -p sojourn-scenario --test all algorithms` runs those of one file.
+//! All tests of scenarios as one program.
+//! `cargo test -p sojourn-scenario --test all algorithms` runs those of one file.
 
 mod algorithms;
 mod can_be_run;

@@ -1,8 +1,8 @@
-//! What could be known only when a run began is refused when its scenario is checked.
+//! The check of a scenario rejects everything that would fail when the run starts.
 
 use sojourn_scenario::Document;
 
-/// The refusal of a scenario with this queue, these options of TCP and this traffic.
+/// The rejection of a scenario with this queue, these TCP options and this traffic.
 fn refused(queue: &str, tcp: &str, traffic: &str) -> Option<String> {
     let text = format!(
         "duration = \"10 s\"\n\
@@ -33,7 +33,7 @@ fn a_queue_gets_from_its_flows_what_it_asks_for() {
         says(refused(&router, silent, BULK), "links.up.queue: expected TCP flows with a handshake");
     }
     says(refused("queue = { aqm = \"pi-rtt\" }", "", CBR), "links.up.queue: expected TCP flows");
-    // The queue of the reverse path, which carries data only of a session's requests.
+    // The queue of the reverse path, which carries data only for requests of a session.
     let back = "back = { queue = { aqm = \"pi-rtt\" } }";
     says(refused(back, "", BULK), "links.up.back.queue: expected TCP flows");
     assert_eq!(refused(back, "", "kind = \"web\", page_gap = \"1 s\", object_mean = 5, object_shape = 1.5, request = \"300 B\""), None);

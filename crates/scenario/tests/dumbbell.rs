@@ -1,4 +1,4 @@
-//! The scenario of the document, from text to plan.
+//! The scenario of the documentation, from text to plan.
 
 use sojourn_scenario::{Document, Plan};
 use sojourn_spec::link::{DelayChange, RateChange};

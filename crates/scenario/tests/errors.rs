@@ -1,8 +1,8 @@
-//! What is wrong with a scenario is said in one line: file, place, field, what is expected, what it got.
+//! An error of a scenario is one line: file, position, field, expectation and value.
 
 use sojourn_scenario::Document;
 
-/// A scenario without a mistake, which each test changes in one place.
+/// A valid scenario, which each test changes in one place.
 pub const BASE: &str = r#"duration = "50 s"
 warmup = "10 s"
 
@@ -37,7 +37,7 @@ traffic = { kind = "bulk" }
 start = "0 s"
 "#;
 
-/// The message that the scenario gives after `old` became `new`.
+/// The message of the scenario after `old` is replaced by `new`.
 fn message(old: &str, new: &str) -> String {
     assert_eq!(BASE.matches(old).count(), 1, "{old} is there once");
     match Document::from_toml("x.toml", &BASE.replace(old, new)).and_then(|document| document.check()) {
@@ -46,7 +46,8 @@ fn message(old: &str, new: &str) -> String {
     }
 }
 
-/// After `old` became `new` the message points at the text `at` and says something that begins as `expected` does.
+/// Checks the message after `old` is replaced by `new`.
+/// It must point at the text `at`, and begin as `expected` does.
 #[track_caller]
 fn says(old: &str, new: &str, at: &str, expected: &str) {
     let message = message(old, new);
@@ -60,7 +61,7 @@ fn says(old: &str, new: &str, at: &str, expected: &str) {
     assert!(got.is_empty() || parts[3].contains(&format!(", got {got}")), "{message}\ninstead of {expected}");
 }
 
-/// What is expected of a key of `tcp`: the profile or an option.
+/// The expectation for a key of `tcp`: the profile or an option.
 fn keys_of_tcp() -> String {
     format!("tcp: expected one of {} names, such as profile, mss, header", 1 + sojourn_spec::tcp::OPTIONS.len())
 }
@@ -296,7 +297,7 @@ fn traces_that_are_too_many_together() {
         "x.toml:9:33: trace.cwnd.every: expected traces of at most 100000000 numbers together, got 30000003000"
     );
     assert_eq!(check(1000, &cwnd("1 ms")), "");
-    // No kind is too large by itself, but all are together: 1e6 rows of 5 numbers for two links, and so on.
+    // No kind of series is too large by itself, but all together are: 1e6 rows of 5 numbers for two links, and others.
     let queue = "queue = { links = [\"*\"], every = \"1 us\" }";
     let (throughput, wait) = (queue.replace("queue", "throughput").replace('5', "2"), "wait = { links = [\"*\"] }");
     assert_eq!(check(1, &queue.replace("1 us", "2 us")), "");
@@ -317,7 +318,7 @@ fn the_two_queues_of_a_dual_queue_are_traces_of_their_own() {
         checked.map_or_else(|error| error.to_string(), |_| String::new())
     };
     assert_eq!(check("pi2"), "");
-    // 9,000,001 rows of 5 numbers, of 5 for each queue, and of 2 for the throughput.
+    // 9,000,001 rows of 5 numbers for the queue, of 5 for each part, and of 2 for the throughput.
     let said = check("dualpi2");
     assert!(said.ends_with("trace.queue.every: expected traces of at most 100000000 numbers together, got 153000017"), "{said}");
 }

@@ -1,4 +1,5 @@
-//! Keys: results are stored under a key that changes with all that changes them, and runs share a beginning only if it is the same.
+//! Keys: a result's key changes with every input of the run.
+//! Runs share a beginning only if it is the same.
 
 use sojourn_scenario::{Checked, Document};
 
@@ -31,7 +32,7 @@ fn checked(text: &str) -> Checked {
     Document::from_toml("key.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The base with something in place of a part of it.
+/// The base with `part` replaced by `other`.
 fn with(part: &str, other: &str) -> Checked {
     assert!(BASE.contains(part), "{part}");
     checked(&BASE.replacen(part, other, 1))
@@ -95,7 +96,7 @@ fn seeds_share_a_beginning_only_if_nothing_is_drawn_in_it() {
     ] {
         assert!(!seeds_share(&with(part, other)), "{other}");
     }
-    // Drawn only later than a hundredth of the run.
+    // Random numbers are drawn only after a hundredth of the run.
     assert!(seeds_share(&with("[\"20 s\", \"30 s\"]", "[\"500 ms\", \"30 s\"]")));
     assert!(!seeds_share(&with("[\"20 s\", \"30 s\"]", "[\"499 ms\", \"30 s\"]")));
 }
@@ -119,7 +120,7 @@ fn what_starts_later_may_differ_and_what_acts_at_its_planned_time_may_not() {
     let of = |text: &str| beginnings(&late(text)).unwrap()[0].clone();
     assert_eq!(of("start = \"20 s\""), of("start = \"21 s\"\nstop = \"40 s\"\ntcp = { mss = \"1400 B\" }"));
     assert_ne!(of("start = \"20 s\""), of("start = \"20 s\"\ncount = 2"));
-    // The event of a session is planned for its start.
+    // A session is activated at its planned start.
     let web = |start: &str| {
         format!(
             "start = \"{start}\"\ntraffic = {{ kind = \"web\", page_gap = \"1 s\", objects = 3, object_mean = 8.0, object_shape = 1.5 }}"
@@ -129,7 +130,8 @@ fn what_starts_later_may_differ_and_what_acts_at_its_planned_time_may_not() {
     assert!(beginnings(&late("")).is_none(), "nothing starts later");
 }
 
-/// The laws of callers are not part of a scenario, so scenarios with the same name of one may differ in it.
+/// Tests that runs with a caller's laws share no beginning.
+/// The laws are not part of a scenario, so equal scenarios may differ in them.
 #[test]
 fn runs_with_laws_of_the_caller_share_no_beginning() {
     assert!(beginnings(&with("limit = \"100 packets\"", "aqm = \"external\", law = \"x\"")).is_none());

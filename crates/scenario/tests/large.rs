@@ -1,4 +1,5 @@
-//! Large files take a time and a memory in proportion to their size. Each of these took minutes or gigabytes when it did not.
+//! Large files need time and memory in proportion to their size.
+//! Each of these takes minutes or gigabytes if that does not hold.
 
 use sojourn_scenario::{Checked, Document};
 use std::fmt::Write;

@@ -1,11 +1,11 @@
-//! Whatever is written, reading it never panics; and what is accepted can be laid out.
+//! Parsing never panics, whatever the text; and every accepted scenario can be planned.
 
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Sweep, set_path, value};
 
 const VALID: &str = include_str!("valid.toml");
 
-/// What a token may become.
+/// The replacements of a token.
 const WORDS: &[&str] = &[
     "",
     "0",
@@ -89,7 +89,7 @@ const WORDS: &[&str] = &[
     "[\"A\", \"B\"]",
 ];
 
-/// The text as tokens: words, quoted strings, single marks, line ends.
+/// Splits the text into tokens: words, quoted strings, single marks, line ends.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -125,7 +125,7 @@ fn change() -> impl Strategy<Value = (prop::sample::Index, Change)> {
     (any::<prop::sample::Index>(), change)
 }
 
-/// Reads, checks, and lays out what is accepted and not too large.
+/// Parses and checks a text. Plans the scenario if it is accepted and not too large.
 fn try_all(text: &str) -> bool {
     let Ok(document) = Document::from_toml("x.toml", text) else { return false };
     match document.check() {
@@ -186,7 +186,7 @@ proptest! {
 
     #[test]
     fn one_value_of_any_kind_in_any_field_is_accepted_or_refused(place in any::<prop::sample::Index>(), word in 0..WORDS.len()) {
-        // Values follow an equals sign: only they change, so that most of what results is TOML.
+        // Values follow an equals sign. Only values change, so that most results are TOML.
         let tokens = tokens(VALID);
         let values: Vec<usize> = (2..tokens.len()).filter(|&i| tokens[i - 2] == "=" && tokens[i] != "[" && tokens[i] != "{").collect();
         let mut tokens = tokens;

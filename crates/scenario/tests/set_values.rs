@@ -1,10 +1,11 @@
-//! What is wrong with a value that a path sets, as `--set` does: the field is named, and the text has no place for it.
+//! Errors of a value that a path sets, as `--set` does.
+//! The error names the field, because the text has no position for it.
 
 use sojourn_scenario::Document;
 
 use crate::errors::BASE;
 
-/// What the scenario says after `field` was set to what is `written`.
+/// The message after `field` is set to `written`.
 fn said(field: &str, written: &str) -> String {
     let mut document = Document::from_toml("x.toml", BASE).unwrap();
     document.set(field, sojourn_scenario::value(written)).unwrap();

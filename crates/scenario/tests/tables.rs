@@ -1,4 +1,4 @@
-//! Traffic whose sizes or times stand in a file.
+//! Traffic whose sizes or times are in a file.
 
 use sojourn_scenario::Document;
 use sojourn_traffic::Traffic;
@@ -6,7 +6,8 @@ use sojourn_traffic::pairs::{SizeUpTo, Transfer};
 use sojourn_units::{Bytes, Duration};
 use std::path::PathBuf;
 
-/// A folder with a file `table` of this content and a scenario whose flow has this traffic: the scenario's path.
+/// The document of a scenario in a new folder.
+/// The folder has a file `table` of this content, and the scenario a flow with this traffic.
 fn scenario(test: &str, traffic: &str, table: &str) -> Document {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("tables-{test}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -85,7 +86,7 @@ fn a_table_that_is_none_is_refused_in_one_line_that_names_the_place() {
     assert_eq!(traffic("many", LIST, &many), Err("table:100001:1: expected at most 100000 rows, got more".to_string()));
 }
 
-/// What a run uses is in its key, whatever the file is called.
+/// Tests that the content of the table is in a run's key, whatever the name of the file.
 #[test]
 fn the_key_of_a_run_has_the_content_of_the_table() {
     let key = |table: &str| scenario("key", LIST, table).check().unwrap().keys([1], "engine").next().unwrap();

@@ -1,4 +1,4 @@
-//! Files of traces, and links that name them.
+//! Trace files, and links that use them.
 
 use sojourn_link::trace::{Row, Service};
 use sojourn_scenario::written::TraceFormat;
@@ -6,7 +6,7 @@ use sojourn_scenario::{Document, read_trace};
 use sojourn_units::Duration;
 use std::path::PathBuf;
 
-/// A file of these bytes in a folder of the test's own.
+/// Creates a file with these bytes in a folder of the test's own.
 fn file(test: &str, name: &str, content: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("traces-{test}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -38,7 +38,7 @@ fn a_file_of_mahimahi_is_its_opportunities() {
 fn a_table_has_its_columns_in_any_order_and_unit() {
     let plain = Ok((Service::Rates, vec![(500 * MS, 1_500_000, 0, 0), (500 * MS, 0, 0, 0)]));
     assert_eq!(rows("plain.csv", "0, 1.5\n0.5, 0\n"), plain);
-    // Pensieve's: white space, and times that begin where they like.
+    // Pensieve's format: white space, and times with an arbitrary start.
     assert_eq!(rows("pensieve.csv", "10.25\t1.5\n10.75\t0\n"), plain);
     assert_eq!(rows("header.csv", "# measured\nrate_kbps; t_ms\n1500; 1700000000000\n0; 1700000000500"), plain);
     let all = Ok((Service::Rates, vec![(2_000 * MS, 1_000_000, 20 * MS, 10_000_000), (2_000 * MS, 3, 500_000, 0)]));
@@ -47,7 +47,7 @@ fn a_table_has_its_columns_in_any_order_and_unit() {
     assert_eq!(rows("one.csv", "0 8\n"), Ok((Service::Rates, vec![(1_000 * MS, 8_000_000, 0, 0)])));
 }
 
-/// What the crate `netem-trace` 0.5.0 gives for the same text (`next_bw` until its end).
+/// Tests the rates that the crate `netem-trace` 0.5.0 computes for the same text (`next_bw`).
 #[test]
 fn a_trace_of_the_crate_netem_trace_has_the_rates_that_the_crate_gives() {
     let pattern = r#"{"RepeatedBwPatternConfig":{"pattern":[
@@ -58,10 +58,10 @@ fn a_trace_of_the_crate_netem_trace_has_the_rates_that_the_crate_gives() {
     let once = [(1_000_000_000, 12_000_000), (MS, 2_000_000), (MS, 1_004_000_000), (2 * MS, 0), (1_000_000_000, 12_000_000)];
     let twice = once.iter().chain(&once).map(|&(span, rate)| (span, rate, 0, 0)).collect();
     assert_eq!(rows("pattern.json", pattern), Ok((Service::Rates, twice)));
-    // As its feature "human" writes it; for ever is what a trace does anyway.
+    // The output of its feature "human". A trace repeats forever anyway.
     let human = r#"{"RepeatedBwPatternConfig":{"pattern":[{"TraceBwConfig":{"pattern":[["1ms",["2Mbps","0bps"]]]}}],"count":0}}"#;
     assert_eq!(rows("human.json", human), Ok((Service::Rates, vec![(MS, 2_000_000, 0, 0), (MS, 0, 0, 0)])));
-    // What that feature writes for 1.5 s, 2 min and 1.25 Gbit/s.
+    // The output of that feature for 1.5 s, 2 min and 1.25 Gbit/s.
     let compound = r#"{"TraceBwConfig":{"pattern":[["1s 500ms",["1Gbps 250Mbps"]],["2m",["1.25Gbps"]]]}}"#;
     let expected = vec![(1_500 * MS, 1_250_000_000, 0, 0), (120_000 * MS, 1_250_000_000, 0, 0)];
     assert_eq!(rows("compound.json", compound), Ok((Service::Rates, expected)));
@@ -137,7 +137,8 @@ fn a_file_of_more_than_a_gigabyte_is_not_read() {
     assert!(error.ends_with("expected a file with a trace of at most 1000000000 bytes, got 2000000000 bytes"), "{error}");
 }
 
-/// Each turn of the inner pattern would walk over what lasts no time, to add two rows of 1 ns.
+/// Tests that each repetition of the inner pattern skips parts without duration.
+/// It adds two rows of 1 ns.
 #[test]
 fn a_repetition_takes_a_time_in_proportion_to_the_rows_that_it_makes() {
     let nothing = r#"[{"secs":0,"nanos":0},["1Mbps"]],"#.repeat(20_000);
@@ -148,14 +149,15 @@ fn a_repetition_takes_a_time_in_proportion_to_the_rows_that_it_makes() {
     };
     let refused = "many.json: RepeatedBwPatternConfig: expected at most 5000000 rows, got 2000000000";
     assert_eq!(rows("many.json", &pattern(1_000_000_000)), Err(refused.to_string()));
-    // 10^10 steps over what is empty would take minutes.
+    // 10^10 steps over empty parts would take minutes.
     let (_, found) = rows("most.json", &pattern(500_000)).unwrap();
     assert_eq!((found.len(), found[999_999]), (1_000_000, (1, 2_000_000, 0, 0)));
     let hollow = r#"{"RepeatedBwPatternConfig":{"pattern":[{"SawtoothBwConfig":{"duration":{"secs":0,"nanos":0}}}],"count":99999999999}}"#;
     assert!(rows("flat.json", hollow).unwrap_err().starts_with("flat.json: expected a trace with a time"));
 }
 
-/// The new content has the length and the time of the old, as with `cp -p`, `rsync -t` and `touch -r`.
+/// Tests new content with the length and the time of the old file.
+/// `cp -p`, `rsync -t` and `touch -r` create such files.
 #[test]
 fn a_trace_is_what_its_file_has_now_whatever_the_time_of_the_file() {
     let path = file("rewritten", "same.csv", b"0, 1\n1, 1\n");
@@ -182,7 +184,7 @@ fn the_key_of_a_run_has_the_content_of_the_trace() {
     let first = scenario(&path, link).unwrap();
     assert_eq!(first.links[0].rate.unwrap().as_bps(), 7_500_000);
     let key = first.key(1, "engine");
-    // Written in another way it is the same trace, whatever its name.
+    // In another notation and under another name it is the same trace.
     file("key", "other.csv", b"t_ms, rate_kbps\n0, 10000\n1000, 5000\n");
     assert_eq!(scenario(&path, "trace = { file = \"other.csv\" }").unwrap().key(1, "engine"), key);
     file("key", "radio.csv", b"0,10\n1,5.1\n");

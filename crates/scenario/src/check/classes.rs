@@ -9,7 +9,8 @@ use sojourn_spec::queue::filters::Filter;
 use sojourn_units::{Duration, Rate};
 use std::collections::HashSet;
 
-/// All queues with a discipline and their fields: the queue at `field`, or recursively those of its classes.
+/// All queues with a discipline, and their fields.
+/// They are the queue at `field`, or recursively those of its classes.
 pub(super) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
     let Some(scheduler) = &queue.classes else { return vec![(queue, field.to_string())] };
     let of_class = |(i, class): (usize, &'a Class)| disciplines(&class.queue, &format!("{field}.classes[{i}]"));
@@ -70,7 +71,7 @@ fn within(class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), E
     check(&class.queue, at, ceil.map_or(rate, |ceil| ceil.min(rate)), groups)
 }
 
-/// Checks the filters of the queue at `field` with this discipline.
+/// Checks that the filters of the queue at `field` suit this discipline.
 pub(super) fn filters(queue: &Queue, aqm: &AnyAqm, field: &str, groups: &[Group]) -> Result<(), Error> {
     let filters = &queue.options.filters;
     if filters.len() > Filter::MOST {
@@ -95,7 +96,7 @@ fn known_groups(matches: &Match, at: &str, groups: &[Group]) -> Result<(), Error
     }
 }
 
-/// Checks the share of the link of a class.
+/// Checks the share of the link that a class has.
 fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) -> Result<(), Error> {
     let ClassOptions { share, rate, ceil, quantum, .. } = options;
     let only = |key: &str, given: bool, of: Scheduling| {
@@ -124,7 +125,8 @@ fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) ->
     }
 }
 
-/// Checks that the queue of a class is one of the simulator's, and supports flow queues if it has them.
+/// Checks that the queue of a class is one of the simulator's.
+/// If the class has flow queues, the queue must support them.
 fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Result<(), Error> {
     if queue.classes.is_some() {
         return Ok(());

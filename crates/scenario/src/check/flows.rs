@@ -14,7 +14,7 @@ use sojourn_traffic::Traffic;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Checks all groups. Names of files are relative to `folder`.
+/// Checks all groups. File names are relative to `folder`.
 pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network, folder: &Path) -> Result<Vec<Group>, Error> {
     common.check().map_err(|error| Error::parameter("tcp", error))?;
     let (mut names, mut total) = (HashSet::new(), 0u64);
@@ -99,7 +99,8 @@ fn traffic(group: &Flows, field: &str, folder: &Path) -> Result<Traffic, Error> 
     Ok(traffic)
 }
 
-/// The TCP options of a group: its own over the scenario's over the profile's. An error names where the value is written.
+/// The TCP options of a group.
+/// Its own options override the scenario's, and those the profile's. An error names the place where the value is set.
 fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result<TcpOptions, Error> {
     let table = format!("{field}.tcp");
     let own = own.cloned().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Checks what a host supports: the simulator has no kernel algorithms, and a kernel supports few TCP options.
+//! Checks that the host supports the scenario.
+//! The simulator has no kernel algorithms, and a kernel supports few TCP options.
 
 use super::Group;
 use super::links::Network;
@@ -10,7 +11,7 @@ use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
 use sojourn_traffic::Traffic;
 
-/// The TCP options that a Linux host supports. The rest is the kernel's own behavior.
+/// The TCP options that a Linux host supports. The kernel determines the others.
 const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "pacing", "recovery"];
 
 /// Checks that the host of a scenario can run it.
@@ -39,7 +40,7 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rejects impairments that change headers, because the kernel's packets are read-only here.
+/// Rejects impairments that change headers, because the kernel's packets are read-only.
 fn impairments(network: &Network) -> Result<(), Error> {
     for (link, field) in network.links.iter().zip(&network.fields) {
         if let Some(i) = link.impairments.iter().position(|each| each.kind.changes_headers()) {
@@ -51,7 +52,8 @@ fn impairments(network: &Network) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rejects options that the kernel would ignore, unless they have the values of the profile `linux`.
+/// Rejects options that the kernel would ignore.
+/// Options with the values of the profile `linux` are accepted.
 fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
     for group in groups {
         let field = format!("flows.{}", element(&group.name));

@@ -1,4 +1,4 @@
-//! Plans the limits of queues: a time or a BDP becomes packets.
+//! Converts limits of queues: a time or a BDP becomes packets.
 
 use super::links::Network;
 use super::{Group, classes};
@@ -10,8 +10,8 @@ use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Stream};
 use std::sync::Arc;
 
-/// Converts every limit that is a time or a BDP into packets of `packet` bytes. The rate is the link's at the start, or the mean of its
-/// trace, also for classes.
+/// Converts every limit that is a time or a BDP into packets of `packet` bytes.
+/// The rate is the link's at the start, or the mean of its trace, also for classes.
 pub(super) fn plan(network: &mut Network, groups: &[Group], packet: u32) -> Result<(), Error> {
     for i in 0..network.links.len() {
         let (link, field) = (&network.links[i], format!("{}.queue", network.fields[i]));
@@ -32,7 +32,8 @@ pub(super) fn plan(network: &mut Network, groups: &[Group], packet: u32) -> Resu
     Ok(())
 }
 
-/// The longest base RTT of the flows over a link in either direction: the propagation delays of their paths at the start.
+/// The longest base RTT of the flows over a link in either direction.
+/// It is the sum of the propagation delays of their paths at the start.
 ///
 /// # Errors
 /// No flow has a base RTT, or it is random. The error states which limits are possible.
@@ -49,7 +50,8 @@ fn base_rtt(links: &[Link], number: u32, groups: &[Group]) -> Result<Duration, &
     if longest == Duration::ZERO { Err("packets, bytes or a time, where no flow has a base round trip above zero") } else { Ok(longest) }
 }
 
-/// The longest round trip of a flow of the group over its own links; `None` if their delays are drawn.
+/// The longest round trip of a flow of the group over its own links.
+/// `None` if the delays of these links are random.
 fn own_delay(group: &Group) -> Option<Duration> {
     let sides: Vec<&Varying<Duration>> = group.access.iter().chain(&group.egress).map(|access: &Access| &access.delay).collect();
     if sides.iter().any(|delay| delay.drawn_from().is_some()) {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The nodes and links of a scenario.
 pub(super) struct Network {
     pub nodes: Vec<String>,
-    /// The positions of the nodes.
+    /// The indices of the nodes by name.
     by_name: HashMap<String, u32>,
     pub links: Vec<Link>,
     /// The field of each link in the file.
@@ -26,10 +26,10 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// The node called `name`.
+    /// The index of the node called `name`.
     ///
     /// # Errors
-    /// `field` names a node that no link has.
+    /// No link has this node. The error is at `field`.
     pub fn node(&self, field: String, name: &str) -> Result<u32, Error> {
         match self.by_name.get(name) {
             Some(&i) => Ok(i),
@@ -43,8 +43,8 @@ pub(super) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 
-/// Checks all links and numbers their nodes. The reverse link of a duplex link directly follows it. `folder` is that of the scenario's
-/// file.
+/// Checks all links and numbers their nodes.
+/// The reverse link of a duplex link directly follows it. `folder` is the folder of the scenario file.
 pub(super) fn check(scenario: &Scenario, packet: u32, folder: &Path) -> Result<Network, Error> {
     let (links, media) = (&scenario.links, media::check(&scenario.media)?);
     if links.is_empty() {
@@ -95,7 +95,8 @@ fn reverse(links: &mut [Link]) {
     }
 }
 
-/// The context of a link: its field, the mean packet size, the folder of the file, and the media.
+/// The context of a link.
+/// It has the link's field, the mean packet size, the folder of the file, and the media.
 struct Place<'a> {
     field: &'a str,
     packet: u32,
@@ -103,7 +104,7 @@ struct Place<'a> {
     media: &'a Media,
 }
 
-/// The links of a written link: one, or both directions of a duplex link.
+/// The links of a table: one, or both directions of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
     let Place { field, folder, media, .. } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
@@ -157,7 +158,7 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
     Ok(made)
 }
 
-/// Reads the trace of a link that has one.
+/// Reads the trace of a link, if it has one.
 fn trace(link: &Back, field: &str, folder: &Path) -> Result<Option<Trace>, Error> {
     let Some(trace) = &link.trace else { return Ok(None) };
     if link.rate.is_some() {
@@ -183,7 +184,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     let queue = written.cloned().unwrap_or_default();
     for (queue, at) in disciplines(&queue, &format!("{field}.queue")) {
         if queue.options.limit.amount().is_none() {
-            // The limit may depend on flows, so it is checked after it is planned.
+            // The limit may depend on flows, so it is checked after its conversion.
             continue;
         }
         queue.build(rate, delay, packet).map_err(|error| Error::parameter(&at, error))?;
@@ -191,7 +192,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     Ok(Some(Arc::new(queue)))
 }
 
-/// Checks the link-layer overhead; an overhead of zero is dropped.
+/// Checks the link-layer overhead. An overhead of zero becomes `None`.
 fn overhead(given: Option<AnyOverhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
     let Some(overhead) = given.map(AnyOverhead::given) else { return Ok(None) };
     overhead.check().map_err(|error| Error::parameter(field, error))?;

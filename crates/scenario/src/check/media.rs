@@ -1,4 +1,4 @@
-//! Checks media: their names and parameters, and that links use them.
+//! Checks media: names, parameters, and that links use them.
 
 use super::name;
 use crate::error::{Error, unknown};

@@ -1,4 +1,4 @@
-//! Validation: names become positions, defaults are filled in, and every value is checked against its range.
+//! Validation: resolves names, fills in defaults, and checks the range of every value.
 
 mod classes;
 mod flows;
@@ -26,18 +26,18 @@ use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
 use std::path::Path;
 
-/// A valid scenario: names are resolved, defaults are filled in, and every parameter is in range.
+/// A valid scenario: names are resolved, defaults filled in, and all parameters in range.
 ///
 /// [`Checked::plan`] creates the flows of each group for one seed. It cannot fail.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
-    /// Its name.
+    /// The name of the scenario.
     pub name: String,
     /// The seed of the first replication.
     pub seed: u64,
     /// The length of the run.
     pub duration: Duration,
-    /// When statistics begin.
+    /// The start of statistics.
     pub warmup: Duration,
     /// Mean packet size in bytes.
     pub packet: u32,
@@ -57,34 +57,34 @@ pub struct Checked {
 /// A group of flows with the same settings.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
     /// Number of flows.
     pub count: u32,
-    /// The node where their data enters the network.
+    /// The node at which the flows' data enters the network.
     pub from: u32,
-    /// The node where their data leaves the network.
+    /// The node at which the flows' data leaves the network.
     pub to: u32,
     /// The links of the forward path, without access links.
     pub forward: Vec<u32>,
-    /// The links of the reverse path, without access links; empty if nothing returns.
+    /// The links of the reverse path, without access links; empty if nothing is sent back.
     pub back: Vec<u32>,
     /// How its flows choose a path, if there are several.
     #[serde(skip_serializing_if = "PathChoice::is_default")]
     pub paths: PathChoice,
-    /// All its paths, if there are several.
+    /// All paths, if there are several.
     #[serde(skip)]
     pub all_paths: Paths,
-    /// Its route changes: times and nodes.
+    /// The route changes: times and nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reroute: Vec<Reroute>,
     /// Each flow's own link at the sender's side.
     pub access: Option<Access>,
     /// Each flow's own link at the receiver's side.
     pub egress: Option<Access>,
-    /// When each starts.
+    /// The start time of each flow.
     pub start: Varying<Duration>,
-    /// When each stops; `None`: at the end of the run.
+    /// The stop time of each flow; `None`: the end of the run.
     pub stop: Option<Varying<Duration>>,
     /// The DSCP of their packets.
     #[serde(skip_serializing_if = "Dscp::is_default")]
@@ -92,19 +92,19 @@ pub struct Group {
     /// The port of their connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// What they send.
+    /// The traffic that they send.
     pub traffic: Traffic,
-    /// Its TCP options; `None` over UDP.
+    /// The TCP options; `None` over UDP.
     pub tcp: Option<TcpOptions>,
 }
 
 impl Group {
-    /// The links of all its forward paths, without access links; may contain duplicates.
+    /// The links of all its forward paths, without access links, possibly with duplicates.
     pub fn forward_links(&self) -> impl Iterator<Item = u32> {
         self.forward.iter().chain(self.all_paths.forward.iter().flatten()).copied()
     }
 
-    /// The same for its reverse paths.
+    /// The links of all its reverse paths, without access links, possibly with duplicates.
     pub fn back_links(&self) -> impl Iterator<Item = u32> {
         self.back.iter().chain(self.all_paths.back.iter().flatten()).copied()
     }
@@ -117,14 +117,15 @@ impl Group {
     }
 }
 
-/// The time series to store. Links are positions in [`Checked::links`]; flows count through all groups in order.
+/// The time series to store.
+/// Links are indices of [`Checked::links`]. Flows are counted through all groups in order.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Trace {
-    /// Queues, and the interval between samples.
+    /// The traced queues, and the interval between samples.
     pub queue: Option<Sampled>,
-    /// Windows, and the interval between samples.
+    /// The traced windows, and the interval between samples.
     pub cwnd: Option<Sampled>,
-    /// Rates, and the interval over which each is averaged.
+    /// The traced rates, and the interval over which each is averaged.
     pub throughput: Option<Sampled>,
     /// Flows with all RTT samples stored.
     pub rtt: Vec<u32>,
@@ -148,7 +149,7 @@ pub struct Trace {
 pub struct Waits {
     /// The links.
     pub links: Vec<u32>,
-    /// Every n-th packet is stored.
+    /// The sampling interval: every n-th packet is stored.
     pub one_in: u32,
 }
 
@@ -163,7 +164,8 @@ pub struct Sampled {
     pub every: Duration,
 }
 
-/// Checks a scenario. `name` is the default of its name; names of files are relative to `folder`.
+/// Checks a scenario.
+/// `name` is its default name. File names are relative to `folder`.
 ///
 /// # Errors
 /// The first invalid value, with the path of its field.
@@ -194,7 +196,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, host: scenario.host, nodes, links, groups, trace })
 }
 
-/// Checks that a name can be part of a path and of `group/0`.
+/// Checks that a name can be a step of a path and a part of `group/0`.
 fn name(field: impl Into<String>, what: &str, name: &str) -> Result<(), Error> {
     let bad = |c: char| !is_shown(c) || c.is_whitespace() || "/*\"'[]".contains(c);
     if name.is_empty() || name.chars().any(bad) {

@@ -1,4 +1,5 @@
-//! Rejects too many events at one instant: opened connections, and data over links without delay.
+//! Rejects too many events at one instant.
+//! They are opened connections, and data over links without delay.
 
 use super::Group;
 use super::links::Network;
@@ -7,10 +8,12 @@ use crate::path::element;
 use crate::written::Access;
 use sojourn_units::Duration;
 
-/// The maximum number of segments sent at one instant. A run ends if its time does not advance in ten million events.
+/// The maximum number of segments sent at one instant.
+/// A run fails if its time does not advance in ten million events.
 const MOST_SEGMENTS: f64 = 4e6;
 
-/// The maximum number of connections opened at one instant: each takes up to 1.6 kB of the 8 GB of a run.
+/// The maximum number of connections opened at one instant.
+/// Each uses up to 1.6 kB of the 8 GB of a run.
 const MOST_CONNECTIONS: u64 = 5_000_000;
 
 /// Checks all groups.
@@ -52,12 +55,12 @@ fn segments(groups: &[Group], network: &Network) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the path of a group and back may take no time.
+/// Whether the path of a group and its reverse may have no delay.
 fn takes_no_time(group: &Group, network: &Network) -> bool {
     let own = |access: &Option<Access>| access.as_ref().is_none_or(|own| own.rate.is_none() && own.delay.least() < 1.0);
     let none = |link: u32| {
         let link = &network.links[link as usize];
-        // Without a rate there are no rate changes either.
+        // A link without a rate has no rate changes.
         link.rate.is_none() && link.delay == Duration::ZERO && !link.impairments.iter().any(|impairment| impairment.takes_time())
     };
     let one_of = |first: &[u32], all: &[Vec<u32>]| {

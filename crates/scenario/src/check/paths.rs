@@ -1,4 +1,4 @@
-//! Determines the paths of a group: the named ones, or the shortest.
+//! Determines the paths of a group: along named nodes, or the shortest.
 
 use super::links::Network;
 use super::route::PathFinder;
@@ -9,7 +9,8 @@ use sojourn_units::{Duration, Time};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The maximum length of a path. Positions on a path fit in a byte, including access and egress links.
+/// The maximum length of a path.
+/// A position on a path fits into a byte, including access and egress links.
 pub(super) const LONGEST_PATH: usize = 253;
 
 /// The network of the flows, its paths, and the folder of files that groups name.
@@ -19,7 +20,8 @@ pub(super) struct Place<'a> {
     pub paths: &'a PathFinder<'a>,
 }
 
-/// The paths of a group: forward, reverse (empty if nothing returns), and all paths if there are several.
+/// The paths of a group: forward, reverse, and all paths if there are several.
+/// The reverse path is empty if nothing is sent back.
 pub(super) struct Found {
     pub forward: Vec<u32>,
     pub back: Vec<u32>,
@@ -29,7 +31,7 @@ pub(super) struct Found {
 /// Paths in both directions, in the order of the file.
 type Both = [Vec<Vec<u32>>; 2];
 
-/// The paths of a group.
+/// Finds the paths of a group.
 pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'_>) -> Result<Found, Error> {
     let search = Search { group, field, ends, place };
     let found = search.named(group.via.as_deref(), group.via_back.as_deref(), field)?;
@@ -61,7 +63,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The paths along the nodes that `at` names, or the shortest.
+    /// The paths along the nodes that `at` names; else the shortest paths.
     fn named(&self, via: Option<&[String]>, via_back: Option<&[String]>, at: &str) -> Result<Both, Error> {
         let (from, to) = self.ends;
         let returns = self.group.traffic.0.uses_reverse_path();
@@ -92,7 +94,7 @@ impl Search<'_> {
         Ok([forward, back])
     }
 
-    /// The initial paths and those after each route change.
+    /// The initial paths, and those after each route change.
     fn reroutes(&self, forward: &[u32], back: &[u32]) -> Result<Paths, Error> {
         let mut all = Paths { forward: vec![forward.to_vec()], back: vec![back.to_vec()], ..Paths::default() };
         let mut before = Duration::ZERO;
@@ -130,7 +132,7 @@ impl Search<'_> {
         }
     }
 
-    /// The nodes of these names, which must lead from one end to the other.
+    /// The nodes with these names. They must lead from one end to the other.
     fn nodes(&self, at: &str, names: &[String], ends: (u32, u32)) -> Result<Vec<u32>, Error> {
         let node = |(i, name): (usize, &String)| self.place.network.node(format!("{at}[{i}]"), name);
         let nodes: Vec<u32> = names.iter().enumerate().map(node).collect::<Result<_, _>>()?;

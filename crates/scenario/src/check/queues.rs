@@ -1,4 +1,5 @@
-//! Checks queues before the run: whether flows supply the required information, and how often timers expire.
+//! Checks queues before the run.
+//! Flows must supply the information that a discipline requires, and timers must not expire too often.
 
 use super::links::Network;
 use super::{Checked, Group, classes};
@@ -36,7 +37,7 @@ pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: 
     Ok(())
 }
 
-/// The time between two steps of the queue's external law, if it has one.
+/// The interval of the queue's external law, if it has one.
 ///
 /// # Errors
 /// The law has no name.
@@ -49,7 +50,7 @@ fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
 }
 
 impl Checked {
-    /// Rejects a queue or a group whose external law or controller the caller does not supply.
+    /// Rejects a queue or a group whose external law or controller is not in `known`.
     ///
     /// # Errors
     /// The first such queue or group.
@@ -60,7 +61,7 @@ impl Checked {
     }
 }
 
-/// The same for the queue of one link.
+/// Rejects a link whose queue has an external law that is not in `known`.
 ///
 /// # Errors
 /// As [`Checked::check_laws`].
@@ -77,10 +78,10 @@ pub fn check_laws(link: &Link, known: &[&str]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rejects the TCP options of a group whose external controller the caller does not supply.
+/// Rejects the TCP options of a group whose external controller is not in `known`.
 ///
 /// # Errors
-/// What is expected.
+/// The expectation.
 pub fn check_controller(group: &str, tcp: &TcpOptions, known: &[&str]) -> Result<(), Error> {
     let CcConfig::External(params) = &tcp.control else { return Ok(()) };
     if known.contains(&params.controller.as_str()) {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 /// The maximum number of alternative paths.
 const MOST_PATHS: usize = 64;
 
-/// The network, and the links that leave and enter each node in the order of the file.
+/// The network with the links that leave and enter each node, in file order.
 pub(super) struct PathFinder<'a> {
     network: &'a Network,
     leaving: Vec<Vec<u32>>,
@@ -21,7 +21,7 @@ pub(super) struct PathFinder<'a> {
 /// The state of path searches.
 #[derive(Default)]
 struct Search {
-    /// The link by which each node was first reached, and the search's number.
+    /// The link by which each node was first reached, with the number of the search.
     reached_by: Vec<(u32, u32)>,
     /// The number of searches.
     count: u32,
@@ -40,10 +40,12 @@ impl<'a> PathFinder<'a> {
         PathFinder { network, leaving, entering, search: RefCell::new(search) }
     }
 
-    /// The path with the fewest links. Ties go to the path whose first differing link is earlier in the file.
+    /// The path with the fewest links.
+    /// Among equally short paths, the one whose first differing link is earlier in the file wins.
     ///
-    /// A node with a single link has no choice, so only the path between nodes with a choice is searched, and only once. Hence the paths
-    /// between all leaves of a tree of switches take time proportional to their number.
+    /// A node with a single link has no choice. So only the path between nodes with a choice is searched, once. The paths between all
+    /// leaves of a
+    /// tree of switches thus need time proportional to their number.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let (mut start, mut end) = (from, to);
@@ -69,7 +71,7 @@ impl<'a> PathFinder<'a> {
         Some(first)
     }
 
-    /// The path with the fewest links, by a search from its start.
+    /// Searches the path with the fewest links.
     fn searched(&self, search: &mut Search, from: u32, to: u32) -> Option<Vec<u32>> {
         search.count += 1;
         let Search { reached_by, count, .. } = search;
@@ -100,10 +102,10 @@ impl<'a> PathFinder<'a> {
         Some(path)
     }
 
-    /// The path along these nodes, with the first of parallel links in the file.
+    /// The path along these nodes, using the first of parallel links in the file.
     ///
     /// # Errors
-    /// Two consecutive nodes without a link between them.
+    /// Two consecutive nodes have no link between them.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
@@ -113,10 +115,10 @@ impl<'a> PathFinder<'a> {
         nodes.windows(2).map(step).collect()
     }
 
-    /// All paths with the fewest links, in the order of the file; none if there is no path.
+    /// All paths with the fewest links, in file order; empty if there is no path.
     ///
     /// # Errors
-    /// More than [`MOST_PATHS`] paths.
+    /// There are more than [`MOST_PATHS`] paths.
     pub fn all_shortest(&self, field: &str, from: u32, to: u32) -> Result<Vec<Vec<u32>>, Error> {
         let mut left = vec![usize::MAX; self.network.nodes.len()];
         left[to as usize] = 0;
@@ -144,10 +146,10 @@ impl<'a> PathFinder<'a> {
         Ok(paths.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// All paths along these nodes, one for each choice of parallel links, in the order of the file.
+    /// All paths along these nodes, one per choice of parallel links, in file order.
     ///
     /// # Errors
-    /// Two consecutive nodes without a link between them, or more than [`MOST_PATHS`] paths.
+    /// Two consecutive nodes have no link between them, or there are more than [`MOST_PATHS`] paths.
     pub fn all_along(&self, field: &str, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
         let mut paths = vec![Vec::new()];
         for pair in nodes.windows(2) {
@@ -159,7 +161,7 @@ impl<'a> PathFinder<'a> {
         Ok(paths)
     }
 
-    /// These paths, unless they are too many.
+    /// Returns these paths, or an error if there are too many.
     fn few<T>(&self, field: &str, paths: Vec<T>) -> Result<Vec<T>, Error> {
         match paths.len() <= MOST_PATHS {
             true => Ok(paths),

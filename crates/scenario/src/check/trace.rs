@@ -1,4 +1,4 @@
-//! Resolves which links and flows are traced.
+//! Resolves the links and flows to trace.
 
 use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
@@ -12,10 +12,11 @@ use std::ops::Range;
 /// The maximum number of samples of a series.
 const MOST_SAMPLES: u64 = 10_000_000;
 
-/// The maximum number of values in all series of a run: 0.8 GB, and as much again while the record is made.
+/// The maximum number of values in all series of a run.
+/// They use 0.8 GB, and as much again while the record is made.
 const MOST_NUMBERS: u64 = 100_000_000;
 
-/// The run that is traced.
+/// The run to trace.
 pub(super) struct Run<'a> {
     pub duration: Duration,
     /// Mean packet size in bytes.
@@ -24,7 +25,7 @@ pub(super) struct Run<'a> {
     pub groups: &'a [Group],
 }
 
-/// Resolves the patterns of a trace to positions of links and flows.
+/// Resolves the patterns of a trace to indices of links and flows.
 pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     let &Run { duration, links, groups, .. } = run;
     let every = |field: &'static str, every: Duration| -> Result<Duration, Error> {
@@ -75,7 +76,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     Ok(made)
 }
 
-/// Links and flows, at most one of which is empty.
+/// The links and flows whose throughput is traced. At most one of the lists is empty.
 fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> Result<Sampled, Error> {
     let kind = Kind { fits: |_| true, named: "flows" };
     let (mut links, mut flows) = (Vec::new(), Vec::new());
@@ -88,8 +89,9 @@ fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> R
     Ok(Sampled { links, flows, every })
 }
 
-/// Checks the total size of series at equal steps and of waits, as far as it is known. The numbers of RTT samples, drops, marks,
-/// retransmissions and completed connections are unknown before the run; a run that needs too much memory for them ends.
+/// Checks the total size of sampled series and of waits, as far as it is known.
+/// The numbers of RTT samples, drops, marks, retransmissions and completed connections are unknown before the run. A run that exceeds its
+/// memory by them fails.
 fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {
         trace.as_ref().map_or(0, |trace| {
@@ -122,15 +124,15 @@ fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     }
 }
 
-/// The number of mean packets that a link can carry in the run at its highest rate.
+/// The number of packets of mean size that a link can carry in the run at its highest rate.
 fn most_packets(link: &Link, run: &Run) -> u64 {
     let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
     let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
     (most as f64 * run.duration.as_secs_f64() / (8.0 * f64::from(run.packet))) as u64
 }
 
-/// The links whose waits are traced. The number of packets is unknown before the run, so the number of mean packets at the highest rate
-/// must be below the limit.
+/// The links whose waits are traced.
+/// The number of packets is unknown before the run, so the number of mean packets at the highest rate must be below the limit.
 fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     let links = find_links("trace.wait.links", &asked.links, run.links)?;
     let most = links.iter().map(|&link| most_packets(&run.links[link as usize], run)).max().unwrap_or_default();
@@ -150,13 +152,15 @@ fn not_empty(field: &str, patterns: &[String], expected: &str) -> Result<(), Err
     if patterns.is_empty() { Err(Error::got(field, "an empty list", expected)) } else { Ok(()) }
 }
 
-/// The distinct patterns with their positions in the file, which may contain many duplicates.
+/// The distinct patterns with their positions in the file.
+/// A file may contain many duplicates.
 fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
     let mut seen = HashSet::new();
     patterns.iter().enumerate().filter(move |(_, pattern)| seen.insert(pattern.as_str()))
 }
 
-/// The links with a rate that match the patterns. On others no packet waits, and packets arrive in no particular order.
+/// The links with a rate that match the patterns.
+/// On other links no packet waits, and packets arrive in no particular order.
 fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u32>, Error> {
     not_empty(field, patterns, "one link or more")?;
     let by_name: HashMap<&str, u32> = links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
@@ -181,7 +185,7 @@ fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u3
     Ok(in_order(found))
 }
 
-/// The kind of flow that supports a trace.
+/// The kind of flow that a trace supports.
 struct Kind {
     fits: fn(&Traffic) -> bool,
     named: &'static str,

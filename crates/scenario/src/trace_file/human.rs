@@ -1,5 +1,5 @@
-//! Parses durations and rates in the notation of the crates humantime 2.4 and human-bandwidth 0.1: sums of amounts with units ("1s 500ms",
-//! "2Gbps 340Mbps").
+//! Parses durations and rates that are sums of amounts: "1s 500ms", "2Gbps 340Mbps".
+//! The notation is that of the crates humantime 2.4 and human-bandwidth 0.1.
 
 /// The names of units, and the size of each.
 type Units = &'static [(&'static [&'static str], u64)];
@@ -25,19 +25,19 @@ const RATES: Units = &[
     (&["Tbps", "tbps", "Tbit/s", "tbit/s", "Tb/s", "tb/s"], 1_000_000_000_000),
 ];
 
-/// Reads a duration, in nanoseconds.
+/// Parses a duration to nanoseconds.
 ///
 /// # Errors
-/// One line with what was expected and what was found.
+/// One line with the expectation and the value.
 pub(super) fn duration(text: &str) -> Result<u64, String> {
     let zero = (text == "0").then_some(0);
     zero.or_else(|| sum(text, DURATIONS)).ok_or_else(|| format!("expected a duration such as \"20ms\" or \"1s 500ms\", got {text:?}"))
 }
 
-/// Reads a rate, in bit/s.
+/// Parses a rate to bit/s.
 ///
 /// # Errors
-/// One line with what was expected and what was found.
+/// One line with the expectation and the value.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
     sum(text, RATES).ok_or_else(|| format!("expected a rate such as \"12Mbps\" or \"1Gbps 250Mbps\", got {text:?}"))
 }
@@ -74,7 +74,7 @@ fn amount(number: &str, size: u64) -> Option<u64> {
 mod tests {
     use super::{duration, rate};
 
-    /// The examples of humantime's documentation, and what it writes for 1.5 s, 60 s and 2 h.
+    /// Tests the examples of humantime's documentation, and its output for 1.5 s, 60 s and 2 h.
     #[test]
     fn durations_are_those_of_humantime() {
         let (second, minute) = (1_000_000_000, 60_000_000_000);
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// The examples of human-bandwidth's documentation.
+    /// Tests the examples of human-bandwidth's documentation.
     #[test]
     fn rates_are_those_of_human_bandwidth() {
         for (text, bps) in [

@@ -1,10 +1,10 @@
-//! The lines of a file, one at a time.
+//! Reads a file line by line.
 
 use crate::bounded::os_message;
 use crate::error::Error;
 use std::io::{BufRead, BufReader, Read};
 
-/// What some programs put before a text in UTF-8.
+/// The mark that some programs put before a UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The longest line, in bytes.
@@ -22,7 +22,8 @@ impl<'a> Lines<'a> {
         Lines { text: BufReader::with_capacity(1 << 18, text), line: Vec::new(), number: 0 }
     }
 
-    /// Reads the next line other than comments, which start with `#`. Returns false at the end of the file.
+    /// Reads the next line that is not a comment. Comments start with `#`.
+    /// Returns false at the end of the file.
     pub fn next(&mut self) -> Result<bool, Error> {
         loop {
             self.line.clear();
@@ -55,7 +56,7 @@ impl<'a> Lines<'a> {
         Error { position: Some((self.number, column + 1)), ..Error::got("", got, expected) }
     }
 
-    /// The same for the text at that column.
+    /// The error for the text at that column.
     pub fn refuse_text(&self, column: usize, text: &[u8], expected: &str) -> Error {
         self.refuse(column, &format_args!("\"{}\"", String::from_utf8_lossy(text).escape_debug()), expected)
     }

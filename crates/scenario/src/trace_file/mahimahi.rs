@@ -1,5 +1,5 @@
-//! Mahimahi's traces (netravali-2015): a line for each opportunity to send 1500 bytes, with its time in milliseconds. The trace repeats
-//! after the last time.
+//! Mahimahi's traces (netravali-2015): one line per opportunity to send 1500 bytes.
+//! A line is a time in milliseconds. The trace repeats after the last time.
 
 use super::lines::Lines;
 use super::{Rows, number};
@@ -11,7 +11,7 @@ use sojourn_units::{Duration, range};
 /// The latest time, in ms.
 const LATEST_MS: u64 = range::LONGEST_TIME.as_nanos() / 1_000_000;
 
-/// Bytes of an opportunity.
+/// The bytes of an opportunity.
 const OPPORTUNITY: u64 = 1500;
 
 pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
@@ -41,7 +41,7 @@ pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
     rows.finish()
 }
 
-/// Adds opportunities some ms after the previous ones.
+/// A row with opportunities `ms` after the previous ones.
 fn opportunities(ms: u64, count: u64) -> Row {
     Row { span: Duration::from_nanos(ms * 1_000_000), service: OPPORTUNITY * count, ..Row::default() }
 }

@@ -25,7 +25,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The largest file, in bytes.
+/// The maximum size of a file in bytes.
 const LARGEST: u64 = 1_000_000_000;
 
 /// The expectation in messages.
@@ -37,17 +37,17 @@ const MOST_ROWS: u64 = 50_000_000;
 /// Size of the trace cache in bytes.
 const CACHED: usize = 200_000_000;
 
-/// The cache of traces by format and content of the file, because a sweep checks every point. Name and modification time do not identify
-/// the content.
+/// The cache of traces by format and content of the file.
+/// A sweep checks every point, and name and modification time do not identify the content.
 static READ: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 /// Traces by the format and the SHA-256 of a file.
 type Known = HashMap<(TraceFormat, [u8; 32]), Trace>;
 
-/// Reads a trace file; format `None`: determined by its extension.
+/// Reads a trace file. The suffix determines the format if `format` is `None`.
 ///
 /// # Errors
-/// An unreadable file, or an invalid trace. The error names the file and, if possible, line and column.
+/// The file is unreadable or the trace invalid. The error names the file and, if possible, line and column.
 pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Error> {
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
     let named = |error: Error| error.in_file(&path.display().to_string());
@@ -71,7 +71,7 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
 /// Reads a trace in this format from the current position.
 ///
 /// # Errors
-/// As those of [`read_trace`], without the name of a file.
+/// The errors of [`read_trace`], without the name of a file.
 pub fn parse_trace(text: &mut dyn Read, format: TraceFormat) -> Result<Trace, Error> {
     let rows = match format {
         TraceFormat::Mahimahi => mahimahi::read(Lines::new(text)),
@@ -88,7 +88,7 @@ fn hashed(rows: LinkTrace) -> Trace {
     Trace { sha256: hexadecimal(&hash.finalize()).into(), rows: Arc::new(rows) }
 }
 
-/// The rows of a file as they are read.
+/// The rows of a file while it is read.
 struct Rows {
     builder: Builder,
     count: u64,

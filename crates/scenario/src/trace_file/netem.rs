@@ -1,5 +1,5 @@
-//! Traces of the crate `netem-trace` (version 0.5.0) in JSON, as used by Rattan: static rates, lists of rates, sawtooths without noise, and
-//! patterns of these. Traces from its random generator are rejected.
+//! Traces of the crate `netem-trace` (version 0.5.0) in JSON, as used by Rattan.
+//! Supported are static rates, lists of rates, sawtooths without noise, and patterns of these. Traces of its random generator are rejected.
 
 use super::{Rows, human};
 use crate::bounded::os_message;
@@ -13,10 +13,11 @@ use sojourn_units::Duration;
 use sojourn_units::range::HIGHEST_RATE_BPS;
 use std::io::Read;
 
-/// The largest text in bytes, which is held in memory.
+/// The maximum size of a text in bytes, which is held in memory.
 const LARGEST: u64 = 100_000_000;
 
-/// The maximum number of rows of a repetition or a sawtooth, since a short text can request any number.
+/// The maximum number of rows of a repetition or a sawtooth.
+/// A short text can request any number.
 const MOST_MADE: u64 = 5_000_000;
 
 /// The crate's configurations of a bandwidth trace, under its names.
@@ -58,7 +59,7 @@ struct Sawtooth {
     std_dev: Option<Bandwidth>,
 }
 
-/// A rate in bit/s, as numbers or as text.
+/// A rate in bit/s, from numbers or text.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "WrittenBandwidth")]
 struct Bandwidth(u64);
@@ -83,7 +84,7 @@ impl TryFrom<WrittenBandwidth> for Bandwidth {
     }
 }
 
-/// A time, as numbers or as text.
+/// A time, from numbers or text.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "WrittenSpan")]
 struct Span(Duration);
@@ -161,10 +162,10 @@ impl Config {
         }
     }
 
-    /// Number of rows, computed without an expansion.
+    /// Computes the number of rows without an expansion.
     ///
     /// # Errors
-    /// More rows than [`MOST_MADE`] of a repetition or a sawtooth.
+    /// A repetition or a sawtooth has more rows than [`MOST_MADE`].
     fn rows_made(&self) -> Result<u64, Error> {
         let (rows, field) = match self {
             Config::Static { .. } | Config::Normalized(_) => return Ok(1),
@@ -219,7 +220,8 @@ impl Sawtooth {
         duration.div_ceil(step.max(1))
     }
 
-    /// As `SawtoothBw::next_bw` computes it, in the same steps: its rates are rounded in floating-point numbers.
+    /// Adds the rows of a sawtooth with the same steps as `SawtoothBw::next_bw`.
+    /// Its rates are rounded as floating-point numbers.
     fn add(&self, rows: &mut Rows) -> Result<(), Error> {
         let span = |given: Option<Span>, usual| given.map_or(usual, |Span(span)| span);
         let second = Duration::from_secs(1);
@@ -259,7 +261,7 @@ impl Sawtooth {
     }
 }
 
-/// Seconds as the standard library computes them.
+/// A time in seconds, computed as the standard library does.
 fn std_secs(time: Duration) -> f64 {
     std::time::Duration::from_nanos(time.as_nanos()).as_secs_f64()
 }

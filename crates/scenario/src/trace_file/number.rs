@@ -1,6 +1,7 @@
 //! Decimal numbers in tables.
 
-/// `text` times a power of ten, rounded to an integer; `None` if it is not a number, negative, or too large.
+/// `text` times a power of ten, rounded to an integer.
+/// `None` if it is not a number, negative, or too large.
 pub(super) fn scaled(text: &[u8], power: u32) -> Option<u64> {
     let (mut value, mut digits, mut after, mut rest) = (0u64, 0, None, 0u8);
     for &byte in text {

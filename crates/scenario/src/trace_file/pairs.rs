@@ -1,4 +1,4 @@
-//! Tables of two columns of numbers: sizes with their probabilities, times with their sizes.
+//! Two-column tables of numbers: sizes with probabilities, times with sizes.
 
 use super::lines::Lines;
 use super::number;
@@ -8,16 +8,17 @@ use crate::error::Error;
 use sojourn_traffic::pairs::Column;
 use std::path::Path;
 
-/// The largest file, in bytes.
+/// The maximum size of a file in bytes.
 const LARGEST: u64 = 100_000_000;
 
-/// The maximum number of rows, which are in memory and part of the run's key.
+/// The maximum number of rows. They are in memory, and part of the run's key.
 const MOST_ROWS: usize = 100_000;
 
-/// Reads the rows of a file with two columns. A first line that does not begin with a number is a header.
+/// Reads the rows of a file with two columns.
+/// A first line that does not begin with a number is a header.
 ///
 /// # Errors
-/// A file that cannot be read, or is no such table. The error names the file, and where it can the line and the column.
+/// The file cannot be read, or is not such a table. The error names the file and, if possible, line and column.
 pub(crate) fn read_pairs(path: &Path, columns: &[Column; 2]) -> Result<Vec<[u64; 2]>, Error> {
     let mut file = Bounded::open(path, LARGEST, "a file with a table")?;
     read(Lines::new(&mut file), columns).map_err(|error| error.in_file(&path.display().to_string()))

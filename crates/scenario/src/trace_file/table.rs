@@ -1,4 +1,4 @@
-//! Trace tables: each line has a time, the rate from then on and, optionally, a delay and a loss probability.
+//! Trace tables. A line has a time, the rate from then on, and optionally delay and loss.
 
 use super::lines::Lines;
 use super::{Rows, number};
@@ -17,7 +17,8 @@ enum Quantity {
     Loss,
 }
 
-/// A column: its quantity, and the power of ten that converts it to ns, bit/s or billionths.
+/// A column: its quantity, and the power of ten that converts it to base units.
+/// Base units are ns, bit/s and billionths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Column {
     name: &'static str,
@@ -76,13 +77,13 @@ pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
         last = Some(next);
     }
     if let Some(Line { row, .. }) = last {
-        // The duration of the last line is unknown, so it equals the previous one.
+        // The duration of the last line is unknown. It is assumed to equal the previous one.
         rows.push(Row { span, ..row }).map_err(|(got, expected)| lines.refuse(0, &got, expected))?;
     }
     rows.finish()
 }
 
-/// The fields of a line with their columns, separated by commas, semicolons or white space.
+/// The fields of a line with their columns. Commas, semicolons or white space separate them.
 pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let separates = |byte: u8| matches!(byte, b',' | b';' | b' ' | b'\t');
     let mut begin = 0;
@@ -96,7 +97,7 @@ pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         let end = line[begin..].iter().position(|&byte| separates(byte)).map_or(line.len(), |length| begin + length);
         let field = (begin, &line[begin..end]);
         begin = end;
-        // A separator may stand within white space.
+        // White space may surround a separator.
         while begin < line.len() && matches!(line[begin], b' ' | b'\t') {
             begin += 1;
         }
@@ -107,7 +108,7 @@ pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The columns by the first line, and whether that is a header.
+/// The columns that the first line implies, and whether that line is a header.
 fn header(lines: &Lines<'_>) -> Result<(Vec<Column>, bool), Error> {
     let first: Vec<(usize, &[u8])> = fields(lines.line()).collect();
     let begins_with_number = first.first().is_some_and(|(_, text)| text.first().is_some_and(|&byte| byte.is_ascii_digit() || byte == b'.'));
@@ -142,7 +143,7 @@ fn named(text: &[u8]) -> Option<Column> {
     COLUMNS.iter().find(|column| text.eq_ignore_ascii_case(column.name.as_bytes())).copied()
 }
 
-/// Reads the current line, which follows one at time `before`.
+/// Reads the current line. `before` is the time of the previous line.
 fn line(lines: &Lines<'_>, columns: &[Column], before: Option<u64>) -> Result<Line, Error> {
     let mut found = fields(lines.line());
     let mut read = Line::default();

@@ -8,16 +8,17 @@ use sojourn_spec::tagged::schema::{add_properties, describe};
 use sojourn_units::Duration;
 use std::borrow::Cow;
 
-/// An impairment: its kind with parameters, its place, and when it is in effect.
+/// An impairment: its kind with parameters, its place, and its active time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Impairment(pub ImpairmentConfig);
 
-/// What every impairment has, whatever its kind.
+/// The keys that every impairment has, whatever its kind.
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct Common {
-    /// Its place: "before-queue" on arrival at the link, or "after-queue" at the end of the link; default "after-queue".
+    /// Its place: "before-queue" or "after-queue"; default "after-queue".
+    /// "before-queue" is on arrival at the link, "after-queue" at the end of the link.
     place: Place,
     /// Start of the impairment, since the start of the run; default "0 s".
     from: Duration,

@@ -1,4 +1,4 @@
-//! The scenario as written: one struct for each table of the file. Unknown keys are errors.
+//! The scenario as written: one struct per table of the file. Unknown keys are errors.
 
 mod impairment;
 mod link_trace;
@@ -30,16 +30,18 @@ pub struct Scenario {
     pub name: Option<String>,
     /// The length of the run, at most 1000000 s.
     pub duration: Duration,
-    /// When statistics begin; default "0 s".
+    /// The start of statistics; default "0 s".
     #[serde(default)]
     pub warmup: Duration,
-    /// The seed of every random stream; replications use seed, seed + 1, ...; default 1.
+    /// The seed of every random stream; default 1. Replications use seed, seed + 1, ...
     #[serde(default = "one")]
     pub seed: u64,
-    /// The mean packet size, which converts parameters between packets and bytes; default "1500 B".
+    /// The mean packet size; default "1500 B".
+    /// It converts parameters between packets and bytes.
     #[serde(default = "packet")]
     pub packet: Bytes,
-    /// The TCP stack of the flows: the simulator's, or that of a Linux kernel; default "simulator".
+    /// The TCP stack of the flows; default "simulator".
+    /// It is the simulator's, or that of a Linux kernel.
     #[serde(default, skip_serializing_if = "Host::is_simulator")]
     pub host: Host,
     /// The links. A node exists if a link names it.
@@ -62,10 +64,10 @@ pub struct Scenario {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Host {
-    /// The simulator's.
+    /// The simulator's own stack.
     #[default]
     Simulator,
-    /// A Linux kernel's in virtual time, over the same links and queues.
+    /// A Linux kernel in virtual time, over the same links and queues.
     Linux,
 }
 
@@ -83,9 +85,9 @@ pub struct Link {
     /// Its name; default "from->to".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The node it starts at.
+    /// The node at its start.
     pub from: String,
-    /// The node it ends at.
+    /// The node at its end.
     pub to: String,
     /// Its transmission rate; absent: a pure delay without a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,10 +110,11 @@ pub struct Link {
     /// Link-layer overhead per packet, in both directions; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
-    /// The name of the medium that it shares with other links, in both directions; default: none.
+    /// The name of the medium that it shares with other links; default: none.
+    /// It applies in both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub medium: Option<String>,
-    /// Changes of its rate and delay in chronological order.
+    /// Changes of its rate and delay in chronological order; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// Impairments of packets, applied in this order; default: none.
@@ -172,42 +175,46 @@ pub struct Flows {
     /// The number of flows, 1 or more; default 1.
     #[serde(default = "one_flow", deserialize_with = "flow_count")]
     pub count: u32,
-    /// The node where their data enters the network.
+    /// The node at which their data enters the network.
     pub from: String,
-    /// The node where their data leaves the network.
+    /// The node at which their data leaves the network.
     pub to: String,
-    /// A duplex link of each flow's own at the sender's side; absent: none.
+    /// A duplex link for each flow at the sender's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// A duplex link of each flow's own at the receiver's side; absent: none.
+    /// A duplex link for each flow at the receiver's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Access>,
-    /// The nodes of the forward path, from `from` to `to`; default: the path with the fewest links.
+    /// The nodes of the forward path, from `from` to `to`.
+    /// Default: the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
-    /// The nodes of the reverse path; default: `via` in reverse if it is given, else the path with the fewest links.
+    /// The nodes of the reverse path.
+    /// Default: `via` in reverse if it is set, else the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via_back: Option<Vec<String>>,
-    /// The choice among equally short paths: "first" in the file, "flow" (drawn per flow) or "packet" (round-robin per packet); default
-    /// "first". It also applies to parallel links on `via`.
+    /// The choice among equally short paths; default "first".
+    /// "first" in the file, "flow" (drawn per flow) or "packet" (round-robin per packet). It also applies to parallel links on `via`.
     #[serde(default, skip_serializing_if = "PathChoice::is_default")]
     pub paths: PathChoice,
-    /// Route changes in chronological order. Packets on a new path can overtake those on the old one. Default: none.
+    /// Route changes in chronological order; default: none.
+    /// Packets on a new path can overtake those on the old one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reroute: Vec<Reroute>,
-    /// When each flow starts; default "0 s".
+    /// The start time of each flow; default "0 s".
     #[serde(default = "zero")]
     pub start: Varying<Duration>,
-    /// When each flow stops sending; default: at the end of the run.
+    /// The time at which each flow stops sending; default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Varying<Duration>>,
-    /// The DSCP of their packets in both directions, 0 to 63 or a name such as "ef"; default 0. Classes can match it.
+    /// The DSCP of their packets in both directions, 0 to 63 or a name such as "ef"; default 0.
+    /// Classes can match it.
     #[serde(default, skip_serializing_if = "Dscp::is_default")]
     pub dscp: Dscp,
     /// The port of their connections, which classes can match; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// What the flows send; default: bulk data without end.
+    /// The traffic that the flows send; default: bulk data without end.
     #[serde(default)]
     pub traffic: Traffic,
     /// TCP options that differ from the scenario's `[tcp]`.
@@ -215,7 +222,7 @@ pub struct Flows {
     pub tcp: Option<TcpOverrides>,
 }
 
-/// A duplex link of a flow's own, between its host and the network.
+/// A duplex link that belongs to one flow, between its host and the network.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
@@ -252,7 +259,8 @@ pub struct Trace {
     /// The completed connections of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<TraceCompletions>,
-    /// Every change of the congestion controllers of these flows: windows, pacing rate, data in flight and internal variables.
+    /// Every change of the congestion controllers of these flows.
+    /// It has windows, pacing rate, data in flight and internal variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<TraceController>,
     /// The segments that these flows retransmit after a loss or as a probe.
@@ -308,7 +316,8 @@ pub struct TraceRtt {
 pub struct TraceWait {
     /// The links.
     pub links: Vec<String>,
-    /// Sampling: every `one_in`-th packet is stored, from the first transmission on; 1 or more, default 1: every packet.
+    /// The sampling interval: every `one_in`-th packet is stored; 1 or more, default 1.
+    /// Counting starts with the first transmission.
     #[serde(default = "one_packet")]
     pub one_in: u32,
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_units::Duration;
 
-/// Choice among equally short paths of a group.
+/// The choice among equally short paths of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PathChoice {
@@ -28,7 +28,8 @@ impl PathChoice {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reroute {
-    /// The time of the change, since the start of the run: packets that are sent from then on take the new path.
+    /// The time of the change, since the start of the run.
+    /// Packets that are sent from then on use the new path.
     pub at: Duration,
     /// The nodes of the new forward path, from `from` to `to`.
     pub via: Vec<String>,
