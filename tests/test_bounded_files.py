@@ -18,7 +18,7 @@ import sojourn as sj
 from sojourn import files, json_text, reading
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.experiments.model import load_experiment, read_published
+from sojourn.experiments.folder import load_experiment, read_published
 from sojourn.record import unpack_series
 from sojourn.scenario import Scenario
 from test_paper_limits import folder  # noqa: F401 - a fixture

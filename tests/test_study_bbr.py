@@ -1,63 +1,65 @@
-"""The study of the BBR draft's test cases: what holds for BBRv3 on one path, and that a condition can fail."""
+"""The study of the BBR draft's test cases: the verdicts on the first path, and what is not judged."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path as File
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sojourn import study_bbr
 from sojourn.cli import main
-from sojourn.study_bbr import CASES, PATHS, Judged, Study, judge
-from sojourn.study_bbr.case import Case, Condition, uses
+from sojourn.experiments import Outcome, RunOptions, find_experiment, reproduce
+from sojourn.experiments.model import Case
+from sojourn.experiments.verdict import Verdict
 
 OPEN = {"policer"}
 """Cases that do not hold for BBRv3 on the first path."""
 
 
-def test_the_draft_has_22_cases() -> None:
-    assert len({case.id for case in CASES}) == len(CASES) == 22
+@pytest.fixture(scope="module")
+def quick() -> Outcome:
+    return reproduce(find_experiment("bbr"), options=RunOptions(quick=True))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_bbr3_does_what_the_draft_says(case: Case) -> None:
-    found = judge(case, case.path or PATHS[0], "bbr3")
-    failed = [(condition.says, seen) for condition, seen in found.seen if seen is not None and not seen[0]]
-    assert bool(failed) == (case.id in OPEN), failed
+def test_the_draft_has_22_cases_and_each_controller_a_claim_on_each() -> None:
+    study = find_experiment("bbr")
+    assert len(study.grids) == 22
+    assert {each.id for each in study.claims} == {
+        f"{grid.replace('_', '-')}-{cc}" for grid in study.grids for cc in study.queues
+    }
 
 
-def test_bbr1_stays_in_startup_where_version_3_leaves_it() -> None:
-    case = next(case for case in CASES if case.id == "startup-loss")
-    assert not judge(case, PATHS[0], "bbr").holds
+def test_bbr3_does_what_the_draft_says_except_at_a_policer(quick: Outcome) -> None:
+    missed = {
+        result.claim.id.removesuffix("-bbr3")
+        for result in quick.results
+        if result.claim.id.endswith("-bbr3") and result.verdict is not Verdict.REPRODUCED
+    }
+    assert missed == OPEN
 
 
-def test_what_a_controller_does_not_have_is_not_judged() -> None:
-    case = next(case for case in CASES if case.id == "startup-plateau")
-    found = judge(case, PATHS[0], "cubic")
-    assert [seen is None for _, seen in found.seen] == [True, True, True, False]
+def test_bbr1_stays_in_startup_where_version_3_leaves_it(quick: Outcome) -> None:
+    ends = [quick.values(Case("startup_loss_10_40", cc), "startup_loss")[0] for cc in ("bbr3", "bbr")]
+    assert 0 < ends[0] <= 3 < ends[1]
 
 
-def test_a_verdict_counts_paths() -> None:
-    case = CASES[0]
-    condition: Condition = uses(0.5, 1.0)
-    judged = [
-        Judged(case, path, "bbr3", [(condition, (good, ""))]) for path, good in zip(PATHS, [1, 1, 0, 1], strict=True)
-    ]
-    study = Study(judged, quick=False)
-    assert (study.verdict(case, "bbr3"), study.score(case, "bbr3")) == ("holds in part", "3 of 4")
+def test_a_condition_on_a_state_that_a_controller_lacks_is_not_judged(quick: Outcome) -> None:
+    for cc, judged in (("bbr3", [True] * 3), ("bbr", [True, False, True]), ("cubic", [False] * 3)):
+        case = Case("startup_plateau_10_40", cc)
+        conditions = ("startup_bandwidth", "startup_count", "startup_next_drain")
+        assert [bool(np.isfinite(quick.values(case, name)[0])) for name in conditions] == judged
+        assert quick.values(case, "missed")[0] == 0
 
 
-def test_the_page_and_the_numbers_are_written(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study_bbr, "CASES", CASES[:2])
-    assert main(["study", "bbr", "--quick", "--out", str(tmp_path)]) == 0
-    page = (tmp_path / "bbr-quick.html").read_text()
+def test_a_loss_happens_in_the_state_that_its_case_names(quick: Outcome) -> None:
+    # The case drops packets for a tenth of a round trip of 40 ms, 1.2 round trips after Up begins.
+    case = Case("up_loss_10_40", "bbr3")
+    up, lost = (float(quick.values(case, name)[0]) for name in ("up", "first_loss"))
+    assert 1.2 <= (lost - up) / 0.04 <= 1.3 + 0.05
+
+
+def test_a_case_runs_alone_and_its_report_says_that_it_is_a_quick_look(tmp_path: Path) -> None:
+    assert main(["study", "bbr", "startup_plateau", "--quick", "--no-cache", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "report-quick.html").read_text()
     assert "A quick look" in page
-    assert CASES[0].title in page
-    data = json.loads((tmp_path / "bbr-quick.json").read_text())
-    assert len(data["judged"]) == 2 * len(study_bbr.CONTROLLERS)
-
-
-def test_seeds_are_refused(tmp_path: File, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "bbr", "--seeds", "3", "--out", str(tmp_path)]) == 2
-    assert "study bbr: --seeds: expected no option, since nothing is random, got 3" in capsys.readouterr().err
+    assert "Leaving Startup where the bandwidth stops growing" in page

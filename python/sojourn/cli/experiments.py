@@ -28,7 +28,6 @@ from sojourn.cli.output import (
     results_folder,
     store,
 )
-from sojourn.cli.study import StudyOptions, study_bbr_command
 from sojourn.display import counted, elapsed, number
 from sojourn.errors import RunError, UserError, one_line
 from sojourn.extras import require
@@ -112,9 +111,6 @@ def reproduce(
     continues where it stopped. To use several machines, run one `--shard` on each with a shared cache, then run the
     command without `--shard` to collect all results. With `all`, each report is written as soon as its paper is done.
     """
-    if context.info_name == STUDY and experiment == "bbr":
-        study_bbr_command(StudyOptions(quick, seeds, threads, out_dir))
-        return
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.experiments import RunOptions  # here: it takes seconds to load
 

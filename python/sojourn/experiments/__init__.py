@@ -1,7 +1,8 @@
 """Papers as data: folders with scenarios, published values, claims and deviations, and the engine that judges them."""
 
 from sojourn.experiments.catalog import find_experiment, find_experiments
-from sojourn.experiments.model import Experiment, load_experiment
+from sojourn.experiments.folder import load_experiment
+from sojourn.experiments.model import Experiment
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import RunOptions, reproduce
 from sojourn.experiments.verdict import Verdict

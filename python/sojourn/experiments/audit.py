@@ -17,7 +17,8 @@ from typing import Any
 from sojourn import files, paths
 from sojourn.errors import UserError
 from sojourn.experiments.claims import Claim
-from sojourn.experiments.model import Case, Experiment, load_experiment
+from sojourn.experiments.folder import load_experiment
+from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import RunOptions, choose, judge_claims, run_cases

@@ -61,6 +61,8 @@ def range_of(measure: Measure) -> Range:
     """The values that a measure of a run can have."""
     if measure.within:
         return Range(*measure.within)
+    if measure.outside:
+        return Range(0.0, float(len(measure.outside)))
     if measure.share_of:
         found = Range(0.0, 1.0)
     elif not measure.series:

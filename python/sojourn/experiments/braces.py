@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sojourn.errors import UserError
+from sojourn.errors import FEW, UserError
 from sojourn.experiments.expression import UnknownNameError, evaluate
 
 BRACES = re.compile(r"\{([^{}]*)\}")
@@ -48,12 +48,9 @@ def _value(text: str, values: Mapping[str, Any]) -> Any:
     name = text.strip()
     if name in values:
         return values[name]
-    whole = True
 
     def lookup(path: tuple[str, ...]) -> float:
-        nonlocal whole
         value = values.get(".".join(path))
-        whole = whole and isinstance(value, int)
         try:
             return float("none" if isinstance(value, bool) or value is None else value)
         except (TypeError, ValueError):
@@ -62,10 +59,10 @@ def _value(text: str, values: Mapping[str, Any]) -> Any:
     try:
         found = float(evaluate(text, lookup))
     except UnknownNameError as error:
-        names = " or ".join(f"{{{each}}}" for each in values) or "no braces"
+        names = " or ".join(f"{{{each}}}" for each in list(values)[:FEW]) or "no braces"
         what = f"{names}, or an expression of it where it is a number"
         raise UserError(f'set: expected {what}, got "{{{text}}}" ({error})') from None
-    return int(found) if whole and found.is_integer() else found
+    return int(found) if found.is_integer() else found
 
 
 def _written(value: Any) -> str:

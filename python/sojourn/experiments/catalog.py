@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sojourn.errors import UserError, meant, note
-from sojourn.experiments.model import Experiment, load_experiment
+from sojourn.experiments.folder import load_experiment
+from sojourn.experiments.model import Experiment
 
 Kind = Literal["papers", "studies"]
 """The folders of experiments that come with the project."""

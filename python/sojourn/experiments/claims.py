@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sojourn.display import number
@@ -114,13 +114,25 @@ def expand_claims(
     claims = [
         row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
     ]
-    claims += [_claim(label, table, usual) for table in file.claims]
+    claims += [_claim(label, each, usual) for table in file.claims for each in _combined(table)]
     seen: set[str] = set()
     for kind, name in [*(("claims", each.id) for each in claims), *(("notes", each.id) for each in file.notes)]:
         if name in seen:
             raise UserError(f'{label}: {kind}[{name}].id: expected a name used once, got "{name}" again')
         seen.add(name)
     return claims, list(file.tables)
+
+
+def _combined(table: ClaimTable) -> Iterator[ClaimTable]:
+    """The claims of a table: one for every combination of its `for` lists."""
+    for values in itertools.product(*table.for_.values()):
+        named = dict(zip(table.for_, values, strict=True))
+        texts = {key: fill(getattr(table, key), named) for key in ("id", "where", "text", "reason")}
+        parts = [
+            part.model_copy(update={"measure": fill(part.measure, named), "label": fill(part.label, named)})
+            for part in table.parts
+        ]
+        yield table.model_copy(update={**texts, "parts": parts})
 
 
 def _claim(label: str, table: ClaimTable, usual: Origin) -> Claim:

@@ -1,8 +1,14 @@
 """Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
 
 Dotted names stand for arrays with one value for each seed, so that differences and ratios are computed seed by seed.
-There are numbers, + - * / **, `min`, `max`, `abs`, `exp`, `round`, `met` (how many of its arguments are 0 or more),
-and the functions that the caller adds: `functions.py` has a table of them.
+There are numbers, + - * / **, and these functions; `functions.py` has a table of others that callers add.
+
+| function | value |
+|---|---|
+| `min`, `max`, `abs`, `exp`, `round`, `sign` | as usual |
+| `met(a, b, ...)` | how many of the arguments are 0 or more |
+| `coalesce(a, b, ...)` | the first argument that is a finite number |
+| `pick(i, a, b, ...)` | argument number `i` of the others, from 0 |
 """
 
 from __future__ import annotations
@@ -50,6 +56,22 @@ def _met(*margins: Value) -> Value:
     return result
 
 
+def _coalesce(*values: Value) -> Value:
+    """The first finite value, sample by sample."""
+    result = values[-1]
+    for value in reversed(values[:-1]):
+        result = np.where(np.isfinite(value), value, result)
+    return result
+
+
+def _pick(number: Value, *values: Value) -> Value:
+    """The value at a place, from 0; NaN at a place that there is not."""
+    place, result = np.asarray(number), np.full(np.shape(number), np.nan)
+    for i, value in enumerate(values):
+        result = np.where(place == i, value, result)
+    return result
+
+
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -58,8 +80,16 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "min": _least, "max": _greatest, "abs": np.abs, "exp": np.exp, "round": np.round, "met": _met,
-}  # fmt: skip
+    "min": _least,
+    "max": _greatest,
+    "abs": np.abs,
+    "exp": np.exp,
+    "round": np.round,
+    "sign": np.sign,
+    "met": _met,
+    "coalesce": _coalesce,
+    "pick": _pick,
+}
 
 
 LONGEST = 2000

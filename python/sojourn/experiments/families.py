@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sojourn.errors import UserError
 from sojourn.experiments.braces import filled
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family, Measure, ScenarioTable
+from sojourn.experiments.schema.variables import Parameters
 
 MOST_CASES = 100_000
 """The most combinations that one entry of a paper's file may stand for."""
@@ -33,6 +34,8 @@ class ExperimentScenario:
     values: dict[str, str] = field(default_factory=dict)
     """The values of its family by name."""
     queue_at: tuple[str, ...] = ()
+    steps: tuple[Parameters, ...] = ()
+    """Fields that are changed after a run of what was before; braces name measures of that run."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Choice:
     label: str
     title: str
     table: dict[str, Any]
+    values: dict[str, str] = field(default_factory=dict)
+    """Its values for braces of measures and steps."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +63,36 @@ def plain_scenario(root: Path, table: ScenarioTable) -> ExperimentScenario:
     """A scenario that is written on its own."""
     return ExperimentScenario(
         table.id, table.label, table.title, root / table.file, table.queue, table.measures, table.set,
-        queue_at=table.queue_at,
+        queue_at=table.queue_at, steps=tuple(each.set for each in table.steps),
     )  # fmt: skip
 
 
 def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScenario]:
     """The scenarios of a family. `label` begins the message of an error."""
     found = []
-    if (count := math.prod(map(len, family.over.values()))) > MOST_CASES:
+    points = range(max((len(each) for each in family.points.values()), default=1))
+    if (count := len(points) * math.prod(map(len, family.over.values()))) > MOST_CASES:
         raise UserError(f"{label}.over: expected at most {MOST_CASES} combinations, got {count}")
-    for combination in itertools.product(*family.over.values()):
-        values = dict(zip(family.over, combination, strict=True))
+    for point, combination in itertools.product(points, itertools.product(*family.over.values())):
+        values = {name: each[point] for name, each in family.points.items()}
+        values |= dict(zip(family.over, combination, strict=True))
         changes, queue = filled(family.set, values), filled(family.queue, values)
         if family.congestion:
             held = _congest(family.congestion, values, changes, f"{label}.congestion")
             queue = {"limit": f"{held} packets"} | queue
-        texts = (fill(family.id, values), fill(family.label, values), fill(family.title, values))
-        made = ExperimentScenario(*texts, root / family.file, queue, family.measures, changes, values)
-        found.append(replace(made, queue_at=family.queue_at))
+        made = ExperimentScenario(
+            id=fill(family.id, values),
+            label=fill(family.label, values),
+            title=fill(family.title, values),
+            file=root / family.file,
+            queue=queue,
+            measures=family.measures,
+            set=changes,
+            values=values,
+            queue_at=family.queue_at,
+            steps=tuple(each.set for each in family.steps),
+        )
+        found.append(made)
     return found
 
 

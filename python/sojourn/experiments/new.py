@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from sojourn.errors import UserError
-from sojourn.experiments.model import Experiment, load_experiment
+from sojourn.experiments.folder import load_experiment
+from sojourn.experiments.model import Experiment
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.schema import FILES, schema_of
 from sojourn.files import write_atomic

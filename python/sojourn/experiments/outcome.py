@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from sojourn.display import counted, elapsed
 from sojourn.experiments.bounds import range_of
+from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.schema.claims import Origin
-from sojourn.experiments.verdict import Judged, Verdict, combine, over_readings
+from sojourn.experiments.schema.experiment import Measure
+from sojourn.experiments.verdict import Judged, Verdict, combine, judge, over_readings, parse_target
 from sojourn.record import Record
 from sojourn.stats import Estimate, estimate, paired
 
@@ -221,7 +223,7 @@ class Outcome:
         if formula := self.experiment.measure(case.scenario, measure).formula:
             return self.computed(case, formula)
         if (case, measure) not in self._values:
-            found = [self.experiment.value(case.scenario, measure, record) for record in self.records[case]]
+            found = [self.experiment.value(case, measure, record) for record in self.records[case]]
             self._values[case, measure] = np.array(found)
         return self._values[case, measure].copy()
 
@@ -232,7 +234,7 @@ class Outcome:
             *place, name = path
             return self.values(case.other(place, self.experiment), name)[: len(self.records.get(case, [0]))]
 
-        text = fill(formula, self.experiment.scenarios[case.scenario].values)
+        text = fill(formula, self.experiment.values_of(case))
         return np.asarray(evaluate(text, lookup), dtype=np.float64)
 
     def only(self, scenarios: str) -> Self:
@@ -333,10 +335,17 @@ class Outcome:
                     "reference": self.experiment.reference.get((case.scenario, case.queue, name), np.nan),
                     "tolerance": str(cell.part.tolerance) if cell else "",
                     "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
-                    "verdict": str(cell.verdict) if cell else "", "alike": self._alike(case, name),
+                    "verdict": str(cell.verdict) if cell else self._meets(case, chosen, found),
+                    "alike": self._alike(case, name),
                     "never": 0 if chosen.never is None else int(np.isnan(self.shown(case, name)).sum()),
                 })  # fmt: skip
         return pd.DataFrame(rows)
+
+    def _meets(self, case: Case, measure: Measure, found: Estimate) -> str:
+        """The verdict on a measure with a target of its own; empty without one, and without a value."""
+        if not measure.holds or np.isnan(found.mean):
+            return ""
+        return str(judge(found, parse_target(filled(measure.holds, self.experiment.values_of(case)))))
 
     def _alike(self, case: Case, measure: str) -> bool:
         """Whether a measure may be that of the reference queue, by the interval of the paired differences."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sojourn.errors import UserError
+from sojourn.experiments.expression import Functions, evaluate
 from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
@@ -37,6 +38,11 @@ class Reading:
     share: float = 0.0
     last: int = 1
     event: tuple[float, float] | None = None
+    at: float = 0.0
+    ahead: int = 1
+    optional: bool = False
+    end: float = float("inf")
+    """The end of the run, in seconds."""
 
     def of(self, record: Record, scale: float = 1.0, takes: Mapping[str, Take] | None = None) -> float:
         """The number, from values times `scale`; NaN where the record has no such trace.
@@ -44,8 +50,10 @@ class Reading:
         `takes` holds what an experiment's `extra.py` adds to `TAKES`.
         """
         pooled = self.pooled(record)
-        take = {**TAKES, **(takes or {})}[self.take]
-        return take(pooled[0], pooled[1] * scale, self) if pooled else float("nan")
+        if pooled is None or (self.between and np.isnan(self.between).any()):
+            return float("nan")
+        take = {**TAKES, **WHOLE, **(takes or {})}[self.take]
+        return take(pooled[0], pooled[1] * scale, replace(self, end=float(record.get("duration_s", np.inf))))
 
     def pooled(self, record: Record) -> tuple[Array, Array] | None:
         """Times and values of all traces that fit, within `between`; `None` if there is none."""
@@ -54,8 +62,11 @@ class Reading:
         for name, table in record.series.items():
             if not fnmatch.fnmatchcase(name, self.series):
                 continue
-            t, column = np.asarray(table["t"], dtype=np.float64), column_of(record, name, self.column)
-            inside = (t >= begin - 1e-9) & (t <= end)
+            t = np.asarray(table["t"], dtype=np.float64)
+            column = column_of(record, name, self.column, self.optional)
+            inside = np.ones(len(t), dtype=bool) if self.take in WHOLE else (t >= begin - 1e-9) & (t <= end)
+            if self.optional and self.take not in WHOLE:
+                inside &= np.isfinite(column)
             if self.bin:
                 from sojourn.analysis.transient import rebin  # here: `sojourn.analysis` takes a second to load
 
@@ -69,15 +80,94 @@ class Reading:
         return (np.concatenate(times), np.concatenate(values)) if times else None
 
 
-def column_of(record: Record, trace: str, column: str) -> Array:
-    """The values of a column of a trace. Raises `UserError` where the record has no such trace or column."""
+def column_of(record: Record, trace: str, column: str, optional: bool = False) -> Array:
+    """The values of a column of a trace, or of an expression over its columns.
+
+    Raises `UserError` if the record has no such trace or, unless it is `optional`, no such column.
+    """
     if trace not in record.series:
         raise UserError(f'series: expected one of {", ".join(record.series) or "none"}, got "{trace}"')
     table = record.series[trace]
-    if column not in table:
-        known = ", ".join(name for name in table if name != "t")
-        raise UserError(f'column: expected one of {known} of the trace {trace}, got "{column}"')
-    return np.asarray(table[column], dtype=np.float64)
+
+    def lookup(path: tuple[str, ...]) -> Array:
+        name = ".".join(path)
+        if name in table:
+            return np.asarray(table[name], dtype=np.float64)
+        if optional:
+            return np.full(len(table["t"]), np.nan)
+        known = ", ".join(each for each in table if each != "t")
+        raise UserError(f'column: expected one of {known} of the trace {trace}, got "{name}"')
+
+    if column in table or column.isidentifier():
+        return lookup((column,))
+    return np.asarray(evaluate(column, lookup, COLUMNS), dtype=np.float64) + np.zeros(len(table["t"]))
+
+
+def began(values: Array, value: float) -> Array:
+    """1 in the first sample of each stay at a value, else NaN."""
+    found = np.full(len(values), np.nan)
+    first, _ = _stays(values, float(value))
+    found[first] = 1.0
+    return found
+
+
+COLUMNS: Functions = {"began": began}
+"""The functions of columns, besides those of `expression.py`."""
+
+
+def _stays(values: Array, value: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The first sample of each stay at a value, and the first one after it."""
+    there = np.concatenate([[False], np.isclose(values, value, rtol=0.0, atol=1e-9), [False]])
+    edges = np.flatnonzero(there[1:] != there[:-1])
+    return edges[::2], edges[1::2]
+
+
+def _stay(times: Array, values: Array, reading: Reading) -> tuple[int, int] | float:
+    """The first sample of the stay that a reading asks for, and the first one after it.
+
+    Infinite if there is none, NaN if no sample has a value.
+    """
+    begin, end = reading.between or (0.0, np.inf)
+    if not np.isfinite(values).any() or np.isnan(begin + end):
+        return float("nan")
+    first, after = _stays(values, reading.than)
+    inside = np.flatnonzero((times[first] >= begin) & (times[first] <= end))
+    if len(inside) < reading.nth:
+        return float("inf")
+    chosen = inside[reading.nth - 1]
+    return int(first[chosen]), int(after[chosen])
+
+
+def _begin(times: Array, values: Array, reading: Reading) -> float:
+    stay = _stay(times, values, reading)
+    return stay if isinstance(stay, float) else float(times[stay[0]])
+
+
+def _end(times: Array, values: Array, reading: Reading) -> float:
+    stay = _stay(times, values, reading)
+    if isinstance(stay, float):
+        return stay
+    return float(times[stay[1]]) if stay[1] < len(times) else reading.end
+
+
+def _next(_times: Array, values: Array, reading: Reading) -> float:
+    """The value of the stay that is `ahead` of the chosen one."""
+    stay = _stay(_times, values, reading)
+    if isinstance(stay, float):
+        return stay
+    rest = values[stay[1] :]
+    begins = [0, *(np.flatnonzero(rest[1:] != rest[:-1]) + 1)] if len(rest) else []
+    return float(rest[begins[reading.ahead - 1]]) if len(begins) >= reading.ahead else float("inf")
+
+
+def _at(times: Array, values: Array, reading: Reading) -> float:
+    """The value of the last sample up to a time."""
+    before = int(np.searchsorted(times, reading.at, side="right")) - 1
+    return float(values[before]) if before >= 0 and np.isfinite(reading.at) else float("nan")
+
+
+WHOLE: dict[str, Take] = {"at": _at, "begin": _begin, "end": _end, "next": _next}
+"""What `take` can be for a whole trace: `between` does not cut it."""
 
 
 def settling_time(_: Array, values: Array, reading: Reading) -> float:
@@ -161,6 +251,7 @@ def _box_width(values: Array) -> float:
 
 TAKES: dict[str, Take] = {
     "mean": _some(lambda v: float(np.mean(v))),
+    "sum": lambda _t, v, _r: float(np.sum(v)),
     "min": _some(lambda v: float(np.min(v))),
     "max": _some(lambda v: float(np.max(v))),
     "settle": settling_time,
@@ -169,10 +260,11 @@ TAKES: dict[str, Take] = {
     "box-width": _some(_box_width),
     "slope": _slope,
     "slope-after": _slope_after,
+    "first-above": lambda t, v, r: _first(t, v >= r.than),
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,
     "yields": yields,
     "recovers": recovers,
 }
-"""What `take` in a measure can be."""
+"""What else `take` in a measure can be."""

@@ -6,14 +6,15 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sojourn.display import counted
-from sojourn.errors import UserError
+from sojourn.errors import RunError, UserError
 from sojourn.experiments.bounds import cannot_fail, range_of_part
+from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, ClaimReading, Part
 from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.experiments.functions import all_functions
@@ -31,8 +32,9 @@ from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import judge_part
 from sojourn.hosts import Host, on_host
 from sojourn.record import Record
-from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
+from sojourn.running import Job, Progress, Seeds, raise_failed, seeds_of
 from sojourn.running import run_each as run_jobs_of
+from sojourn.scenario import Scenario
 from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
 from sojourn.workers import cpu_time
@@ -94,7 +96,10 @@ def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, optio
 def run_shard(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions, shard: str) -> int:
     """Runs a part of the runs, such as "3/64", and keeps them in the cache; returns how many there are."""
     done: list[int] = []
-    jobs = _jobs(experiment, planned(experiment, grid, seeds, options).asked, options)
+    plan = planned(experiment, grid, seeds, options)
+    if not experiment.file.keep_traces or any(experiment.scenarios[each.case.scenario].steps for each in plan.asked):
+        raise UserError("shard: expected runs that the cache keeps, got steps or keep_traces = false")
+    jobs = _jobs(experiment, [_Run(each, seed) for each in plan.asked for seed in each.seeds], options)
     how: dict[str, Any] = {"threads": options.threads, "cache": options.cache, "progress": options.progress}
     run_jobs_of(jobs, lambda index, _: done.append(index), shard=shard, **how)
     return len(done)
@@ -162,7 +167,7 @@ def _timed(
     seconds, cpu_seconds = time.perf_counter() - wall, cpu_time() - cpu
     if not records:
         return records, None
-    return records, Effort(seconds, cpu_seconds, runs=seen[0][1], cached=seen[0][0])
+    return records, Effort(seconds, cpu_seconds, runs=seen[-1][1], cached=seen[0][0])
 
 
 def run_cases(
@@ -184,21 +189,83 @@ class Asked:
 
 
 def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
-    """Runs cases; gives the records of each, seed by seed. A case may be asked for with several changes."""
-    jobs = _jobs(experiment, asked, options)
-    done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
-    return [[next(done) for _ in each.seeds] for each in asked]
+    """Runs cases; returns the records of each, seed by seed. A case may be asked for with several changes.
+
+    A case with steps is run again after each of them.
+    """
+    waiting = [_Run(each, seed) for each in asked for seed in each.seeds]
+    every, before = list(waiting), 0
+    while waiting:
+        _run_once(experiment, waiting, replace(options, progress=_counted_from(before, options.progress)))
+        before += len(waiting)
+        waiting = [each for each in waiting if each.record is None]
+    done = iter(every)
+    return [[next(done).finished for _ in each.seeds] for each in asked]
 
 
-def _jobs(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[Job]:
-    """The runs of cases, seed by seed."""
-    jobs = []
-    for each in asked:
-        plain = on_host(experiment.scenario(each.case, each.changes), options.host)
-        for seed in each.seeds:
-            drawn = experiment.drawn(each.case, seed)
-            changes = drawn | dict(each.changes)
-            jobs.append(Job(on_host(experiment.scenario(each.case, changes), options.host) if drawn else plain, seed))
+def _counted_from(before: int, progress: Progress | None) -> Progress | None:
+    """Reports progress after `before` other runs."""
+    return progress and (lambda done, total: progress(before + done, before + total))
+
+
+@dataclass
+class _Run:
+    """A run that is asked for, and what its steps have changed so far."""
+
+    asked: Asked
+    seed: int
+    steps: int = 0
+    changes: dict[str, Any] = field(default_factory=dict)
+    record: Record | None = None
+    """The record of its last run."""
+
+    @property
+    def finished(self) -> Record:
+        """The record. Raises `RunError` before the last run."""
+        if self.record is None:
+            raise RunError(f"{self.asked.case}: expected a record, got none")
+        return self.record
+
+    def take(self, experiment: Experiment, record: Record) -> None:
+        """Keeps the record of the last run, or computes what the next step changes."""
+        case = self.asked.case
+        steps, measures = experiment.scenarios[case.scenario].steps, experiment.run_measures(case, record)
+        if self.steps < len(steps):
+            self.changes |= filled(steps[self.steps], measures)
+            self.steps += 1
+        else:
+            self.record = record if experiment.file.keep_traces else experiment.without_traces(case, record)
+
+
+def _run_once(experiment: Experiment, runs: list[_Run], options: RunOptions) -> None:
+    """Runs each once, with what its steps have changed."""
+    jobs = _jobs(experiment, runs, options)
+    cache = options.cache if experiment.file.keep_traces else None
+    failed: dict[int, str] = {}
+    run_jobs_of(
+        jobs,
+        lambda index, record: runs[index].take(experiment, record),
+        threads=options.threads,
+        cache=cache,
+        progress=options.progress,
+        on_failed=failed.__setitem__,
+    )
+    raise_failed([failed[index] for index in sorted(failed)], len(jobs), cache)
+
+
+def _jobs(experiment: Experiment, runs: list[_Run], options: RunOptions) -> list[Job]:
+    """The jobs of runs. Those that differ only in the seed share a scenario."""
+    jobs: list[Job] = []
+    plain: dict[int, Scenario] = {}
+    for each in runs:
+        case, changes = each.asked.case, dict(each.asked.changes)
+        own = experiment.drawn(case, each.seed) | changes | each.changes
+        if own != changes:
+            jobs.append(Job(on_host(experiment.scenario(case, own), options.host), each.seed))
+            continue
+        if id(each.asked) not in plain:
+            plain[id(each.asked)] = on_host(experiment.scenario(case, changes), options.host)
+        jobs.append(Job(plain[id(each.asked)], each.seed))
     return jobs
 
 

@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from sojourn.errors import UserError
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.fluid_runs import at_end, delay_margin, with_queue
-from sojourn.experiments.model import Case, reading_of
+from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.run_measures import reading_of
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import COLORS, GOOD, PAGE, figure, legend_above, style_of
 

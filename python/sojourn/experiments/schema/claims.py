@@ -85,6 +85,8 @@ class ClaimTable(FileModel):
 
     id: str
     """Its name in the report; each only once."""
+    for_: dict[str, list[str]] = Field(default={}, alias="for")
+    """Lists of values: every combination is a claim. `{x}` in texts and measures stands for one of `for.x`."""
     where: str
     """Its place in the paper, such as `Fig. 2` or `section 4`."""
     text: str

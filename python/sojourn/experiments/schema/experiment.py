@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -16,14 +17,30 @@ from sojourn.experiments.schema.toml import (
     PlainName,
     Span,
     Texts,
+    Times,
     expected,
 )
 from sojourn.experiments.schema.variables import Parameters, Variable
 from sojourn.labels import with_unit
 
 
+class Column(NamedTable):
+    """A column computed from those of a trace, for measures that name it."""
+
+    series: str
+    """Traces by name or pattern, such as `controller/f/0`."""
+    column: str
+    """An expression over the columns of the trace, such as `in_flight - cwnd`."""
+    optional: bool = False
+    """Whether traces may lack columns of it: they have no value there."""
+
+
 class Measure(NamedTable):
-    """A number of a run under a short name: from `path`, `share_of`, `series` or `formula`."""
+    """A number of a run under a short name: from `path`, `share_of`, `series`, `formula` or `outside`.
+
+    Braces in `column`, `than`, `at`, `between` and `holds` contain expressions of values of the scenario's family and
+    the queue; all but `holds` may also name measures of the same run that stand above.
+    """
 
     path: str = ""
     """A path into the record, such as `links.bottleneck.queue.mean`; several joined by ` + ` are added."""
@@ -33,15 +50,30 @@ class Measure(NamedTable):
     """An expression over other measures of the same run, such as `goodput_one / goodput_two`.
 
     `none.goodput` is the measure of another queue with the same scenario, setting and seed, and
-    `base.none.goodput` that of another case. `{x}` stands for a value of the scenario's family.
+    `base.none.goodput` that of another case. `{x}` stands for a value of the scenario's family. Formulas that it names
+    stand above it.
     """
+    outside: Texts = ()
+    """Measures with `holds`: the number of those that have a value and miss it."""
+    holds: str = ""
+    """What the value must meet, such as `<= {rate / 2}`: tables mark whether it does."""
     series: str = ""
     """Traces by name or pattern, such as `throughput/client/*`; their values are pooled."""
     column: str = ""
-    """`series`: the column of the trace."""
+    """`series`: a column of the trace, or an expression over its columns. Without `series` one of `columns`."""
+    optional: bool = False
+    """`series`: whether the trace may lack columns. Samples without a value do not count."""
     take: str = ""
-    """`series`: what is computed from the values, such as `mean` or `median`."""
-    between: Span | None = None
+    """`series`: what is computed from the values, such as `mean` or `median`.
+
+    `at` is the value at the time `at`. `begin`, `end` and `next` concern the `nth` stay at the value `than` that begins
+    in time: when it begins, when it ends, and the value after it. They are infinite if that never happens.
+    """
+    at: float | str = 0.0
+    """`take = "at"`: the time in seconds, such as `"{drain + 0.1}"`."""
+    ahead: int = Field(default=1, ge=1)
+    """`take = "next"`: which of the values after the stay, from 1."""
+    between: Times | None = None
     """`series`: begin and end of the time that counts, in seconds (default: all after the warm-up)."""
     after: str = ""
     """`series`: a measure that gives a time in seconds; `between` counts from that time on."""
@@ -76,19 +108,31 @@ class Measure(NamedTable):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in ("path", "series", "share_of", "formula") if getattr(self, key)]
-        if len(given) != 1:
-            raise expected("one of path, series, share_of and formula", " and ".join(given) or "none")
-        if self.series and not (self.column and self.take):
+        given = [key for key in ("path", "series", "share_of", "formula", "outside") if getattr(self, key)]
+        if len(given) != 1 and not (self.column and not given):
+            raise expected("one of path, series, share_of, formula and outside", " and ".join(given) or "none")
+        if (self.series or self.column) and not (self.column and self.take):
             raise expected("column and take beside series", "one of them or none")
         if self.after and self.between is None:
             raise expected("between beside after", "none")
         return self
 
+    def of_column(self, column: Column) -> Measure:
+        """The measure with the traces and the expression of a named column."""
+        changes = {"series": column.series, "column": column.column, "optional": self.optional or column.optional}
+        return self.model_copy(update=changes)
+
     @property
     def title(self) -> str:
         """What it is called on an axis or above a column: its label with its unit."""
         return with_unit(self.label, self.unit)
+
+
+class Step(FileModel):
+    """A change of a scenario that depends on its run so far."""
+
+    set: Parameters = Field(min_length=1)
+    """Fields of the scenario file; braces name measures of the run, such as `{round(1e6 * drain)} us`."""
 
 
 class ScenarioTable(NamedTable):
@@ -106,6 +150,8 @@ class ScenarioTable(NamedTable):
     """Measures that are taken differently in this scenario."""
     set: Parameters = {}
     """Fields of the scenario file that are changed; one inside `queue_at` changes the queue there."""
+    steps: list[Step] = []
+    """Changes after a run of the scenario as it was before. Each is followed by another run; the last one counts."""
 
 
 class Congestion(FileModel):
@@ -132,8 +178,10 @@ class Family(FileModel):
     """Their titles."""
     file: FileName
     """The scenario file, relative to the folder."""
-    over: dict[str, list[str]]
+    over: dict[str, list[str]] = {}
     """The values."""
+    points: dict[str, list[str]] = {}
+    """Values that vary together: lists of equal length."""
     queue: Parameters = {}
     """Parameters that replace those of every queue."""
     queue_at: Texts = ()
@@ -144,6 +192,20 @@ class Family(FileModel):
     """Fields of the scenario file that are changed."""
     congestion: Congestion | None = None
     """Sets the numbers of flows and the buffer by a level of congestion."""
+    steps: list[Step] = []
+    """Changes after a run of the scenario as it was before. Each is followed by another run; the last one counts."""
+
+    @model_validator(mode="after")
+    def _equal_lengths(self) -> Self:
+        if self.points:
+            _check_lengths(self.points, "points", "value")
+        return self
+
+
+def _check_lengths(lists: Mapping[str, Sequence[Any]], field: str, what: str) -> None:
+    """Rejects lists of different length, and no list."""
+    if len({len(values) for values in lists.values()}) != 1:
+        raise expected(f"lists of equal length, one for each {what}", lists, field=field)
 
 
 class Queue(NamedTable):
@@ -153,6 +215,8 @@ class Queue(NamedTable):
     """The queue in one phrase."""
     queue: Parameters
     """Its `aqm` and parameters, as in a scenario file."""
+    values: dict[str, str] = {}
+    """Values for braces of measures and steps."""
 
 
 class Setting(NamedTable):
@@ -176,8 +240,7 @@ class CurveTable(NamedTable):
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
-        if len({len(values) for values in self.vary.values()}) != 1:
-            raise expected("lists of equal length, one for each parameter", self.vary, field="vary")
+        _check_lengths(self.vary, "vary", "parameter")
         return self
 
 
@@ -300,6 +363,11 @@ class ExperimentFile(FileModel):
     """CSV files with values printed in the paper: scenario, queue, measure, value, unit."""
     reference: list[FileName] = []
     """CSV files of the same form with values of another simulator."""
+    columns: Annotated[dict[str, Column], Keyed] = {}
+    """Columns of traces that measures name."""
+    keep_traces: bool = True
+    """Whether records keep their traces, for figures. If not, the measures of a run are computed when it ends, and
+    nothing is cached: for long traces."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
     """What is measured."""
     scenarios: Annotated[dict[str, ScenarioTable], Keyed] = {}

@@ -16,6 +16,7 @@ from sojourn.errors import UserError
 from sojourn.scenario import read_text
 
 Model = TypeVar("Model", bound="FileModel")
+Number = TypeVar("Number", float, float | str)
 
 EXPECTED = {
     "string_type": "a text",
@@ -115,14 +116,17 @@ FileName = Annotated[str, AfterValidator(_inside)]
 
 Span = Annotated[tuple[float, float], Strict(False), AfterValidator(lambda span: _rising(span))]
 """Two numbers, the smaller first. (Not strict: TOML has lists, not tuples.)"""
+Times = Annotated[tuple[float | str, float | str], Strict(False), AfterValidator(lambda span: _rising(span))]
+"""Begin and end, the smaller first. Each is a number or a text with braces, such as `{up + 0.1}`."""
 Texts = Annotated[tuple[str, ...], Strict(False)]
 """Any number of texts."""
 TwoTexts = Annotated[tuple[str, str], Strict(False)]
 """Two texts."""
 
 
-def _rising(span: tuple[float, float]) -> tuple[float, float]:
-    if span[0] >= span[1]:
+def _rising(span: tuple[Number, Number]) -> tuple[Number, Number]:
+    begin, end = span
+    if not isinstance(begin, str) and not isinstance(end, str) and begin >= end:
         raise expected("two numbers, the smaller first", list(span))
     return span
 
