@@ -16,8 +16,9 @@ from sojourn.experiments.expression import evaluate
 from sojourn.experiments.figures import draw_figures
 from sojourn.experiments.fluid_runs import at_end, delay_margin, with_queue
 from sojourn.experiments.functions import theory_functions
-from sojourn.experiments.model import Experiment, reading_of
+from sojourn.experiments.model import Experiment
 from sojourn.experiments.readings import TAKES
+from sojourn.experiments.run_measures import reading_of
 from sojourn.experiments.schema.experiment import ExperimentFile, Measure
 from sojourn.experiments.schema.toml import check_table
 from sojourn.experiments.verdict import Verdict

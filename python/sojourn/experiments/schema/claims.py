@@ -85,8 +85,6 @@ class ClaimTable(FileModel):
 
     id: str
     """Its name in the report; each only once."""
-    for_: dict[str, list[str]] = Field(default={}, alias="for")
-    """Lists of values: every combination is a claim. `{x}` in texts and measures stands for one of `for.x`."""
     where: str
     """Its place in the paper, such as `Fig. 2` or `section 4`."""
     text: str
@@ -98,6 +96,8 @@ class ClaimTable(FileModel):
     the experiment has a venue, else `ours`)."""
     parts: list[PartTable] = Field(min_length=1)
     """What the claim consists of: one part or more."""
+    for_: dict[str, list[str]] = Field(default={}, alias="for")
+    """Lists of values: every combination is a claim. `{x}` in texts and measures stands for one of `for.x`."""
     omitted: str = ""
     """What the paper omits and the claim depends on; it needs `readings`."""
     readings: list[ReadingTable] = []
