@@ -48,8 +48,8 @@ pub fn parse(file: &str, text: &str) -> Result<Table, Error> {
     })
 }
 
-/// Checks before parsing that no key has too many parts, and that the result fits into memory.
-/// The result has the text's tables and values.
+/// Checks before parsing that no key has too many parts, and that a text fits into memory.
+/// Its tables and values determine the memory.
 /// It needs linear time and no memory.
 ///
 /// # Errors

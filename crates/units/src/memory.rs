@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 /// A value that reports the memory that it holds.
 pub trait Memory {
-    /// Bytes of memory beyond its own size, reserved room included. A list reports its room, not what its items hold.
+    /// Bytes of memory in addition to its own size, including reserved capacity.
+    /// A list reports its capacity, not the memory of its items.
     fn memory(&self) -> usize;
 }
 
