@@ -36,8 +36,17 @@ def pages() -> list[Path]:
     return [Path(name) for name in PAGES] + [path.relative_to(ROOT) for path in sorted(ROOT.glob("docs/*.md"))]
 
 
+def title(file: Path) -> str:
+    """The title of a document."""
+    return file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
 def on_site(page: Path, text: str) -> str:
-    """A document as a page: a link to a file that is not on the site becomes the name of the file."""
+    """A document as a page.
+
+    A link that shows the name of a document shows its title instead. A link to a file that is not on the site becomes
+    the name of the file.
+    """
     there = {(ROOT / path).resolve() for path in pages()}
 
     def link(found: re.Match[str]) -> str:
@@ -45,7 +54,11 @@ def on_site(page: Path, text: str) -> str:
         if image or not target or "://" in target:
             return found[0]
         file = (ROOT / page.parent / target).resolve()
-        return found[0] if file in there else f"{words} (`{file.relative_to(ROOT)}`)" if "`" not in words else words
+        if file in there:
+            return (
+                found[0].replace(words, title(file), 1) if words == target or words == f"docs/{file.name}" else found[0]
+            )
+        return words if "`" in words else f"{words} (`{file.relative_to(ROOT)}`)"
 
     parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.MULTILINE | re.DOTALL)
     return "".join(
@@ -72,9 +85,14 @@ def table(heads: list[str], rows: list[list[object]]) -> str:
     return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines) + "\n"
 
 
+def stacked(rows: str) -> str:
+    """A table whose cells stand below each other on a phone."""
+    return f'<div class="stacked">\n\n{rows}\n</div>'
+
+
 def commands() -> str:
     """Every command with its arguments and options."""
-    said = ["# Commands", "`sojourn --help` and `sojourn COMMAND --help` say the same."]
+    said = ["# Commands", "`sojourn --help` and `sojourn COMMAND --help` print the same text."]
     group: Any = typer.main.get_command(app)
 
     def show(name: str, command: Any) -> None:
@@ -87,28 +105,44 @@ def commands() -> str:
         for each in command.params:
             words = each.opts if each.param_type_name == "option" else [each.name.upper()]
             if words != ["--help"]:
-                rows.append([", ".join(f"`{word}`" for word in words), getattr(each, "help", "")])
+                default = "" if each.default in (None, False, ()) or each.required else each.default
+                rows.append([", ".join(f"`{word}`" for word in words), default, getattr(each, "help", "")])
         if rows:
-            said.append(table(["argument or option", "what it is"], rows))
+            said.append(stacked(table(["argument or option", "default", "meaning"], rows)))
 
     show("sojourn", group)
     return "\n\n".join(said)
 
 
-def lists() -> str:
-    """What `sojourn list` prints: algorithms, traffic, impairments and TCP profiles with their parameters."""
-    said = [
-        "# Queues, controllers, traffic",
-        "What `sojourn list` prints. A parameter has one definition, in the engine.",
-    ]
-    for kind in ("aqm", "cc", "traffic", "impairment"):
-        said.append(f"## {kind}: {listing.KINDS[kind]}")
-        for entry in listing._entries(kind):
-            said += [f"### {kind} {entry['name']}", entry["summary"]]
-            rows = [[f"`{p['name']}`", p["default"], p["values"], p["summary"]] for p in entry["parameters"]]
-            if rows:
-                said.append(table(["parameter", "default", "values", "what it is"], rows))
-    return "\n\n".join(said)
+ALGORITHMS = {
+    "aqm": ("Queue disciplines", "queue discipline", 'queue = {{ aqm = "{}" }}'),
+    "cc": ("Congestion controllers", "congestion controller", 'control = {{ cc = "{}" }}'),
+    "traffic": ("Traffic", "traffic", 'traffic = {{ kind = "{}" }}'),
+    "impairment": ("Impairments", "impairment", 'impairments = [{{ kind = "{}" }}]'),
+}
+"""The title of each kind of algorithm, one of them, and how a scenario names it."""
+
+
+def algorithms(kind: str) -> None:
+    """A page for each algorithm of a kind, so that a search finds it by its name, and one that lists them."""
+    title, one, written = ALGORITHMS[kind]
+    entries = listing._entries(kind)
+    for entry in entries:
+        parameters = [[f"`{p['name']}`", p["default"], p["values"], p["summary"]] for p in entry["parameters"]]
+        said = [
+            f"# {entry['name']}: {one}",
+            f"{entry['summary'][0].upper()}{entry['summary'][1:]}.",
+            f"```toml\n{written.format(entry['name'])}\n```",
+            stacked(table(["parameter", "default", "values", "meaning"], parameters))
+            if parameters
+            else "No parameters.",
+            f"`sojourn list {kind} {entry['name']}` prints this table.",
+        ]
+        write(f"reference/{kind}/{entry['name']}.md", "\n\n".join(said))
+    rows = "\n".join(f"| [{each['name']}]({each['name']}.md) | {cell(each['summary'])} |" for each in entries)
+    names = "\n".join(f"{each['name']} <{each['name']}>" for each in entries)
+    contents = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
+    write(f"reference/{kind}/index.md", f"# {title}\n\n| name | what it is |\n| --- | --- |\n{rows}\n\n{contents}")
 
 
 def documented(text: str) -> str:
@@ -210,13 +244,17 @@ def gallery() -> None:
 
 
 def playground() -> None:
-    """The page that runs the engine, where `make playground` has made it."""
+    """The page that runs the engine, if `make playground` has built it."""
     made = ROOT / "build" / "playground" / "site"
     if made.is_dir():
         shutil.copytree(made, OUT / "files" / "playground")
         page = OUT / "docs" / "playground.md"
         opened = '<p><a href="../playground/index.html">Open the playground</a></p>'
         page.write_text(page.read_text(encoding="utf-8").replace("\n\n", f"\n\n{opened}\n\n", 1), encoding="utf-8")
+        index = OUT / "index.md"
+        button = "[Playground](docs/playground.md){.button}"
+        running = '<a class="button" href="playground/index.html">Playground</a>'
+        index.write_text(index.read_text(encoding="utf-8").replace(button, running), encoding="utf-8")
     else:
         print("playground: not in the site; `make playground` makes it")
 
@@ -230,7 +268,8 @@ def main() -> int:
     index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
     write("index.md", index.replace("](../", "](docs/"))
     write("reference/commands.md", commands())
-    write("reference/lists.md", lists())
+    for kind in ALGORITHMS:
+        algorithms(kind)
     write("reference/python.md", python())
     write("reference/rust.md", rust())
     write("files/scenario.schema.json", json.dumps(json.loads(_sojourn.schema()), indent=1))

@@ -5,7 +5,7 @@ import sojourn
 project = "Sojourn"
 author = "The Sojourn maintainers"
 version = release = sojourn.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 myst_heading_anchors = 6
 myst_enable_extensions = ["attrs_inline", "dollarmath"]
 nitpicky = True
@@ -15,5 +15,11 @@ html_title = "Sojourn"
 html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["wide.css"]
+html_theme_options = {"top_of_page_buttons": []}
+html_copy_source = False
+# Of a block of `$ command` and its output, the button copies the commands.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 html_extra_path = ["../../build/pages/files"]
 highlight_language = "text"
