@@ -166,6 +166,8 @@ SHORT = (
     "crates/capture/",
     "crates/fluid/",
     "crates/fuzzy/",
+    "crates/hunt/",
+    "crates/lab/",
     "crates/link/",
     "crates/scenario/",
     "crates/spec/",

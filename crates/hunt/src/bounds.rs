@@ -1,4 +1,4 @@
-//! Invariants of every record.
+//! Invariants that every record satisfies.
 
 use sojourn_lab::Outcome;
 use sojourn_link::trace::Service;
@@ -35,7 +35,7 @@ pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
     found.0
 }
 
-/// Packets of a link that left it: sent, or dropped before they were sent.
+/// The number of packets that left a link: sent, or dropped before transmission.
 fn accounted(link: &Link) -> u64 {
     let dropped = link.dropped;
     link.departed + dropped.early + dropped.forced + dropped.tail + dropped.ack_filter.unwrap_or(0)
@@ -54,7 +54,7 @@ impl Found {
         self.unless(value <= most + ROUNDING * most.abs().max(1e-9), || format!("{what}: expected at most {most}, got {value}"));
     }
 
-    /// A value that is zero or more and not infinite.
+    /// Checks that a value is finite and zero or more.
     fn counted(&mut self, what: &str, value: f64) {
         self.unless(value >= 0.0 && value.is_finite(), || format!("{what}: expected a number, zero or more, got {value}"));
     }
@@ -65,14 +65,15 @@ impl Found {
         }
     }
 
-    /// Values in order, the smallest first.
+    /// Checks that values are in ascending order.
     fn ordered(&mut self, what: &str, values: &[f64]) {
         let fine = values.windows(2).all(|pair| pair[0] <= pair[1] + ROUNDING * pair[1].abs());
         self.unless(fine && values.iter().all(|value| *value >= 0.0), || format!("{what}: expected numbers in order, got {values:?}"));
     }
 }
 
-/// The highest rate of a link in bit/s; `None` for a pure delay, and for a trace of opportunities to send.
+/// The highest rate of a link in bit/s.
+/// `None` for a pure delay, and for a trace of opportunities to send.
 fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
     let link = plan.link(link);
     if let Some(trace) = &link.trace {
@@ -110,13 +111,14 @@ fn one_link(found: &mut Found, link: &Link) {
 /// A link or a class with several queues.
 struct Whole<'a> {
     name: &'a str,
-    /// Packets sent, marked, and dropped by cause.
+    /// The numbers of packets sent, marked, and dropped by cause.
     counts: [u64; 6],
-    /// Maximum backlog in packets.
+    /// The maximum backlog in packets.
     most: f64,
 }
 
-/// The counts of a link's classes, or of the two queues of a link or class, add up to its counts.
+/// Checks that the counts of the parts add up to those of the whole.
+/// The parts are the classes of a link, or the two queues of a link or class.
 fn parts(found: &mut Found, whole: &Whole, parts: &[Class]) {
     let counts = |part: &Class| {
         let dropped = part.dropped;
@@ -144,8 +146,9 @@ fn waits(found: &mut Found, wait: Option<&Wait>, of: &str) {
     }
 }
 
-/// Upper bound of the bit/s that arrive at the hosts of a flow in a window of `span` seconds: the path's rate plus one packet, because the
-/// first packet may have been sent before the window. A session receives data at one end and requests at the other.
+/// Upper bound of the bit/s that arrive at the hosts of a flow in `span` seconds.
+/// It is the path's rate plus one packet, because the first packet may have been sent before the window. A session receives data at one end
+/// and requests at the other.
 fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
     let largest = match plan.tcp(flow) {
         Some(tcp) => f64::from(tcp.mss + tcp.header),
@@ -162,8 +165,9 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
     if flow.traffic.opens_connections() { Some(data + requests()?) } else { Some(data) }
 }
 
-/// The rate in bit/s of the last link with a rate on a path. `None` without one, or if packets that left it at different times may arrive
-/// at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
+/// The rate in bit/s of the last link with a rate on a path.
+/// `None` without one, or if packets that left the link at different times may arrive simultaneously, or with copies. That is so if a delay
+/// changes after the link, or if packets meet impairments.
 fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
     let varies = |link: u32| {
         let link = plan.link(link);
@@ -180,7 +184,7 @@ fn one_flow(found: &mut Found, flow: &Flow) {
     found.at_most(&name("retransmitted"), flow.retransmitted as f64, flow.sent as f64);
     if let Some(rtt) = &flow.rtt_ms {
         found.ordered(&name("rtt_ms"), &[rtt.min, rtt.mean, rtt.max]);
-        // A deviation is the root of a difference of squares: half of the digits are left.
+        // The deviation is the root of a difference of squares, so half of the digits are lost.
         found.at_most(&name("rtt_ms.sd"), rtt.sd, rtt.max - rtt.min + ROUNDING.sqrt() * rtt.max);
     }
 }
@@ -204,7 +208,7 @@ fn one_group(found: &mut Found, group: &Group, record: &Record) {
     }
 }
 
-/// Jain's index is 1/n to 1 (jain-1984).
+/// Checks that Jain's index is 1/n to 1 (jain-1984).
 fn jain(found: &mut Found, what: &str, index: Option<f64>, n: usize) {
     if let Some(index) = index {
         found.part(what, Some(index));

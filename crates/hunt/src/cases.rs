@@ -1,6 +1,6 @@
-//! Scenarios for each algorithm, impairment, kind of traffic and TCP profile, with defaults and with random parameters.
-//!
-//! Random parameters depend only on the case's name, so a new algorithm or parameter changes no other case.
+//! Scenarios for each algorithm, impairment, kind of traffic and TCP profile.
+//! Parameters are defaults or random. Random parameters depend only on the case's name, so a new algorithm or parameter changes no other
+//! case.
 
 use crate::draw::Draw;
 use crate::repair::repair;
@@ -14,7 +14,7 @@ use toml::{Table, Value};
 pub enum Group {
     /// Queue disciplines.
     Queues,
-    /// Queues with classes, shared media, traces of links.
+    /// Queues with classes, shared media, link traces.
     Links,
     /// Congestion controllers in each TCP profile.
     Controllers,
@@ -30,7 +30,7 @@ impl Group {
     /// Every group.
     pub const ALL: [Group; 6] = [Group::Queues, Group::Links, Group::Controllers, Group::Transports, Group::Impairments, Group::Traffic];
 
-    /// Its cases.
+    /// The cases of the group.
     pub fn cases(self) -> Vec<Case> {
         let schema = Schema::get();
         match self {
@@ -47,21 +47,22 @@ impl Group {
 /// A scenario with a name.
 #[derive(Debug)]
 pub struct Case {
-    /// Its content, and the number of the draw; 0 uses the defaults.
+    /// The subject and the number of the draw; 0 has the defaults.
     pub name: String,
     /// The scenario.
     pub world: World,
 }
 
 impl Case {
-    /// The case of this table, without invalid values.
+    /// The case of this table, after removal of invalid values.
     fn new(name: String, mut table: Table) -> Case {
         table.insert("name".into(), Value::from(name.replace(' ', "-")));
         Case { name, world: repair(table) }
     }
 }
 
-/// Queues under elastic, scalable and paced flows in both directions, and two changes of the rate.
+/// Queues with elastic, scalable and paced flows in both directions.
+/// The rate changes twice.
 const SHARED_LINK: &str = r#"
 duration = "4 s"
 warmup = "1 s"
@@ -106,7 +107,8 @@ from = "b"
 to = "a"
 "#;
 
-/// Controllers under a full queue, an outage, a competing flow, losses, pauses and starts of connections.
+/// Controllers over a full queue, with losses and an outage.
+/// A flow competes, the application pauses, and connections are opened.
 const PATH: &str = r#"
 duration = "12 s"
 [[links]]
@@ -141,7 +143,7 @@ stop = "5 s"
 tcp = { control = { cc = "cubic" } }
 "#;
 
-/// Number of random parameter sets of a kind in addition to its defaults.
+/// The number of random parameter sets of a kind, in addition to its defaults.
 const DRAWS: u64 = 4;
 
 fn base(text: &str) -> Table {
@@ -153,7 +155,8 @@ fn first<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
     table.get_mut(key).and_then(|list| list.get_mut(0)).and_then(Value::as_table_mut).expect("the text has it")
 }
 
-/// A variant of a definition: its name alone, or with random parameters. External ones have no defaults.
+/// A variant of a definition: its name only, or with random parameters.
+/// External variants have no defaults.
 fn form(schema: &Schema, definition: &str, key: &str, name: &str, number: u64) -> Value {
     if number == 0 && name != "external" {
         return Value::Table(Table::from_iter([(key.to_string(), Value::from(name))]));
@@ -162,8 +165,8 @@ fn form(schema: &Schema, definition: &str, key: &str, name: &str, number: u64) -
     with_lists(schema.form(definition, name, &some_groups(), draw), schema, draw)
 }
 
-/// The parameters of a controller: its defaults, or drawn ones, of which some may be out of range together. `None` for one that runs in a Linux
-/// host alone.
+/// The parameters of a controller: its defaults, or random ones.
+/// Some random parameters may be inconsistent. `None` for a controller that requires a Linux host.
 pub fn control(name: &str, number: u64) -> Option<Table> {
     let schema = Schema::get();
     schema.forms("Control").iter().any(|form| form == name).then(|| match form(schema, "Control", "cc", name, number) {
@@ -186,7 +189,7 @@ fn queues(schema: &'static Schema) -> Vec<Case> {
     every.map(case).collect()
 }
 
-/// Links whose queue has classes, or which share a medium, or have a trace of rates.
+/// Links whose queue has classes, that share a medium, or that have a trace of rates.
 fn links(schema: &'static Schema) -> Vec<Case> {
     let classes = (1..=20).map(|number| {
         let mut table = base(SHARED_LINK);

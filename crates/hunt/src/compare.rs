@@ -5,7 +5,7 @@ use sojourn_lab::{Error, Outcome};
 use sojourn_scenario::record::Record;
 use std::borrow::Borrow;
 
-/// Whether another execution mode yields the same record.
+/// Checks that another execution mode yields the same record.
 pub fn same(way: &str, whole: &Outcome, other: Result<impl Borrow<Outcome>, Error>) -> Result<(), Fault> {
     let promise = format!("the same record {way}");
     let other = other.map_err(|error| fault(&promise, error.to_string()))?;
@@ -18,7 +18,7 @@ pub fn first_difference(expected: &Record, got: &Record) -> Option<String> {
         return None;
     }
     let (expected, got) = (text(expected), text(got));
-    // The lines are equal if a value is NaN.
+    // The lines may be equal although values are NaN.
     if expected == got {
         return None;
     }

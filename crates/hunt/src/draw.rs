@@ -2,7 +2,8 @@
 
 use sojourn_units::Stream;
 
-/// The random choices of one world, from a fuzzer's bytes until they are used up, then from a stream.
+/// The random choices of one world.
+/// They come from a fuzzer's bytes until these are used up, then from a stream.
 #[derive(Debug)]
 pub struct Draw {
     bytes: Vec<u8>,
@@ -15,12 +16,12 @@ impl Draw {
         Draw { bytes: Vec::new(), random: Stream::named(seed, name) }
     }
 
-    /// The choices that a fuzzer makes, two bytes each.
+    /// The choices of a fuzzer, two bytes each.
     pub fn of_bytes(bytes: &[u8]) -> Draw {
         Draw { bytes: bytes.iter().rev().copied().collect(), random: Stream::named(0, "world") }
     }
 
-    /// A number from 0 to below 1.
+    /// A number of at least 0, below 1.
     fn unit(&mut self) -> f64 {
         match (self.bytes.pop(), self.bytes.pop()) {
             (Some(high), Some(low)) => f64::from(u16::from_be_bytes([high, low])) / 65_536.0,
@@ -38,22 +39,22 @@ impl Draw {
         low + (self.unit() * (high.saturating_sub(low) as f64 + 1.0)) as u64
     }
 
-    /// A position in a list of this length.
+    /// An index of a list of this length.
     pub fn index(&mut self, length: usize) -> usize {
         (self.unit() * length as f64) as usize
     }
 
-    /// One of these.
+    /// One of these elements.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.index(from.len())].clone()
     }
 
-    /// A number from `low` to `high`, uniform.
+    /// A uniform number from `low` to `high`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// A number from `low` to `high`, whose logarithm is uniform.
+    /// A number from `low` to `high` with a uniform logarithm.
     pub fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         self.uniform(low.ln(), high.ln()).exp()
     }

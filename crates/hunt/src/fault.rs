@@ -3,7 +3,7 @@
 /// A violated promise, with details.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// The promise; two worlds with the same fault violate the same one.
+    /// The promise. Two worlds with the same fault violate the same promise.
     pub promise: String,
     /// The observation.
     pub seen: String,
@@ -12,22 +12,22 @@ pub struct Fault {
 /// The outcome of a world.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fate {
-    /// Finished, with the fingerprint and a hash of the record.
+    /// The world finished.
     Ran {
-        /// Of the packets.
+        /// The fingerprint of the packets.
         fingerprint: String,
-        /// Of every number in the record.
+        /// The hash of every number in the record.
         record: u64,
-        /// Packets sent.
+        /// The number of packets sent.
         packets: u64,
     },
-    /// Skipped: too many events in too short a time.
+    /// The world was skipped, because it has too many events in too short a time.
     Dense,
-    /// The engine aborted it with this line.
+    /// The engine aborted the world with this line.
     Ended(String),
 }
 
-/// A fault.
+/// Returns a fault.
 pub fn fault(promise: &str, seen: impl Into<String>) -> Fault {
     Fault { promise: promise.to_string(), seen: seen.into() }
 }
@@ -35,17 +35,17 @@ pub fn fault(promise: &str, seen: impl Into<String>) -> Fault {
 /// An execution mode that must yield the same record, or a metamorphic law.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// Serialized and parsed again: the same scenario.
+    /// Serialized and parsed again.
     Read,
-    /// Stopped on the way at random times.
+    /// Interrupted at random times.
     Sliced,
-    /// Copied on the way.
+    /// Copied during the run.
     Copied,
     /// With an event at every hop.
     AllEvents,
     /// With other traces.
     Traced,
-    /// On several threads, together with a run with a shared beginning.
+    /// On several threads, together with a run that has a shared beginning.
     Threads,
     /// With a group of flows that starts after the end.
     SilentFlow,
@@ -55,18 +55,18 @@ pub enum Way {
     RenamedNodes,
     /// With two groups that exchange their names.
     SwappedGroups,
-    /// Twice as slow.
+    /// With all times doubled and all rates halved.
     Scaled,
     /// With several constant-rate flows merged into one.
     Merged,
-    /// For longer.
+    /// With a longer duration.
     Longer,
     /// With another warm-up.
     Windows,
 }
 
 impl Way {
-    /// All of them.
+    /// Every mode.
     pub const ALL: [Way; 14] = [
         Way::Read,
         Way::Sliced,

@@ -1,5 +1,6 @@
-//! A hunt for faults of the simulator: random valid scenarios over all registries, each executed in several modes. All modes must yield the
-//! same record, and the record must satisfy its invariants. `docs/reliability.md` lists the promises.
+//! A hunt for faults of the simulator by random valid scenarios over all registries.
+//! Each scenario is executed in several modes. All modes must yield the same record, and the record must satisfy its invariants.
+//! `docs/reliability.md` lists the promises.
 //!
 //! [`world`] generates a scenario from a seed, [`hunt`] executes it, [`shrink`] minimizes one that violates a promise.
 

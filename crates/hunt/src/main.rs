@@ -1,4 +1,5 @@
-//! `make hunt`: executes random worlds. It continues where it stopped, and prints the smallest scenario that violates a promise.
+//! `make hunt`: executes random worlds.
+//! It continues where it stopped, and prints the smallest scenario that violates a promise.
 
 use rayon::prelude::*;
 use sojourn_hunt::{Fate, Fault, Way, World, hunt, shrink, world};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-/// Number of worlds between two writes of the state.
+/// The number of worlds between two writes of the state.
 const BATCH: usize = 100;
 
 const USAGE: &str =
@@ -54,7 +55,8 @@ impl Options {
         Some(options)
     }
 
-    /// The file of a build, with a line for each world: its seed, the fingerprint and the hash of its record.
+    /// The file of a build.
+    /// It has a line per world: its seed, the fingerprint and the hash of its record.
     fn state(&self, build: &str) -> PathBuf {
         self.folder.join(format!("{build}-{}.txt", self.events))
     }
@@ -67,7 +69,8 @@ impl Options {
 /// The name of this build.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-/// Finished worlds by seed, as lines of the state file. Its first line identifies the program, because another program is another engine.
+/// Finished worlds by seed, as lines of the state file.
+/// The first line of the file identifies the program, because another program is another engine.
 type Done = BTreeMap<u64, String>;
 
 fn main() -> ExitCode {
@@ -85,7 +88,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every world satisfied every promise.
+/// Executes the worlds. Returns whether every world satisfies every promise.
 fn hunt_all(options: &Options) -> std::io::Result<bool> {
     if let Some(file) = &options.file {
         return hunt_file(file, options.events);
@@ -128,7 +131,7 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
     Ok(broken + differ == 0)
 }
 
-/// Whether the scenario of a file satisfies every promise.
+/// Executes the scenario of a file. Returns whether it satisfies every promise.
 fn hunt_file(file: &Path, events: u64) -> std::io::Result<bool> {
     let table = fs::read_to_string(file)?.parse().map_err(|error: toml::de::Error| std::io::Error::other(error.message().to_string()))?;
     let world = World::from_table(table).map_err(std::io::Error::other)?;
@@ -151,7 +154,7 @@ fn show_smallest(options: &Options, seed: u64, fault: &Fault) -> std::io::Result
     Ok(())
 }
 
-/// Number of worlds whose record differs in another build.
+/// Returns the number of worlds whose record differs in another build.
 fn compare(options: &Options, done: &Done, build: &str) -> std::io::Result<u64> {
     let (file, mut both, mut differ) = (options.state(build), 0, 0);
     let others = read(&fs::read_to_string(&file)?);
@@ -179,7 +182,7 @@ fn read(text: &str) -> Done {
     text.lines().filter_map(|line| line.split_once(' ')).filter_map(|(seed, line)| Some((seed.parse().ok()?, line.to_string()))).collect()
 }
 
-/// The first line of the state: a hash (FNV-1a) of this program.
+/// The first line of the state: an FNV-1a hash of this program.
 fn program() -> std::io::Result<String> {
     let bytes = fs::read(env::current_exe()?)?;
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

@@ -1,4 +1,5 @@
-//! Metamorphic laws: a change of a scenario with its known effect on the results.
+//! Metamorphic laws: changes of a scenario with a known effect on the results.
+//!
 //!
 //! Each law is one entry of [`LAWS`]. A law applies to a world or one derived from it ([`Law::base`]), changes it ([`Law::change`]) and
 //! compares both results ([`Law::agrees`]).
@@ -26,13 +27,14 @@ type Agreement = fn(&Pair<'_>) -> Option<String>;
 pub struct Law {
     /// The execution mode that tests it.
     pub way: Way,
-    /// Its promise.
+    /// The promise of the law.
     pub promise: &'static str,
-    /// The world that it starts from; `None` if it does not apply.
+    /// The world that the law starts from; `None` if the law does not apply.
     base: fn(&World, &mut Draw) -> Option<Base>,
     /// The changed world; `None` if there is nothing to change.
     change: fn(&World, &mut Draw) -> Option<Table>,
-    /// Compares the results of the changed world. `None`: everything that existed before must be unchanged.
+    /// Compares the results of the changed world.
+    /// `None`: all parts that existed before must have the same results.
     agrees: Option<Agreement>,
 }
 
@@ -54,7 +56,7 @@ struct Pair<'a> {
     after: &'a Outcome,
 }
 
-/// All laws.
+/// Every law.
 pub const LAWS: [Law; 8] = [
     Law {
         way: Way::SilentFlow,
@@ -114,11 +116,11 @@ pub const LAWS: [Law; 8] = [
     },
 ];
 
-/// The results of a hunt's world and its traced variant.
+/// The results of a hunt's world and of its traced variant.
 pub struct Runs<'a> {
     /// The world and its results.
     pub whole: (&'a World, &'a Outcome),
-    /// The world with traces and its results.
+    /// The world with traces, and its results.
     pub traced: (&'a World, &'a Outcome),
 }
 
@@ -143,10 +145,10 @@ impl Law {
         Some((base, World::from_table(changed).ok()?))
     }
 
-    /// Whether the law holds in this world.
+    /// Checks that the law holds in this world.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The difference.
     fn holds(&self, runs: &Runs<'_>) -> Result<(), Fault> {
         let mut draw = self.draw(runs.whole.0);
         let made;
@@ -167,10 +169,10 @@ impl Law {
     }
 }
 
-/// The most events of a run.
+/// The maximum number of events of a run.
 const MOST_EVENTS: u64 = 200_000;
 
-/// Runs a world, unless it takes too many events.
+/// Runs a world, unless it needs too many events.
 fn results(world: &World) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(&world.checked, world.checked.seed, &laws())?;
     match simulation.run_events(Time::NEVER, MOST_EVENTS) {
@@ -182,7 +184,7 @@ fn results(world: &World) -> Result<Outcome, Error> {
 fn compare(promise: &str, (world, before): (&World, &Outcome), changed: &World, agrees: Agreement) -> Result<(), Fault> {
     let after = match results(changed) {
         Ok(after) => after,
-        Err(Error::Endless(_)) => return Ok(()), // one step further than the run before
+        Err(Error::Endless(_)) => return Ok(()), // one step more than in the previous run
         Err(error) => return Err(fault(promise, error.to_string())),
     };
     let seen = agrees(&Pair { world, before, changed, after: &after });
@@ -191,7 +193,7 @@ fn compare(promise: &str, (world, before): (&World, &Outcome), changed: &World, 
     })
 }
 
-/// Whether the laws that these modes test hold.
+/// Checks that the laws of these modes hold.
 ///
 /// # Errors
 /// The first violated law.
@@ -202,7 +204,8 @@ pub fn hold(ways: &[Way], runs: &Runs<'_>) -> Result<(), Fault> {
     alone.into_iter().try_for_each(|law| law.holds(runs))
 }
 
-/// Tests all laws whose changes affect nothing in one run. If it differs, each law is tested alone to find the violated one.
+/// Tests all laws whose changes have no effect in one run.
+/// If the result differs, each law is tested alone to find the violated one.
 fn hold_together(laws: &[&Law], runs: &Runs<'_>) -> Result<(), Fault> {
     let mut changed = runs.whole.0.clone();
     for law in laws {

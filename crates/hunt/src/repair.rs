@@ -8,11 +8,11 @@ use toml::{Table, Value};
 /// The maximum number of removed values.
 const MOST: usize = 200;
 
-/// Removes values that a check rejects until the table is valid. If the same field is rejected again, its parent is removed. If nothing
-/// valid remains, the result is one link without a flow.
+/// Removes values that a check rejects until the table is valid.
+/// If the same field is rejected again, its parent is removed. If nothing valid remains, the result is one link without a flow.
 ///
 /// # Panics
-/// If there is no end to it.
+/// More than [`MOST`] values are removed.
 pub fn repair(mut table: Table) -> World {
     let mut refused: HashMap<String, usize> = HashMap::new();
     for _ in 0..MOST {
@@ -32,7 +32,7 @@ pub fn repair(mut table: Table) -> World {
     panic!("still refused after {MOST} repairs:\n{table}");
 }
 
-/// One link and no flow.
+/// A table with one link and no flow.
 fn bare() -> Table {
     let link = Table::from_iter([("from".to_string(), Value::from("n0")), ("to".to_string(), Value::from("n1"))]);
     Table::from_iter([("duration".to_string(), Value::from("1 s")), ("links".to_string(), Value::Array(vec![Value::Table(link)]))])
@@ -41,13 +41,13 @@ fn bare() -> Table {
 /// A step into a table or a list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
-    /// Into a table.
+    /// A key of a table.
     Key(String),
-    /// Into a list.
+    /// An index of a list.
     Index(usize),
 }
 
-/// The steps to a field as far as the table has it.
+/// The steps to a field, as far as they exist in the table.
 fn located(table: &Table, field: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let root = Value::Table(table.clone());
@@ -69,7 +69,7 @@ fn located(table: &Table, field: &str) -> Vec<Step> {
     steps
 }
 
-/// Removes what is at these steps; false if there is nothing.
+/// Removes the value at these steps; returns false if nothing is there.
 pub fn remove(table: &mut Table, steps: &[Step]) -> bool {
     let Some((last, parents)) = steps.split_last() else { return false };
     let mut root = Value::Table(std::mem::take(table));

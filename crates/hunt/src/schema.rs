@@ -1,14 +1,15 @@
-//! Random values according to the JSON Schema of scenarios; parameters join by being in a registry.
+//! Random values according to the JSON Schema of scenarios.
+//! Every registered parameter is included automatically.
 
 use crate::draw::Draw;
 use serde_json::Value as Json;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// The name of the law that a run of the hunt supplies (`aqm = "external"`).
+/// The name of the external law that the hunt supplies (`aqm = "external"`).
 pub const LAW: &str = "hunt";
 
-/// The folder of the traces that links of the hunt have.
+/// The folder of the link traces that the hunt uses.
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces");
 
 /// The probability that an optional key is present.
@@ -20,24 +21,24 @@ pub struct Schema {
     root: Json,
 }
 
-/// Names of a scenario, for texts without a format in the schema.
+/// The names in a scenario, for texts without a format in the schema.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// The links.
+    /// The names of the links.
     pub links: Vec<String>,
-    /// The groups of flows.
+    /// The names of the groups of flows.
     pub groups: Vec<String>,
 }
 
 impl Schema {
-    /// That of this build.
+    /// The schema of this build.
     pub fn get() -> &'static Schema {
         static SCHEMA: LazyLock<Schema> =
             LazyLock::new(|| Schema { root: serde_json::from_str(&sojourn_scenario::schema()).expect("the schema is JSON") });
         &SCHEMA
     }
 
-    /// All kinds of traces of all links and flows, with this time between samples.
+    /// All kinds of traces of all links and flows, with this interval between samples.
     pub fn every_trace(&self, every: &str) -> Table {
         let kinds = self.root["$defs"]["Trace"]["properties"].as_object();
         let table = |kind: &Json| {
@@ -55,23 +56,24 @@ impl Schema {
     /// A random value of the definition called `name`.
     ///
     /// # Panics
-    /// If it does not exist.
+    /// The definition does not exist.
     pub fn value(&self, name: &str, names: &Names, draw: &mut Draw) -> Value {
         let node = &self.root["$defs"][name];
         assert!(node.is_object(), "the schema defines no {name}");
         self.any(node, "", names, draw).expect("a definition has a value")
     }
 
-    /// The names of a definition's variants (`aqm`, `cc` or `kind`) in the order of the schema, without those of a Linux kernel.
+    /// The names of a definition's variants (`aqm`, `cc` or `kind`), in the order of the schema.
+    /// Variants of a Linux kernel are excluded.
     pub fn forms(&self, definition: &str) -> Vec<String> {
         let forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
         forms.filter_map(|form| self.name_of(form)).filter(|name| name != "linux").collect()
     }
 
-    /// A random value of one form of a definition.
+    /// A random value of one variant of a definition.
     ///
     /// # Panics
-    /// If there is no such form.
+    /// The variant does not exist.
     pub fn form(&self, definition: &str, name: &str, names: &Names, draw: &mut Draw) -> Value {
         let mut forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
         let form = forms.find(|form| self.name_of(form).is_some_and(|known| known == name));
@@ -102,12 +104,12 @@ impl Schema {
         }
         for forms in [&node["oneOf"], &node["anyOf"]] {
             if let Some(forms) = forms.as_array() {
-                // Parts of a Linux kernel are excluded. Classes within classes are not drawn at any depth.
+                // Parts of a Linux kernel are excluded. Nested classes are not drawn at any depth.
                 let has = |form: &Json, key: &str| self.resolve(form)["properties"][key].is_object();
                 let is_of_others = |form: &&Json| has(form, "linux") || node["oneOf"].is_array() && has(form, "classes");
                 let own: Vec<&Json> = forms.iter().filter(|form| !is_of_others(form)).collect();
                 let first = draw.index(own.len());
-                // The name of a file is a form of which only the user knows a value.
+                // A file name is a form whose values only a user can supply.
                 return (0..own.len()).find_map(|next| self.any(own[(first + next) % own.len()], key, names, draw));
             }
         }
@@ -153,7 +155,7 @@ impl Schema {
     }
 }
 
-/// A text that is none of the quantities: a name that the scenario has.
+/// A text that is not a quantity: a name in the scenario.
 fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
     let name = match key {
         "links" if !names.links.is_empty() && draw.chance(0.7) => draw.pick(&names.links),
@@ -171,7 +173,7 @@ fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
     Some(Value::String(name))
 }
 
-/// A whole number: near the default, or of any size.
+/// A whole number: near the default, or of any magnitude.
 fn integer(node: &Json, draw: &mut Draw) -> i64 {
     let (low, high) = (node["minimum"].as_f64().unwrap_or(0.0), node["maximum"].as_f64().unwrap_or(70_000.0));
     let drawn = match draw.index(4) {
@@ -182,7 +184,7 @@ fn integer(node: &Json, draw: &mut Draw) -> i64 {
     drawn.clamp(low, high) as i64
 }
 
-/// A number: near the default, a simple one, or of any size.
+/// A number: near the default, a simple one, or of any magnitude.
 fn number(default: &Json, draw: &mut Draw) -> f64 {
     match (default.as_f64().filter(|&default| default != 0.0), draw.index(6)) {
         (Some(default), 0..=3) => default * draw.magnitude(0.1, 10.0),
@@ -224,7 +226,7 @@ impl Quantity {
         }
     }
 
-    /// The number of ns, bit/s or bytes.
+    /// The number in ns, bit/s or bytes.
     fn read(self, text: &str) -> Option<f64> {
         match self {
             Quantity::Duration | Quantity::Spell => sojourn_units::parse_duration(text).ok().map(|time| time.as_nanos() as f64),
@@ -233,7 +235,7 @@ impl Quantity {
         }
     }
 
-    /// One near the default, a usual one, or one of any size.
+    /// A quantity: near the default, a common one, or of any magnitude.
     fn draw(self, default: &Json, draw: &mut Draw) -> String {
         let in_packets = match self {
             Quantity::Amount => 0.7,
@@ -259,12 +261,12 @@ impl Quantity {
     }
 }
 
-/// A random time, rate or size as a scenario writes it.
+/// A random time in the notation of scenarios.
 pub fn duration(low: f64, high: f64, draw: &mut Draw) -> String {
     format!("{} ns", draw.magnitude(low, high) as u64)
 }
 
-/// A random rate as a scenario writes it.
+/// A random rate in the notation of scenarios.
 pub fn rate(low: f64, high: f64, draw: &mut Draw) -> String {
     format!("{} bit/s", draw.magnitude(low, high) as u64)
 }

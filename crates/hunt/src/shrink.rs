@@ -44,7 +44,7 @@ enum Change {
 }
 
 impl Change {
-    /// Whether it changed something.
+    /// Applies the change. Returns whether it changed something.
     fn apply(&self, table: &mut Table) -> bool {
         match self {
             Change::Remove(steps) => remove(table, steps),
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-/// All changes to try: the largest removals first, and the last element of a list first.
+/// All changes to try: largest removals first, last elements of a list first.
 fn changes(table: &Table) -> Vec<Change> {
     let mut found: Vec<(usize, Change)> = Vec::new();
     visit(&Value::Table(table.clone()), &mut Vec::new(), &mut found);

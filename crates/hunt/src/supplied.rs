@@ -15,7 +15,7 @@ pub fn laws() -> Laws {
     Laws { queues: [(LAW.to_string(), law)].into(), controllers: [(LAW.to_string(), controller)].into() }
 }
 
-/// A probability in proportion to the queue.
+/// A law whose probability is proportional to the queue.
 #[derive(Clone)]
 struct Linear(Duration);
 
@@ -28,7 +28,8 @@ impl Law for Linear {
     }
 }
 
-/// An external controller: halves its window on a loss or mark, else grows by a segment per round trip.
+/// An external controller.
+/// It halves its window on a loss or mark, else grows by a segment per round trip.
 #[derive(Clone, Debug)]
 struct Steady;
 

@@ -1,4 +1,4 @@
-//! A valid scenario, written and checked.
+//! A valid scenario, as a document and checked.
 
 use sojourn_scenario::{Checked, Document};
 use toml::Table;
@@ -6,9 +6,9 @@ use toml::Table;
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// As in a file.
+    /// The scenario as in a file.
     pub document: Document,
-    /// Checked.
+    /// The checked scenario.
     pub checked: Checked,
 }
 
@@ -16,14 +16,14 @@ impl World {
     /// The scenario of this table.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// The first error as one line.
     pub fn from_table(table: Table) -> Result<World, String> {
         let document = Document::from_table("world.toml", table);
         let checked = document.check().map_err(|error| error.to_string())?;
         Ok(World { document, checked })
     }
 
-    /// Its text.
+    /// The text of the scenario.
     pub fn text(&self) -> String {
         self.document.table().to_string()
     }

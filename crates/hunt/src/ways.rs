@@ -17,7 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use toml::Value;
 
-/// Executes a world as it is and in these modes, with about `budget` events each. A longer world is shortened.
+/// Executes a world as it is and in these modes, with about `budget` events each.
+/// A longer world is shortened.
 ///
 /// # Errors
 /// The first violated promise.
@@ -56,7 +57,7 @@ fn in_ways(world: &World, budget: u64, ways: &[Way]) -> Result<Fate, Fault> {
     Ok(Fate::Ran { fingerprint, record: hash(&text(&whole.record)), packets })
 }
 
-/// Whether a world yields the same record in this mode.
+/// Checks that a world yields the same record in this mode.
 fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
     let scenario = &world.checked;
     match way {
@@ -70,12 +71,13 @@ fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
             same("with an event at every hop", whole, simulated(Simulation::with_all_events(scenario, scenario.seed, &laws())))
         }
         Way::Threads => on_threads(scenario, whole),
-        // The world was read before it was shortened; the others share runs.
+        // The world was parsed again before it was shortened. The other modes share runs.
         _ => Ok(()),
     }
 }
 
-/// Whether the world yields the same with other traces, and whether the metamorphic laws of these modes hold.
+/// Checks that the world yields the same with other traces.
+/// Also checks the metamorphic laws of these modes.
 fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
     let has_traces = world.document.table().contains_key("trace");
     let mut runs = Runs { whole: (world, whole), traced: (world, whole) };
@@ -92,7 +94,7 @@ fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
     metamorphic::hold(ways, &runs)
 }
 
-/// Whether a serialized scenario is unchanged when parsed again.
+/// Checks that a serialized scenario is unchanged when parsed again.
 fn as_written(world: &World) -> Result<(), Fault> {
     let again = Document::from_toml("world.toml", &world.text()).and_then(|again| again.check());
     match again {
@@ -102,7 +104,8 @@ fn as_written(world: &World) -> Result<(), Fault> {
     }
 }
 
-/// The world, shortened so that it takes about `budget` events; `None` if its first nanoseconds take more.
+/// The world, shortened to about `budget` events.
+/// `None` if its first nanoseconds need more.
 fn fitting(world: &World, budget: u64) -> Result<Option<World>, Fault> {
     let world = &within(world, most_time(&world.checked, budget))?;
     let scenario = &world.checked;
@@ -150,7 +153,7 @@ fn simulated(simulation: Result<Simulation, Error>) -> Result<Outcome, Error> {
     simulation?.finish()
 }
 
-/// The same, interrupted at random and at critical times.
+/// The results of a run that is interrupted at random and at critical times.
 fn sliced(scenario: &Checked, draw: &mut Draw) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, scenario.seed, &laws())?;
     let mut stops: Vec<u64> = (0..12).map(|_| draw.whole(0, scenario.duration.as_nanos())).collect();
@@ -158,7 +161,7 @@ fn sliced(scenario: &Checked, draw: &mut Draw) -> Result<Outcome, Error> {
     stops.extend([0, scenario.warmup.as_nanos(), scenario.duration.as_nanos()].into_iter().chain(changes));
     stops.sort_unstable();
     stops.into_iter().for_each(|stop| simulation.run(Time::from_nanos(stop)));
-    // And event by event for some time.
+    // Then single events for some time.
     for _ in 0..20 {
         simulation.run_events(Time::NEVER, 1);
     }
@@ -187,7 +190,7 @@ fn traced(world: &World) -> World {
     repair(table)
 }
 
-/// Several identical runs on several threads, with another one that shares their beginning.
+/// Runs several copies on several threads, with another run that shares their beginning.
 fn on_threads(scenario: &Checked, whole: &Outcome) -> Result<(), Fault> {
     let threads = 1 + (scenario.seed % 4) as usize;
     let (shared, alike) = (Arc::new(scenario.clone()), Arc::new(begins_alike(scenario)));
@@ -208,7 +211,7 @@ fn on_threads(scenario: &Checked, whole: &Outcome) -> Result<(), Fault> {
     same_runs.try_for_each(|(_, outcome)| same("on several threads, beside a run that begins alike", whole, outcome))
 }
 
-/// The scenario with other TCP options where flows start later.
+/// The scenario with other TCP options for flows that start later.
 fn begins_alike(scenario: &Checked) -> Checked {
     let mut other = scenario.clone();
     let later = other.groups.iter_mut().filter(|group| group.start != Varying::One(Duration::ZERO));

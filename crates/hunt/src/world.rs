@@ -15,7 +15,7 @@ pub fn world(seed: u64) -> World {
     repair(table)
 }
 
-/// The world that a fuzzer's bytes choose.
+/// The world that a fuzzer's bytes select.
 pub fn world_of(bytes: &[u8]) -> World {
     let mut draw = Draw::of_bytes(bytes);
     let mut table = drawn(Schema::get(), &mut draw);
@@ -44,7 +44,8 @@ fn reverse(link: &mut Table) -> &mut Table {
     own.as_table_mut().expect("the reverse link is a table")
 }
 
-/// Lets links share a medium: each of them with probability 1/2, of some the reverse link alone.
+/// Lets links share a medium, each with probability 1/2.
+/// Of some duplex links only the reverse link shares it.
 fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     let medium = schema.value("Medium", &Names::default(), draw);
     table.insert("media".into(), Value::Array(vec![medium]));
@@ -57,7 +58,7 @@ fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     }
 }
 
-/// A random table with a valid structure; values may be out of range.
+/// A random table with a valid structure. Values may be out of range.
 fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
     let mut table = Table::new();
     let duration_ns = draw.magnitude(1e6, 1e11) as u64;
@@ -100,7 +101,7 @@ fn node(number: u64) -> Value {
     Value::String(format!("n{number}"))
 }
 
-/// Links that connect all nodes in a chain, and some more.
+/// Links that connect all nodes in a chain, and additional links.
 fn links(schema: &Schema, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Vec<Value> {
     let mut links = Vec::new();
     let mut add = |from: u64, to: u64, duplex: bool, draw: &mut Draw| {
@@ -135,7 +136,7 @@ fn links(schema: &Schema, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Vec<
     links
 }
 
-/// What one direction of a link has.
+/// The settings of one direction of a link.
 fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     let mut table = Table::new();
     let any_rate = |draw: &mut Draw| match draw.index(10) {
@@ -193,7 +194,8 @@ fn queue(schema: &Schema, kind: &str, draw: &mut Draw) -> Value {
     with_lists(queue, schema, draw)
 }
 
-/// A queue of which half of the dual ones have filters, and other lists are as long as they have to be together.
+/// Adds lists to a queue: filters to half of the dual queues.
+/// Other lists get the lengths that they must have together.
 pub fn with_lists(mut queue: Value, schema: &Schema, draw: &mut Draw) -> Value {
     let Value::Table(table) = &mut queue else { return queue };
     table.remove("filters");
@@ -218,7 +220,7 @@ pub fn with_lists(mut queue: Value, schema: &Schema, draw: &mut Draw) -> Value {
     queue
 }
 
-/// A queue with classes. Those with rates have a part of most links.
+/// A queue with classes. The rates of classes are a part of most link rates.
 pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
     let names = some_groups();
     let (scheduler, most) = (draw.pick(&["strict", "drr", "htb"]), draw.whole(1, 4));
@@ -256,7 +258,8 @@ pub fn classes(schema: &Schema, draw: &mut Draw) -> Value {
 /// The options of a class apart from its queue.
 const OF_CLASS: [&str; 7] = ["name", "match", "priority", "share", "rate", "ceil", "quantum"];
 
-/// Gives a class inner classes: one with its former queue, and one for packets that are not ECN-capable.
+/// Gives a class two inner classes.
+/// One has its former queue, the other is for packets that are not ECN-capable.
 fn within(class: &mut Value, draw: &mut Draw) {
     let Value::Table(table) = class else { return };
     let (outer, mut inner): (Table, Table) = core::mem::take(table).into_iter().partition(|(key, _)| OF_CLASS.contains(&&key[..]));
@@ -273,7 +276,7 @@ struct Map {
     steps: Vec<(String, String)>,
 }
 
-/// The steps that links offer, in both directions where they are duplex.
+/// The hops that links offer, in both directions if they are duplex.
 fn steps(links: &[Value]) -> Vec<(String, String)> {
     let end = |link: &Value, key: &str| link[key].as_str().expect("a link has two ends").to_string();
     let both = |link: &Value| {
@@ -285,7 +288,8 @@ fn steps(links: &[Value]) -> Vec<(String, String)> {
 }
 
 impl Map {
-    /// The nodes of a path between two of them that meets none twice, as often as not with detours.
+    /// The nodes of a path between two nodes that visits no node twice.
+    /// It is drawn among all such paths.
     fn path(&self, from: u64, to: u64, draw: &mut Draw) -> Value {
         let (mut open, mut found) = (vec![vec![format!("n{from}")]], Vec::new());
         while let Some(path) = open.pop() {
@@ -341,7 +345,8 @@ fn flows(schema: &Schema, number: u64, map: &Map, duration_ns: u64, draw: &mut D
     Value::Table(table)
 }
 
-/// Routes by their nodes: the forward one, the reverse one, both or none, each with this probability.
+/// Routes by their nodes: forward, reverse, both or none.
+/// Each is present with this probability.
 fn by_name(map: &Map, (from, to): (u64, u64), probability: f64, draw: &mut Draw) -> Table {
     let mut routes = Table::new();
     if draw.chance(probability) {

@@ -1,8 +1,9 @@
-//! Every registered controller does on the same path as stored in `controllers.txt`: with its defaults, and with drawn parameters. The path is a
-//! model of a few lines, so a run takes microseconds and each controller meets many. A change of a line is meant, and then it is stored again with
-//! the change, or it is a fault.
+//! Every registered controller does the same on a path as stored in `controllers.txt`.
+//! It runs with defaults and with random parameters. The path is a model of a few lines, so a run takes microseconds, and each controller
+//! meets
+//! many. Store a line again only together with an intended change; any other difference is a defect.
 //!
-//! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores what this build gives.
+//! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores the results of this build.
 
 use serde_json::json;
 use sojourn_cc::{
@@ -16,13 +17,13 @@ use std::fs;
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controllers.txt");
 
-/// Sets of parameters of a controller; the first has the defaults.
+/// The number of parameter sets of a controller. The first has the defaults.
 const DRAWS: u64 = 60;
 
-/// ACKs in a run.
+/// The number of ACKs in a run.
 const ACKS: u32 = 2000;
 
-/// Size of a segment in bytes.
+/// The size of a segment in bytes.
 const SEGMENT: u64 = 1000;
 
 /// A hash of numbers (FNV-1a, 64 bits at a time).
@@ -34,27 +35,28 @@ impl Hash {
     }
 }
 
-/// A connection over a bottleneck: its queue follows from the window, and all that the controller is told follows from both.
+/// A connection over a bottleneck.
+/// Its queue follows from the window, and the controller's feedback from both.
 struct Path {
     random: Stream,
     now: u64,
-    /// Segments that the link sends in a second.
+    /// The link's rate in segments per second.
     rate: f64,
-    /// Segments that may wait.
+    /// The buffer in segments.
     buffer: f64,
-    /// Segments of others that wait.
+    /// The backlog of other flows in segments.
     others: f64,
     base: Duration,
     srtt: Duration,
     rtt_min: Duration,
     delivered: f64,
     lost: f64,
-    /// Loss recovery lasts until this many segments are delivered.
+    /// The number of delivered segments at which loss recovery ends.
     repaired: f64,
     state: LossState,
     before: Window,
     app_limited: bool,
-    /// Whether more than one loss can be found in a round trip.
+    /// Whether more than one loss can be detected in a round trip.
     selective: bool,
 }
 
@@ -87,7 +89,7 @@ impl Path {
         Time::from_nanos(self.now)
     }
 
-    /// What changes from one phase to the next.
+    /// Changes the path for the next phase.
     fn change(&mut self) {
         match self.random.below(6) {
             0 => self.rate = (self.rate / 4.0).max(20.0),
@@ -99,7 +101,7 @@ impl Path {
         }
     }
 
-    /// One ACK, and what else the sender tells its controller then.
+    /// Delivers one ACK and the sender's other feedback to the controller.
     fn step(&mut self, cc: &mut AnyController) {
         let window = cc.cwnd();
         let used = if self.app_limited { (window / 2.0).max(1.0) } else { cc.limit_of_flight(window, self.now()).clamp(1.0, 1e5) };
@@ -123,7 +125,7 @@ impl Path {
         let ack = Ack {
             now: self.now(),
             acked,
-            // In recovery some ACKs bring SACK blocks alone.
+            // In recovery some ACKs bring SACK blocks only.
             advanced: if self.state == LossState::Recovery && self.random.below(3) > 0 { 0.0 } else { acked + lost },
             rtt: sample.rtt,
             srtt: self.srtt,
@@ -176,7 +178,7 @@ impl Path {
         }
     }
 
-    /// Tells of lost segments, and once a window of congestion.
+    /// Reports lost segments, and a congestion event once per window.
     fn lose(&mut self, cc: &mut AnyController, lost: f64, used: f64) {
         for segment in 0..lost as u32 {
             self.lost += 1.0;
@@ -198,7 +200,7 @@ impl Path {
         }
     }
 
-    /// What happens now and then: timeouts, pauses, losses that were none.
+    /// Reports occasional events: timeouts, pauses, spurious losses.
     fn events(&mut self, cc: &mut AnyController, used: f64) {
         let now = self.now();
         match self.random.below(400) {
@@ -231,7 +233,8 @@ impl Path {
     }
 }
 
-/// The hash of all that a controller does and shows; that of its error, if its parameters don't go together.
+/// The hash of all actions and variables of a controller.
+/// If its parameters are inconsistent, it is the hash of the error.
 fn outcome(entry: &Entry, number: u64) -> u64 {
     let mut table = control(entry.name, number).expect("it is drawn");
     table.remove("cc");
@@ -265,7 +268,7 @@ fn outcome(entry: &Entry, number: u64) -> u64 {
     hash.0
 }
 
-/// The hash of which values each parameter takes, and of how the others are refused.
+/// The hash of the accepted values of each parameter, and of the errors for others.
 fn bounds(entry: &Entry) -> u64 {
     let default = serde_json::to_value((entry.default)()).expect("a config can be written");
     let fields = default.as_object().expect("a config is a table").keys().filter(|&key| key != "cc");
@@ -291,7 +294,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
     REGISTRY.iter().filter(|entry| control(entry.name, 0).is_some())
 }
 
-/// A line for a controller: 32 bits of its bounds, and of each outcome.
+/// A line for a controller: 32 bits of its bounds and of each outcome.
 fn record(entry: &Entry) -> String {
     let outcomes = (0..DRAWS).map(|number| outcome(entry, number));
     std::iter::once(bounds(entry)).chain(outcomes).map(|hash| format!(" {:08x}", hash >> 32)).collect()

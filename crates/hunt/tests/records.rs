@@ -1,7 +1,7 @@
-//! Every algorithm, impairment, kind of traffic and option gives the record that is stored in `records.txt`: on each machine, in each
-//! build. A change of one is meant, and its line is updated with the change; any other change is a fault.
+//! Every algorithm, impairment, traffic kind and option yields its record in `records.txt`.
+//! This holds on each machine and in each build. Update a line only together with an intended change; any other difference is a defect.
 //!
-//! `cargo test --package sojourn-hunt --test records -- --ignored` stores what this build gives.
+//! `cargo test --package sojourn-hunt --test records -- --ignored` stores the records of this build.
 
 use sojourn_hunt::{Case, Group, hash, laws, text};
 use sojourn_lab::{Error, run};
@@ -19,7 +19,7 @@ fn outcome(case: &Case) -> String {
     }
 }
 
-/// Compares the cases of a group with what is stored.
+/// Compares the cases of a group with the stored records.
 fn compare(group: Group) {
     let stored = fs::read_to_string(STORED).unwrap();
     let stored: BTreeMap<&str, &str> = stored.lines().filter_map(|line| line.split_once(": ")).collect();

@@ -1,8 +1,8 @@
-//! A few hundred random worlds hold every promise; `make hunt` tries more.
+//! A few hundred random worlds satisfy every promise; `make hunt` tries more.
 
 use sojourn_hunt::{Fate, LAWS, Way, World, hunt, shrink, world};
 
-/// Worlds in this test, and events in each way that one is run.
+/// The number of worlds in this test, and the number of events in each mode.
 const WORLDS: u64 = 300;
 const EVENTS: u64 = 2_000;
 
@@ -28,7 +28,8 @@ fn random_worlds_hold_every_promise() {
     assert!(packets > WORLDS * EVENTS / 10, "only {packets} packets in {ran} worlds");
 }
 
-/// Keys that the schema does not draw by itself, or not so that they are valid: each is in several worlds.
+/// Tests keys that the schema alone does not draw, or draws with invalid values.
+/// Each is in several worlds.
 #[test]
 fn worlds_have_routes_by_name_filters_groups_of_round_trips_and_reverse_links_of_their_own() {
     let texts: Vec<String> = (0..WORLDS).map(|seed| world(seed).text()).collect();
@@ -38,7 +39,7 @@ fn worlds_have_routes_by_name_filters_groups_of_round_trips_and_reverse_links_of
     }
 }
 
-/// A law that applies to few worlds finds little, and a change that no check accepts finds nothing.
+/// Tests that a law applies to many worlds, and that its changes are valid.
 #[test]
 fn each_metamorphic_law_applies_to_many_worlds_and_changes_them() {
     let worlds: Vec<World> = (0..WORLDS / 3).map(world).collect();

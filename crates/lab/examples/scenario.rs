@@ -1,10 +1,11 @@
-//! Runs a scenario file as the laboratory does, with the record that `sojourn run` writes, and times it: `scenario FILE`.
+//! Runs a scenario file as the laboratory does, and times it: `scenario FILE`.
+//! The record is the same as that of `sojourn run`.
 
 use sojourn_lab::{Laws, run};
 use sojourn_scenario::Document;
 use std::error::Error;
 
-/// The seconds that a call takes, and what it gives.
+/// Returns the seconds that a call takes, and its result.
 #[allow(clippy::disallowed_methods)]
 fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
     let begin = std::time::Instant::now();

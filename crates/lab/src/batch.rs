@@ -12,11 +12,11 @@ use sojourn_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Executes all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. Shared beginnings are
-/// simulated once. Results do not depend on the number of threads or on other jobs.
+/// Executes all jobs on `threads` threads and calls `done` after each, in any order.
+/// 0 threads means one per core. Shared beginnings are simulated once. Results do not depend on the number of threads or on other jobs.
 ///
 /// # Panics
-/// If the operating system cannot create threads.
+/// The operating system cannot create threads.
 pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| run_in_pool(jobs, stop, done)),
@@ -37,14 +37,15 @@ struct Batch<'a> {
     done: &'a (dyn Fn(usize, Result<Outcome, Error>) + Sync),
 }
 
-/// A run of a family, as its position among the jobs.
+/// A run of a family, as an index of the jobs.
 struct Member {
     job: usize,
     plan: Arc<Plan>,
 }
 
 impl Batch<'_> {
-    /// Groups positions of jobs that may share a beginning, ordered by their first job; others are alone.
+    /// Groups jobs that may share a beginning, by index, in the order of their first job.
+    /// Other jobs are alone.
     fn families(&self) -> Vec<Vec<usize>> {
         let mut families: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -76,7 +77,8 @@ impl Batch<'_> {
         Member { job, plan: Arc::new(scenario.plan(seed.unwrap_or(scenario.seed))) }
     }
 
-    /// Creates the run of the first member and continues with all; a member with an invalid run is reported.
+    /// Creates the run of the first member and continues with all members.
+    /// Reports a member whose run is invalid.
     fn part<'s>(&'s self, scope: &Scope<'s>, mut members: Vec<Member>, make: impl Fn(&Member) -> Result<Simulation, Error>) {
         while !members.is_empty() {
             match make(&members[0]) {
@@ -98,13 +100,13 @@ impl Batch<'_> {
             {
                 return members.iter().chain(&others).for_each(|member| (self.done)(member.job, Err(error.clone())));
             }
-            // Runs with other seeds can't continue from here after a draw; runs with the same seed always can.
+            // Runs with other seeds can't continue from here after a draw. Runs with the same seed always can.
             let (alike, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|member| member.plan.seed == simulation.plan().seed);
             for group in [alike, others] {
                 self.part_later(scope, &simulation, group, start);
             }
         }
-        // Members that never diverge are identical runs; each is executed.
+        // Members that never diverge are identical runs. Each is executed.
         for again in members.drain(1..) {
             let copy = simulation.clone();
             scope.spawn(move |_| self.finish(copy, &again));
@@ -116,7 +118,8 @@ impl Batch<'_> {
         (self.done)(member.job, simulation.advance(Time::NEVER, self.stop).and_then(|()| simulation.finish()));
     }
 
-    /// Continues with members that differ from `simulation` from `start` on, if any, in their own task.
+    /// Continues with the members that differ from `simulation` from `start` on.
+    /// They continue in a task of their own.
     fn part_later<'s>(&'s self, scope: &Scope<'s>, simulation: &Simulation, others: Vec<Member>, start: Time) {
         if others.is_empty() {
             return;
@@ -126,8 +129,8 @@ impl Batch<'_> {
     }
 }
 
-/// The time at which the first differing flow starts, or stops if earlier; `None` for identical runs. Runs with different seeds diverge at
-/// time 0 unless a later time is known.
+/// The time at which the first differing flow starts, or stops if earlier.
+/// `None` for identical runs. Runs with different seeds diverge at time 0 unless a later time is known.
 fn parting(one: &Plan, other: &Plan) -> Option<Time> {
     let flows = one.flows.iter().zip(&other.flows);
     let differ = flows.filter(|(here, there)| (here.start, here.stop) != (there.start, there.stop) || one.tcp(here) != other.tcp(there));

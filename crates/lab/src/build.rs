@@ -20,19 +20,19 @@ use std::sync::Arc;
 /// Creates a law for a queue whose timer has the given interval.
 pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
 
-/// The caller's laws of queues (`aqm = "external", law = "..."`) and congestion controllers (`cc = "external", controller = "..."`) by
-/// name.
+/// The caller's laws of queues and congestion controllers, by name.
+/// A scenario refers to them by `aqm = "external", law = "..."` and `cc = "external", controller = "..."`.
 #[derive(Clone, Default)]
 pub struct Laws {
-    /// Laws of queues.
+    /// The laws of queues.
     pub queues: BTreeMap<String, LawFactory>,
-    /// Controllers.
+    /// The congestion controllers.
     pub controllers: BTreeMap<String, Supplier>,
 }
 
 /// A cloneable external law.
 pub trait ExternalLaw: Law + Send + Sync {
-    /// A copy with all its state.
+    /// Clones the law with all its state.
     fn boxed_clone(&self) -> Box<dyn ExternalLaw>;
 }
 
@@ -59,12 +59,12 @@ impl Law for Boxed {
     }
 }
 
-/// An external law as a queue discipline.
+/// Wraps an external law into a queue discipline.
 pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
     AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
 
-/// Builds the world of a plan, with an event at every hop if `all_events`.
+/// Builds the world of a plan; with `all_events`, with an event at every hop.
 ///
 /// # Errors
 /// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
@@ -87,7 +87,7 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
     Ok(world)
 }
 
-/// Starts the traces of links of a plan.
+/// Starts the link traces of a plan.
 pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Link<P>]) {
     if let Some(trace) = &plan.trace.queue {
         trace.links.iter().for_each(|&link| links[link as usize].trace_queue(trace.every));

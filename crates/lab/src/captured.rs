@@ -12,12 +12,13 @@ use sojourn_sim::World;
 use sojourn_units::Time;
 use std::io::Write;
 
-/// The names of capture points. If both are empty: all links with a rate.
+/// The names of capture points. Default, if both lists are empty: all links with a rate.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CapturePoints {
-    /// Links that have a rate.
+    /// Links with a rate.
     pub links: Vec<String>,
-    /// Hosts of flows: `ftp/0:sender`, `ftp/0:receiver`, or `ftp/0` for both; `ftp/*` and `*` select several flows.
+    /// Hosts of flows: `ftp/0:sender`, `ftp/0:receiver`, or `ftp/0` for both.
+    /// `ftp/*` and `*` select several flows.
     pub hosts: Vec<String>,
 }
 
@@ -30,7 +31,7 @@ impl CapturePoints {
         self.resolve(plan).map(|_| ())
     }
 
-    /// The links as positions in the plan, then the hosts.
+    /// The links as indices of the plan, then the hosts.
     fn resolve(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
         let known = || (0u32..).zip(&plan.links).filter(|(_, link)| link.rate.is_some());
         let one = |name: &String| {
@@ -59,10 +60,11 @@ impl CapturePoints {
     }
 }
 
-/// Runs a scenario as [`run`](crate::run()) does, and writes a pcapng file of the packets at these points.
+/// Runs a scenario as [`run`](crate::run()) does, and captures packets at these points.
+/// The packets are written as a pcapng file.
 ///
 /// # Errors
-/// As `run`; an unknown link or host; more flows than addresses; errors of writing.
+/// The errors of `run`, an unknown link or host, more flows than addresses, and errors of writing.
 pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let Job { scenario, seed, laws } = job;
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
@@ -92,7 +94,7 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
 /// As [`replay`](crate::replay), and writes a pcapng file of the packets at these points.
 ///
 /// # Errors
-/// As `replay`; an unknown link or host; errors of writing.
+/// The errors of `replay`, an unknown link or host, and errors of writing.
 pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out: impl Write) -> Result<Outcome, Error> {
     let places = points.resolve(plan)?;
     let mut writer = begin(plan, &places, "of a Linux kernel", out)?;
@@ -103,7 +105,7 @@ pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out
     Ok(outcome)
 }
 
-/// Starts a file; `how` describes its packets.
+/// Starts a file. `how` describes the origin of its packets.
 fn begin<W: Write>(plan: &Plan, places: &[Place], how: &str, out: W) -> Result<Writer<W>, Error> {
     let interface = |place: &Place| match *place {
         Place::Link(link) => (plan.links[link as usize].name.clone(), plan.links[link as usize].rate),

@@ -4,22 +4,22 @@ use crate::traced::Traced;
 use sojourn_sim::tcp::{Sender, TcpOptions};
 use sojourn_units::Time;
 
-/// The congestion controllers that are traced, by the plan's flow.
+/// The traced congestion controllers, by the plan's flow.
 #[derive(Clone, Debug, Default)]
 pub struct Controllers {
     pub by_flow: Traced<Rows>,
 }
 
-/// The trace of one controller, a row per change.
+/// The trace of one controller, with a row per change.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub t: Vec<f64>,
-    /// A list for each column of the series.
+    /// One list per column of the series.
     pub columns: Vec<Vec<f64>>,
 }
 
 impl Controllers {
-    /// Traces of these flows.
+    /// Creates traces of these flows.
     pub fn new(flows: &[u32]) -> Self {
         Controllers { by_flow: flows.iter().copied().collect() }
     }
@@ -29,7 +29,7 @@ impl Controllers {
         self.by_flow.is_empty()
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory used.
     pub fn memory(&self) -> usize {
         let numbers = |rows: &Rows| rows.t.capacity() + rows.columns.iter().map(Vec::capacity).sum::<usize>();
         self.by_flow.values().map(numbers).sum::<usize>() * size_of::<f64>()

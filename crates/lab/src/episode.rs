@@ -1,4 +1,4 @@
-//! A run with senders controlled from outside step by step, for learning controllers.
+//! A run whose senders are controlled from outside, step by step, for learning controllers.
 
 use crate::Error;
 use crate::build::Laws;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// An agent's observation of a step. Data is in segments, times are in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Observation {
-    /// When the step ended.
+    /// The end of the step.
     pub now: f64,
     /// The congestion window in use: the agent's, or 1 after a timeout.
     pub window: f64,
@@ -31,12 +31,12 @@ pub struct Observation {
     pub rtt: f64,
     /// The minimum RTT so far; NaN before the first sample.
     pub least_rtt: f64,
-    /// Smoothed round-trip time, 0 before the first sample.
+    /// Smoothed round-trip time; 0 before the first sample.
     pub srtt: f64,
 }
 
 impl Observation {
-    /// Its numbers, by their names.
+    /// The names of the numbers.
     pub const NAMES: [&'static str; 10] = ["now", "window", "in_flight", "acked", "lost", "marked", "timeouts", "rtt", "least_rtt", "srtt"];
 
     /// The numbers in the order of [`Observation::NAMES`].
@@ -46,14 +46,14 @@ impl Observation {
     }
 }
 
-/// The sender's feedback since the last step, and the agent's decision.
+/// The feedback to the sender since the last step, and the agent's decision.
 #[derive(Clone, Copy, Debug)]
 struct Desk {
     decision: Option<Decision>,
     seen: Observation,
     rtt_sum: f64,
     rtt_count: f64,
-    /// Marks of the step: counted by the feedback, and echoed.
+    /// Marks in the step: those that the feedback counts, and those that it echoes.
     marks: [f64; 2],
 }
 
@@ -77,7 +77,7 @@ impl Desk {
         marks: [0.0; 2],
     };
 
-    /// Ends the step at this time, returns its observation, and starts the next.
+    /// Ends the step at this time, returns its observation, and starts the next step.
     fn take(&mut self, now: Time) -> Observation {
         let rtt = self.rtt_sum / self.rtt_count;
         let marked = if self.marks[0] > 0.0 { self.marks[0] } else { self.marks[1] };
@@ -88,7 +88,7 @@ impl Desk {
     }
 }
 
-/// The controller of an agent's sender, which applies the decision on the desk.
+/// The controller of an agent's sender. It applies the decision on the desk.
 #[derive(Clone, Debug)]
 struct Steered(Arc<Mutex<Desk>>);
 
@@ -139,9 +139,10 @@ impl Decider for Steered {
     }
 }
 
-/// A run with agents as senders: the flows whose controller is `external` with the agent's name.
-///
-/// It schedules an event at every hop, so a decision applies from the next ACK on.
+/// A run with agents as senders.
+/// They are the flows whose controller is `external` with the agent's name. The run schedules an event at every hop, so a decision applies
+/// from
+/// the next ACK on.
 pub struct Episode {
     simulation: Simulation,
     agents: Vec<Agent>,
@@ -150,7 +151,7 @@ pub struct Episode {
 /// One agent of an episode.
 struct Agent {
     desk: Arc<Mutex<Desk>>,
-    /// Segments per second that the path of its flow carries.
+    /// The rate of its flow's path in segments per second.
     path_rate: f64,
 }
 
@@ -164,7 +165,7 @@ impl Episode {
     /// The run of a scenario with a seed, at time 0, with the agents of these names.
     ///
     /// # Errors
-    /// A queue that does not fit its link, or a flow whose controller nobody supplies.
+    /// A queue does not fit its link, or nobody supplies the controller of a flow.
     pub fn new(scenario: &Checked, seed: u64, names: &[String]) -> Result<Self, Error> {
         let desks: Vec<_> = names.iter().map(|_| Arc::new(Mutex::new(Desk::EMPTY))).collect();
         let supplier = |desk: &Arc<Mutex<Desk>>| {
@@ -178,16 +179,17 @@ impl Episode {
         Ok(Episode { simulation, agents })
     }
 
-    /// Capacity of each agent's path in segments per second: the smallest rate of its links at time 0; infinite without a rate.
+    /// The capacity of each agent's path in segments per second.
+    /// It is the smallest rate of its links at time 0; infinite without a rate.
     pub fn path_rates(&self) -> Vec<f64> {
         self.agents.iter().map(|agent| agent.path_rate).collect()
     }
 
-    /// Runs to `until` or the end, and returns each agent's observation and whether the run ended. `decisions` has an entry per agent;
-    /// `None` keeps its last decision.
+    /// Runs to `until` or the end. Returns each agent's observation and whether the run ended.
+    /// `decisions` has one entry per agent; `None` keeps its last decision.
     ///
     /// # Errors
-    /// A run that does not advance or needs too much memory.
+    /// The run does not advance or needs too much memory.
     pub fn step(&mut self, decisions: &[Option<Decision>], until: Time) -> Result<(Vec<Observation>, bool), Error> {
         debug_assert_eq!(decisions.len(), self.agents.len());
         let until = until.min(self.simulation.plan().duration);
@@ -201,16 +203,16 @@ impl Episode {
         Ok((self.agents.iter().map(|agent| agent.desk().take(until)).collect(), ended))
     }
 
-    /// Runs to the end and makes the record.
+    /// Runs to the end and returns the outcome.
     ///
     /// # Errors
-    /// A run that does not advance, or an audit that fails.
+    /// The run does not advance, or the audit fails.
     pub fn finish(self) -> Result<Outcome, Error> {
         self.simulation.finish()
     }
 }
 
-/// Capacity in segments per second of the path of the flow with this controller.
+/// The capacity of a path in segments per second, for the flow with this controller.
 fn path_rate(plan: &Plan, name: &str) -> f64 {
     let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
@@ -228,10 +230,11 @@ fn path_rate(plan: &Plan, name: &str) -> f64 {
     plan.flows.iter().find_map(of_flow).unwrap_or(f64::INFINITY)
 }
 
-/// One step of an episode: the decisions of its agents, and until when it runs.
+/// One step of an episode: the decisions of its agents, and its end.
 pub type Step<'a> = (&'a mut Episode, Vec<Option<Decision>>, Time);
 
-/// Steps many episodes on all cores; returns their agents' observations and whether they ended.
+/// Steps many episodes on all cores.
+/// Returns the observations of their agents, and whether each run ended.
 pub fn step_all(steps: &mut [Step<'_>]) -> Vec<Result<(Vec<Observation>, bool), Error>> {
     let step = |(episode, decisions, until): &mut Step<'_>| episode.step(decisions, *until);
     if steps.len() < 2 { steps.iter_mut().map(step).collect() } else { steps.par_iter_mut().map(step).collect() }

@@ -21,13 +21,14 @@ use sojourn_units::{Duration, Time};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The number of ports for flows (`FIRST_PORT` to `FIRST_OWN_PORT` in `hosts/linux/kernel/sojourn.h`).
+/// The maximum number of flows, which is the number of ports for flows.
+/// Ports are `FIRST_PORT` to `FIRST_OWN_PORT` in `hosts/linux/kernel/sojourn.h`.
 const MOST_FLOWS: usize = 61_000 - 1_024;
 
 /// Converts a plan for the kernel.
 ///
 /// # Errors
-/// A setting that the kernel does not support, with the path of its field.
+/// The kernel does not support a setting. The error has the path of its field.
 pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     let refused = |text: String| Err(Error::Build(text));
     if plan.flows.len() > MOST_FLOWS {
@@ -80,10 +81,11 @@ fn reads_headers(link: &Link) -> bool {
     queues.any(|queue| queue.options.ack_filter != AckFilter::None) || link.impairments.iter().any(|each| each.kind.reads_headers())
 }
 
-/// The smallest ping datagram in bytes: IP, UDP and its send time.
+/// The smallest ping datagram in bytes: IP, UDP, and its send time.
 const LEAST_ECHO: u64 = 20 + 8 + 8;
 
-/// Rejects settings that the kernel's senders do not support, with the field within the group.
+/// Rejects settings that the kernel's senders do not support.
+/// The error has the field within the group.
 fn check_traffic(flow: &Flow) -> Result<(), String> {
     match &flow.traffic {
         Traffic::Ping(ping) if ping.size.0 < LEAST_ECHO => {
@@ -93,11 +95,11 @@ fn check_traffic(flow: &Flow) -> Result<(), String> {
     }
 }
 
-/// The name of the kernel's congestion control that calls the simulator's controllers.
+/// The kernel's congestion control that calls the simulator's controllers.
 const OWN: &str = "sojourn";
 
-/// The kernel's name of a flow's congestion control. The kernel's Reno and CUBIC have no parameters; with other values than the defaults,
-/// the simulator's are used.
+/// The kernel's name of a flow's congestion control.
+/// The kernel's Reno and CUBIC have no parameters. The simulator's are used if any value is not the default.
 fn controller(options: &TcpOptions) -> &str {
     let defaults = [CcConfig::Reno(Default::default()), CcConfig::Cubic(Default::default())];
     match &options.control {
@@ -122,27 +124,27 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
 /// The output of a kernel's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Logs<'a> {
-    /// The log of its hosts' actions.
+    /// The log of the hosts' actions.
     pub log: &'a [u8],
     /// The headers of their packets, if the plan requests them ([`Wiring::headers`]).
     pub headers: &'a [u8],
 }
 
-/// The record of a kernel's run, whose log is replayed through the same network.
+/// Replays a kernel's log through the same network and returns the outcome.
 ///
 /// # Errors
-/// A log that is damaged or belongs to another plan, or an audit that fails.
+/// The log is damaged or belongs to another plan, or the audit fails.
 pub fn replay(plan: &Plan, logs: &Logs<'_>) -> Result<Outcome, Error> {
     Replay::new(plan, logs)?.run(&mut |_, _, _| Ok(()))
 }
 
-/// Number of log entries after which captured packets are written.
+/// The number of log entries after which captured packets are written.
 const WRITTEN_TOGETHER: usize = 1024;
 
-/// Writes the packets captured until a time; the flag is true at the end.
+/// Writes the packets that were captured until a time. The flag is true at the end.
 type WriteCaptured<'a> = dyn FnMut(&mut Capture<KernelHosts>, Time, bool) -> Result<(), Error> + 'a;
 
-/// A run being replayed.
+/// A run that is being replayed.
 pub(crate) struct Replay<'a> {
     plan: &'a Plan,
     entries: &'a [[u8; ENTRY_BYTES]],
@@ -162,7 +164,7 @@ impl<'a> Replay<'a> {
     /// A run at its start.
     ///
     /// # Errors
-    /// A setting that the kernel does not support, with the path of its field.
+    /// The kernel does not support a setting. The error has the path of its field.
     pub fn new(plan: &'a Plan, logs: &Logs<'a>) -> Result<Self, Error> {
         let (entries, rest) = logs.log.as_chunks::<ENTRY_BYTES>();
         let mut scripts = scripts(entries);
@@ -176,10 +178,10 @@ impl<'a> Replay<'a> {
         Ok(Replay { plan, entries, has_rest: !rest.is_empty(), headers, network, accounts, capture: None })
     }
 
-    /// Replays it to its end.
+    /// Replays the log to its end.
     ///
     /// # Errors
-    /// A log that is damaged or belongs to another plan, an audit that fails, or an error of `write`.
+    /// The log is damaged or belongs to another plan, the audit fails, or `write` fails.
     pub fn run(mut self, write: &mut WriteCaptured<'_>) -> Result<Outcome, Error> {
         let mut ended = None;
         for (number, bytes) in self.entries.iter().enumerate() {
@@ -208,7 +210,7 @@ impl<'a> Replay<'a> {
         Ok(self.outcome(audit))
     }
 
-    /// Executes the next entry's action at a host.
+    /// Executes the next action of a host.
     fn step(&mut self, logged: &Logged) -> Result<(), Error> {
         match logged.entry {
             Entry::Sent(packet) => {
@@ -289,7 +291,7 @@ struct Account {
     cwnd: f64,
 }
 
-/// Computes statistics of the log within the window.
+/// Statistics of the log within the window.
 struct Accounts<'a> {
     plan: &'a Plan,
     flows: Vec<Account>,
@@ -320,7 +322,7 @@ impl<'a> Accounts<'a> {
         &self.plan.flows[flow as usize]
     }
 
-    /// A packet has left the network.
+    /// Counts a packet that has left the network.
     fn settle(&mut self, settled: &Settled) {
         let Settled { at, packet, fate } = *settled;
         if at > self.plan.duration {
@@ -342,7 +344,7 @@ impl<'a> Accounts<'a> {
         }
     }
 
-    /// Processes the drops and marks of links.
+    /// Counts the drops and marks of links.
     fn on_link_event(&mut self, event: &LinkEvent) {
         let (flow, cause) = match event.action {
             LinkAction::Drop(cause, packet) => (packet.flow, cause.into()),
@@ -354,7 +356,7 @@ impl<'a> Accounts<'a> {
         }
     }
 
-    /// Adds an action of a host.
+    /// Counts an action of a host.
     fn add(&mut self, logged: &Logged) {
         let at = logged.at;
         let counts = u64::from(at >= self.plan.warmup && at <= self.plan.duration);

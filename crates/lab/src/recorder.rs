@@ -30,7 +30,7 @@ pub struct Signal {
     pub cause: Cause,
 }
 
-/// The cause of a drop, or a mark; as numbers in series.
+/// The cause of a drop, or a mark, as numbered in series.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     Early,
@@ -53,10 +53,12 @@ impl From<DropCause> for Cause {
     }
 }
 
-/// Records the traces of flows that a scenario requests. Without traces it costs one branch per packet.
+/// Records the traces of flows that a scenario requests.
+/// Without traces it costs one branch per packet.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// The plan's flow of each flow of the world, by position. A session is one flow of the plan and many of the world.
+    /// The plan's flow of each flow of the world, by index.
+    /// A session is one flow of the plan and many flows of the world.
     pub entries: Vec<u32>,
     window_every: Duration,
     bin: Duration,
@@ -74,12 +76,12 @@ pub struct Recorder {
     pub retransmissions: Traced<Vec<(Time, u64, u16)>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
-    /// A capture point.
+    /// The packet capture of the run, if any.
     pub capture: Option<Box<Capture<Hosts>>>,
 }
 
 impl Recorder {
-    /// A recorder of the traces of a plan.
+    /// A recorder for the traces of a plan.
     pub fn new(plan: &Plan) -> Self {
         let trace = &plan.trace;
         let flows = |sampled: &Option<sojourn_scenario::check::Sampled>| sampled.iter().flat_map(|s| s.flows.clone()).collect::<Vec<_>>();
@@ -100,7 +102,7 @@ impl Recorder {
         }
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory used.
     pub fn memory(&self) -> usize {
         let windows = self.windows.values().map(|window| 3 * held(&window.t));
         let delivered = self.delivered.values().map(held);
@@ -111,7 +113,7 @@ impl Recorder {
         windows.chain(delivered).chain(rtts).chain(signals).chain(again).chain(own).sum()
     }
 
-    /// A link dropped or marked a packet.
+    /// Records a drop or mark of a packet by a link.
     #[inline]
     pub fn signal(&mut self, link: u32, signal: Signal) {
         if let Some(signals) = self.signals.get_mut(link) {
@@ -119,7 +121,7 @@ impl Recorder {
         }
     }
 
-    /// A segment is retransmitted.
+    /// Records a retransmitted segment.
     #[inline(never)]
     fn store_retransmission(&mut self, now: Time, packet: &Packet) {
         if let Some(segments) = self.retransmissions.get_mut(self.entries[packet.flow as usize]) {
@@ -127,7 +129,7 @@ impl Recorder {
         }
     }
 
-    /// Bytes of a flow become readable.
+    /// Records bytes of a flow that become readable.
     #[inline(never)]
     fn count_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
         if let Some(bins) = self.delivered.get_mut(self.entries[flow as usize]) {
@@ -139,7 +141,7 @@ impl Recorder {
         }
     }
 
-    /// The window of a flow may have changed.
+    /// Records the window of a flow, which may have changed.
     #[inline(never)]
     fn sample_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let every = self.window_every;
@@ -152,7 +154,7 @@ impl Recorder {
         }
     }
 
-    /// A sender takes an RTT sample.
+    /// Records an RTT sample of a sender.
     #[inline(never)]
     fn store_rtt(&mut self, now: Time, flow: u32, rtt: Duration) {
         if let Some(samples) = self.rtts.get_mut(self.entries[flow as usize]) {
@@ -171,7 +173,7 @@ impl Recorder {
     }
 }
 
-/// Bytes of memory that a list holds.
+/// Bytes of memory that a list uses.
 fn held<T>(list: &Vec<T>) -> usize {
     list.capacity() * size_of::<T>()
 }

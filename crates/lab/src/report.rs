@@ -11,12 +11,12 @@ use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkSta
 use sojourn_spec::link::Link as Planned;
 use sojourn_spec::queue::Queue;
 
-// The record's documented quantile error must match the histogram.
+// The quantile error that the record documents must be that of the histogram.
 const _: () = assert!(Quantiles::ERROR.to_bits() == sojourn_scenario::record::QUANTILE_ERROR.to_bits());
 
 /// The measurements of a finished run on any host.
 pub(crate) struct Finished<'a, P> {
-    /// The links of the scenario in order; others may follow.
+    /// The links of the scenario in order, then other links.
     pub links: &'a [Measured<P>],
     /// The impairments of all links.
     pub impairments: &'a [LinkImpairment],
@@ -24,11 +24,11 @@ pub(crate) struct Finished<'a, P> {
     pub flows: Vec<FlowReport>,
     /// The round-trip times of each group that has samples.
     pub rtts: Vec<Option<&'a Quantiles>>,
-    /// The transfers completed in the window.
+    /// The transfers that completed in the window.
     pub completions: &'a [Completed],
     /// The traces of flows.
     pub recorder: &'a Recorder,
-    /// The fingerprint: the sum over delivered packets.
+    /// The fingerprint: a sum over delivered packets.
     pub fingerprint: u64,
     /// The fate of every packet.
     pub audit: Counted,
@@ -184,8 +184,9 @@ fn impairment(impairment: &LinkImpairment) -> Impairment {
     Impairment { kind, place: impairment.place(), met, dropped, corrupted, duplicated, delayed, stripped }
 }
 
-/// The loss ratio of the link: one minus the product of the pass ratios of its queue and impairments in the window. The product is used
-/// because a packet may pass one before the window and the next within it.
+/// The loss ratio of the link, as one minus a product of pass ratios.
+/// The factors are those of its queue and its impairments in the window. A packet may pass one before the window and the next within it, so
+/// counts can't be used.
 fn loss_ratio(queue: &LinkStats, impairments: &[Impairment]) -> f64 {
     let at_queue = (queue.counters.dropped() - queue.drops_of_earlier, queue.counters.arrived);
     let stages = impairments.iter().map(|impairment| (impairment.dropped, impairment.met)).chain([at_queue]);
@@ -239,7 +240,7 @@ fn one_group<P>(plan: &Plan, run: &Finished<'_, P>, flows: &[Flow], index: usize
     let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
     let (least, most) = samples.iter().fold((f64::INFINITY, 0.0f64), |(least, most), rtt| (least.min(rtt.min), most.max(rtt.max)));
     let rtt_ms = run.rtts[index].filter(|_| !samples.is_empty()).map(|rtts| {
-        // The middle of a histogram bin may lie outside the range of samples.
+        // The middle of a histogram bin may be outside the range of samples.
         let at = |q: f64| (rtts.at(q) * 1e-6).clamp(least, most);
         Distribution { mean, sd: (square - mean * mean).max(0.0).sqrt(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
     });

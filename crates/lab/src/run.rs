@@ -12,17 +12,18 @@ use std::sync::Arc;
 pub struct Job {
     /// The scenario.
     pub scenario: Arc<Checked>,
-    /// The seed; `None`: the scenario's own.
+    /// The seed; `None` is the scenario's own.
     pub seed: Option<u64>,
     /// The laws of its queues and flows.
     pub laws: Laws,
 }
 
-/// Runs a scenario with a seed. `stop` is called after every few thousand events; if it returns true, the run ends.
+/// Runs a scenario with a seed.
+/// `stop` is called after every few thousand events. If it returns true, the run ends.
 ///
 /// # Errors
-/// A queue that does not fit its link, a missing law, a run that does not advance or needs too much memory, an audit that fails,
-/// or a stop.
+/// A queue does not fit its link, a law is missing, the run does not advance or needs too much memory, the audit fails, or `stop` returned
+/// true.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
     simulation.advance(Time::NEVER, stop)?;

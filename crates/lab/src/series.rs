@@ -10,10 +10,10 @@ use sojourn_scenario::series::{
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 
-/// Traces by name, each a table of columns.
+/// Traces by name. Each is a table of columns.
 pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
-/// The series that the scenario asks for.
+/// The series that the scenario requests.
 pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder) -> Series {
     let mut series = Series::new();
     sampled_links(plan, links, &mut series);
@@ -30,7 +30,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
         series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
     for (flow, samples) in recorder.rtts.iter() {
-        // Connections of a session may run ahead of each other.
+        // Connections of a session may be simulated ahead of each other.
         let mut samples = samples.clone();
         samples.sort_unstable();
         let t = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
@@ -43,7 +43,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
     series
 }
 
-/// Links at equal steps.
+/// Adds the series of links at equal steps.
 fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series) {
     for &index in plan.trace.queue.iter().flat_map(|trace| &trace.links) {
         let link = &links[index as usize];
@@ -63,7 +63,8 @@ fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series)
     }
 }
 
-/// Waits in the order of arrival, which differs from that of transmission with flow queues.
+/// Adds waits in the order of arrival.
+/// With flow queues it differs from the order of transmission.
 fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
     for &index in plan.trace.wait.iter().flat_map(|trace| &trace.links) {
         let link = &links[index as usize];
@@ -80,7 +81,7 @@ fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series:
     }
 }
 
-/// Drops and marks in the order of time; those at the same time in that of the flows.
+/// Adds drops and marks in the order of time; simultaneous ones in the order of flows.
 fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
     for (link, signals) in recorder.signals.iter() {
         let mut signals = signals.clone();
@@ -93,7 +94,7 @@ fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Serie
     }
 }
 
-/// Congestion controllers: common columns, and the variables of each.
+/// Adds congestion controllers: common columns, and the variables of each.
 fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     for (index, rows) in recorder.controllers.by_flow.iter() {
         let flow = &plan.flows[index as usize];
@@ -107,7 +108,7 @@ fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     }
 }
 
-/// Retransmissions of flows.
+/// Adds retransmissions of flows.
 fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     for (index, segments) in recorder.retransmissions.iter() {
         let flow = &plan.flows[index as usize];
@@ -123,7 +124,7 @@ fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     }
 }
 
-/// The completed connections of every group with a flow that is traced.
+/// Adds the completed connections of every group with a traced flow.
 fn completions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     let mut groups: BTreeMap<u32, Vec<&Completion>> =
         plan.trace.completions.iter().map(|&flow| (plan.flows[flow as usize].group, Vec::new())).collect();
@@ -131,7 +132,7 @@ fn completions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
         groups.entry(done.group).or_default().push(done);
     }
     for (group, mut done) in groups {
-        // Senders run ahead of each other, so simultaneous completions have no natural order.
+        // Senders are simulated ahead of each other, so simultaneous completions have no natural order.
         done.sort_by_key(|done| (done.closed, done.opened, done.entry, done.size));
         let column = |value: &dyn Fn(&Completion) -> f64| done.iter().map(|done| value(done)).collect::<Vec<f64>>();
         let columns = vec![

@@ -1,4 +1,4 @@
-//! A run driven by its caller in slices, which can be cloned in between.
+//! A run that its caller drives in slices. It can be cloned in between.
 
 use crate::Error;
 use crate::build::{Laws, build};
@@ -25,7 +25,7 @@ pub struct Outcome {
 /// Limits of a run for callers with few resources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// Events, plus one per packet sent.
+    /// The number of events, plus one per packet sent.
     pub events: u64,
     /// Memory in bytes of packets, flows and traces.
     pub memory: u64,
@@ -44,7 +44,7 @@ impl Simulation {
     /// The run of a scenario with a seed, at time 0.
     ///
     /// # Errors
-    /// A queue that does not fit its link, or a missing law.
+    /// A queue does not fit its link, or a law is missing.
     pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
         if !scenario.host.is_simulator() {
             return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
@@ -60,7 +60,7 @@ impl Simulation {
         Self::from_plan(Arc::clone(plan), &Laws::default(), false)
     }
 
-    /// The same with an event at every hop, to verify that omitted events change nothing.
+    /// As `new`, but with an event at every hop, to verify that omitted events change nothing.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -74,11 +74,13 @@ impl Simulation {
         Ok(Simulation { plan, world, pauses: 0 })
     }
 
-    /// A clone that continues as the run of `plan`, a member of the same family whose flows that start before `start` are equal. This run
-    /// must be just before that time. If it has drawn random numbers that differ there, the result is the run of `plan` at time 0.
+    /// A clone that continues as the run of `plan`, a member of the same family.
+    /// The flows of both that start before `start` are equal, and this run must be just before that time. If it has drawn random numbers
+    /// that
+    /// differ in `plan`, the result is the run of `plan` at time 0.
     ///
     /// # Errors
-    /// A parameter that is out of range.
+    /// A parameter is out of range.
     pub(crate) fn fork(&self, plan: &Arc<Plan>, start: Time) -> Result<Self, Error> {
         let at_zero = |plan: &Arc<Plan>| Self::of_plan(plan);
         let other = at_zero(plan)?;
@@ -92,18 +94,19 @@ impl Simulation {
         }
     }
 
-    /// Runs to `until`, or to the end if that comes first. `stop` is called after every few thousand events.
+    /// Runs to `until` or to the end, whichever is first.
+    /// `stop` is called after every few thousand events.
     ///
     /// # Errors
-    /// A run that does not advance or needs too much memory, or a stop.
+    /// The run does not advance or needs too much memory, or `stop` returned true.
     pub(crate) fn advance(&mut self, until: Time, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         self.advance_with(until, stop, &mut |_| Ok(()))
     }
 
-    /// The same, with a `visit` to the world at each pause.
+    /// As `advance`, and calls `visit` with the world at each pause.
     ///
     /// # Errors
-    /// The same, and errors of `visit`.
+    /// The errors of `advance` and of `visit`.
     pub(crate) fn advance_with(
         &mut self,
         until: Time,
@@ -124,20 +127,20 @@ impl Simulation {
         if stop() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Its plan.
+    /// The plan of the run.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Runs to the end, or to `until` if that comes first.
+    /// Runs to `until` or to the end, whichever is first.
     pub fn run(&mut self, until: Time) {
         self.world.run(until);
     }
 
-    /// Runs to the end, within bounds.
+    /// Runs to the end within `bounds`.
     ///
     /// # Errors
-    /// A run that exceeds them: its progress, or the owner of the memory.
+    /// The run exceeds the bounds. The error has its progress, or the owner of the memory.
     pub fn run_within(&mut self, bounds: &Bounds) -> Result<(), Error> {
         let mut left = bounds.events;
         while left > 0 {
@@ -154,16 +157,16 @@ impl Simulation {
         Ok(())
     }
 
-    /// Executes events up to `until`, but at most this many, counting each packet sent as one more. Returns the time of the last event, or
-    /// `None` if none is left until then.
+    /// Executes events up to `until`, but at most `most`; each packet sent counts as one more.
+    /// Returns the time of the last event; `None` if no event is left until then.
     pub fn run_events(&mut self, until: Time, most: u64) -> Option<Time> {
         self.world.run_events(until, most)
     }
 
-    /// Runs to the end and makes the record.
+    /// Runs to the end and returns the outcome.
     ///
     /// # Errors
-    /// A run that does not advance, or an audit that fails.
+    /// The run does not advance, or the audit fails.
     pub fn finish(mut self) -> Result<Outcome, Error> {
         self.world.run(Time::NEVER);
         watch::progress(&self.plan, &self.world)?;

@@ -1,6 +1,6 @@
 //! Traces of some flows or links of a plan.
 
-/// Traces by the number of a flow or link in the plan, with a fast lookup.
+/// Traces by the number of a flow or link in the plan, with fast look-up.
 #[derive(Clone, Debug)]
 pub struct Traced<T>(Vec<Option<Box<T>>>);
 
@@ -17,7 +17,7 @@ impl<T> Traced<T> {
         self.0.is_empty()
     }
 
-    /// The trace of this number, if it is traced.
+    /// The trace of this number; `None` if it is not traced.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.0.get_mut(number as usize)?.as_deref_mut()
@@ -40,7 +40,7 @@ impl<T> Traced<T> {
 }
 
 impl<T: Default> FromIterator<u32> for Traced<T> {
-    /// Empty traces of these numbers.
+    /// Empty traces for these numbers.
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut traced = Vec::new();
         for number in numbers.into_iter().map(|number| number as usize) {

@@ -1,4 +1,5 @@
-//! A watchdog: a run that does not advance, or needs too much memory, ends with reason and place.
+//! A watchdog: ends a run that does not advance or needs too much memory.
+//! The error has the reason and the place.
 
 use crate::Error;
 use crate::recorder::Recorder;
@@ -6,27 +7,27 @@ use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Place, World};
 use sojourn_units::Memory;
 
-/// Memory limit of packets, flows and traces of one run: 8 GB.
+/// The memory limit of packets, flows and traces of one run: 8 GB.
 pub(crate) const MOST_MEMORY: u64 = 8_000_000_000;
 
-/// Interval of memory checks in pauses of a world: about once per million events.
+/// The interval of memory checks in pauses of a world: about once per million events.
 pub(crate) const PAUSES: u64 = 256;
 
-/// Interval of memory checks in events.
+/// The interval of memory checks in events.
 pub(crate) const EVENTS: u64 = 100_000;
 
 /// Checks the memory limit of packets, flows and traces.
 ///
 /// # Errors
-/// More than [`MOST_MEMORY`], with the link that holds most of it.
+/// They use more than [`MOST_MEMORY`]. The error has the link that uses most of it.
 pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
     within(plan, world, MOST_MEMORY)
 }
 
-/// Checks that they take at most `most` bytes.
+/// Checks that they use at most `most` bytes.
 ///
 /// # Errors
-/// More, with the link that holds most of it.
+/// They use more. The error has the link that uses most of it.
 pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<(), Error> {
     // The record has its own copy of the traces.
     let traced = 2 * (world.observer().memory() + world.links().iter().map(|link| link.traced_memory()).sum::<usize>());
@@ -52,7 +53,7 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<
 /// Checks that a run has not stopped because its time does not advance.
 ///
 /// # Errors
-/// The flow and the link where this was detected.
+/// The flow and the link at which this was detected.
 pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
     let Some(&Place { now, events, flow, link }) = world.stalled() else { return Ok(()) };
     let flow = flow.and_then(|flow| flow_name(plan, world, flow));
@@ -67,7 +68,8 @@ pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error
     Err(Error::Endless(format!("{field}: expected a rate or a delay{path}, got {events} events at {seconds} s, and time does not advance")))
 }
 
-/// The plan's name of a flow of the world: the plan's flows come first, then the connections of sessions.
+/// The plan's name of a flow of the world.
+/// The plan's flows come first, then the connections of sessions.
 fn flow_name<'a>(plan: &'a Plan, world: &World<Recorder>, flow: u32) -> Option<&'a str> {
     let session = world.session_of(flow);
     let mut alike = plan.flows.iter().filter(|flow| flow.traffic.opens_connections() == session.is_some());

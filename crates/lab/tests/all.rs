@@ -1,4 +1,5 @@
-//! All tests of runs as one program: `cargo test -p sojourn-lab --test all beginnings` runs those of one file.
+//! All tests of runs as one program.
+//! `cargo test -p sojourn-lab --test all beginnings` runs those of one file.
 
 mod beginnings;
 mod edges;

@@ -1,4 +1,4 @@
-//! Runs that begin alike share their beginning, and each is what it is alone.
+//! Runs with equal beginnings share them, and each has the results that it has alone.
 
 use sojourn_lab::{Error, Job, Laws, Outcome, run, run_many};
 use sojourn_scenario::{Checked, Document, Varying};
@@ -11,7 +11,8 @@ fn job(text: &str, seed: u64) -> Job {
     Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
 }
 
-/// TCP from the start, and a group, a session and a receiver-driven flow that start later with these options.
+/// TCP flows from the start, and later flows with these options.
+/// The later flows are a group, a session and a receiver-driven flow.
 fn scenario(seed: u64, early: &str, later: &str, web: &str) -> Job {
     let text = format!(
         r#"
@@ -62,7 +63,8 @@ fn alone(job: &Job) -> Outcome {
     run(&job.scenario, job.seed, &job.laws, &|| false).unwrap()
 }
 
-/// The results of all jobs in order, and how often the batch was asked whether it shall stop: once in some thousand events.
+/// The results of all jobs in order, and the number of calls of `stop`.
+/// The batch calls `stop` once per some thousand events.
 fn together(jobs: &[Job], threads: usize) -> (Vec<Outcome>, usize) {
     let (done, asked) = (Mutex::new(vec![None; jobs.len()]), AtomicUsize::new(0));
     let stop = || {
@@ -114,12 +116,13 @@ fn what_runs_have_in_common_is_run_once() {
         job
     });
     let apart: usize = several.iter().map(|job| together(std::slice::from_ref(job), 1).1).sum();
-    // The flows that differ start after three quarters of the run: together it is 2.25 runs of 6, and each part asks once more.
+    // The differing flows start after three quarters of the run. Together this is 2.25 runs of 6, and each part calls `stop` once more.
     let asked = together(&several, 1).1;
     assert!(asked < apart * 2 / 3, "asked {asked} times together, {apart} times apart");
 }
 
-/// TCP at times that are not drawn, and flows that start at drawn times with these options; nothing else is drawn but by the queue.
+/// TCP flows at fixed times, and flows at random times with these options.
+/// Only the queue draws other random numbers.
 fn quiet(seed: u64, queue: &str, early: &str, later: &str) -> Job {
     let text = format!(
         r#"
@@ -169,7 +172,7 @@ const DRAWS_LATE: &str = r#"aqm = "red", min = 45, max = 90, limit = "60 packets
 #[test]
 #[ignore = "6 s: `make slow-test`"]
 fn runs_of_several_seeds_begin_alike_and_each_is_the_run_alone() {
-    // The phase of a clock is drawn too, where it matters.
+    // The phase of a clock is drawn too, if it matters.
     let early = [r#"control = { cc = "reno" }"#, r#"timestamps = false, tick = "10 ms""#];
     let mut jobs = Vec::new();
     for queue in [DRAWS_NOTHING, DRAWS, DRAWS_LATE, r#"aqm = "codel""#] {
@@ -203,7 +206,7 @@ fn what_seeds_have_in_common_is_run_once_unless_something_is_drawn() {
         let apart: usize = jobs.iter().map(|job| together(std::slice::from_ref(job), 1).1).sum();
         together(&jobs, 1).1 as f64 / apart as f64
     };
-    // Flows at drawn times begin after two thirds of the run.
+    // Flows at random times start after two thirds of the run.
     let (quiet, drawn, clocks) =
         (share(DRAWS_NOTHING, ""), share(DRAWS, ""), share(DRAWS_NOTHING, r#"timestamps = false, tick = "10 ms""#));
     assert!(quiet < 0.6 && drawn > 0.9 && clocks > 0.9, "{quiet} where nothing is drawn, {drawn} under PI, {clocks} with clocks");

@@ -1,4 +1,5 @@
-//! Measures at the edge of the warm-up keep their bounds: what arrived before the window is not counted within it.
+//! Measures at the edge of the warm-up keep their bounds.
+//! Packets that arrived before the window are not counted in it.
 
 use sojourn_lab::{Laws, run};
 use sojourn_scenario::{Document, Record};
@@ -8,7 +9,8 @@ fn record(text: &str) -> Record {
     run(&scenario, None, &Laws::default(), &|| false).unwrap_or_else(|error| panic!("{error}")).record
 }
 
-/// Datagrams at 4 times the rate of a link for 1 s, with this queue; the window begins later, while the queue is served.
+/// Datagrams at 4 times the rate of a link for 1 s, with this queue.
+/// The window starts later, while the queue drains.
 fn overloaded(link: &str) -> Record {
     record(&format!(
         r#"
@@ -61,7 +63,7 @@ fn packets_that_an_impairment_holds_until_the_window_are_lost_of_those_that_come
 
 #[test]
 fn what_arrived_before_the_window_is_no_goodput_of_it() {
-    // A segment is lost; what came after it waits for seconds and can be read when the window has begun.
+    // A segment is lost. Later segments wait for seconds and become readable after the start of the window.
     let mut most_held = 0.0f64;
     for seed in 1..20 {
         let record = record(&format!(
@@ -86,7 +88,7 @@ start = {{ uniform = ["0 s", "1 s"] }}
 
 #[test]
 fn no_quantile_is_above_the_longest_wait() {
-    // Every packet but the first of each pair waits for the same time, which is not the middle of a step of the histogram.
+    // All packets but the first of each pair have the same wait, which is not the middle of a histogram step.
     let record = record(
         r#"
 duration = "10 s"
@@ -103,7 +105,8 @@ traffic = { kind = "cbr", rate = "10 kbit/s", size = "700 B" }
     assert!(waits.max > 0.0 && waits.p90 == waits.max && waits.p99 == waits.max, "{waits:?}");
 }
 
-/// Packets of 1500 B at the rate of a link of 10 Mbit/s: one ends every 1.2 ms, from 1.2 ms on, and arrives 10 ms later.
+/// Packets of 1500 B at the rate of a 10 Mbit/s link.
+/// One transmission ends every 1.2 ms, from 1.2 ms on. The packet arrives 10 ms later.
 fn saturated(duration: &str, warmup: &str) -> Record {
     record(&format!(
         r#"
@@ -121,10 +124,10 @@ traffic = {{ kind = "cbr", rate = "10 Mbit/s", size = "1500 B" }}
 
 #[test]
 fn what_happens_when_the_window_opens_counts_and_what_would_happen_when_it_closes_does_not() {
-    // A packet arrives exactly when the window opens, and one when it closes.
+    // One packet arrives exactly at the start of the window, and one at its end.
     let record = saturated("1.0012 s", "1 s");
     assert_eq!((record.flows[0].throughput_bps, record.links[0].departed), (10e6, 1));
-    // A flow with a window on a packet's edge, and the windows side by side that share it.
+    // A flow with a packet at the edge of its window, and the adjacent windows that share the edge.
     let received = |from: &str, until: &str, span: f64| saturated(until, from).flows[0].throughput_bps * span / 12_000.0;
     assert_eq!(
         (received("100 ms", "112 ms", 12e-3), received("112 ms", "124 ms", 12e-3), received("100 ms", "124 ms", 24e-3)),
@@ -157,7 +160,7 @@ throughput = { links = ["link"], every = "10 ms" }
         let scenario = Document::from_toml("steps.toml", &text.replace("AQM", aqm)).unwrap().check().unwrap();
         let outcome = run(&scenario, None, &Laws::default(), &|| false).unwrap();
         let bps = &outcome.series["throughput/link"]["bps"];
-        // The packet that is being sent when the rate changes is sent at the old one.
+        // A packet in transmission at a rate change keeps the old rate.
         let (before, after) = (&bps[..50], &bps[52..]);
         assert!(before.iter().all(|bps| *bps == 1e6) && after.iter().all(|bps| *bps == 7e5), "{aqm}: {bps:?}");
         let mean = bps.iter().sum::<f64>() / 100.0;

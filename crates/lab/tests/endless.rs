@@ -1,22 +1,22 @@
-//! Runs that would not end: one can be stopped at any time, and one whose time does not advance, or whose memory does not suffice, ends
-//! by itself.
+//! Runs that would not end.
+//! A run can be stopped at any time. A run whose time does not advance, or that needs too much memory, ends by itself.
 
 use sojourn_lab::{Bounds, Error, Laws, Simulation, run};
 use sojourn_scenario::{Checked, Document};
 use sojourn_units::Duration;
 use std::cell::Cell;
 
-/// A transfer without end over one link and back.
+/// An endless transfer over one link and back.
 fn bulk(duration: &str, link: &str) -> Checked {
     transfer(duration, link, "").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A transfer of this size, or without end.
+/// A transfer of this size, or an endless one, over one link and back.
 fn transfer(duration: &str, link: &str, size: &str) -> Result<Checked, sojourn_scenario::Error> {
     checked(duration, link, &format!("traffic = {{ kind = \"bulk\"{size} }}"))
 }
 
-/// A group with these other fields over one link and back.
+/// A group with these additional fields over one link and back.
 fn checked(duration: &str, link: &str, group: &str) -> Result<Checked, sojourn_scenario::Error> {
     let text = format!(
         r#"
@@ -41,7 +41,7 @@ fn data_without_end_over_links_that_take_no_time_is_refused_before_the_run() {
     }
 }
 
-/// Links that take no time, or not always, where data without end would stop at one time.
+/// Tests links that take no time, or not always. Endless data would stop the clock there.
 #[test]
 fn a_link_that_takes_time_now_and_then_is_none() {
     for link in [
@@ -54,7 +54,7 @@ fn a_link_that_takes_time_now_and_then_is_none() {
         r#"impairments = [{ kind = "outage", at = "1 s", length = "1 s" }]"#,
         r#"impairments = [{ kind = "gilbert-elliott", good = "1 s", bad = "1 s" }]"#,
         r#"impairments = [{ kind = "shaper", rate = "1 Mbit/s", burst = "1000 GB" }]"#,
-        r#"impairments = [{ kind = "bursts", every = "1 ms" }]"#, // all of it at one multiple
+        r#"impairments = [{ kind = "bursts", every = "1 ms" }]"#, // all packets leave at one multiple
     ] {
         let refused = transfer("10 s", link, "").unwrap_err().to_string();
         assert!(refused.contains("data without end takes no time on it"), "{link}: {refused}");
@@ -127,7 +127,7 @@ fn more_connections_at_one_time_than_there_is_memory_for_are_refused_before_the_
     assert!(checked("10 s", r#"delay = "1 ms""#, &group(6, ", object_gap = \"1 ms\"")).is_ok());
 }
 
-/// A check refuses such a run, but of random sizes one may be larger than is to be expected.
+/// Tests a run that a check can't reject: random sizes may be larger than expected.
 #[test]
 #[ignore = "17 s: `make slow-test`"]
 fn a_run_whose_time_does_not_advance_ends_and_says_where() {

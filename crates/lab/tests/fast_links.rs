@@ -9,7 +9,8 @@ fn record(text: &str) -> Record {
     run(&scenario, None, &Laws::default(), &|| false).unwrap_or_else(|error| panic!("{error}")).record
 }
 
-/// Flows of CBR, each with access links of its own if `access` has a rate, over one link for 20 us.
+/// CBR flows over one link for 20 us.
+/// If `access` has a rate, each flow has its own access links.
 fn cbr(flows: u32, rate: &str, size: u32, link: &str, access: &str) -> Record {
     record(&format!(
         r#"
@@ -26,7 +27,7 @@ traffic = {{ kind = "cbr", rate = "{rate}", size = "{size} B" }}
     ))
 }
 
-/// At most its rate, and less by no more than the first packet took to arrive.
+/// Checks that a link carries its rate, less at most the time to the first arrival.
 fn carries(record: &Record, bps: f64, size: f64) {
     let link = &record.links[0];
     let least = bps - 2.0 * (8.0 * size + bps * 1e-9) / 20e-6;
@@ -39,12 +40,12 @@ fn a_link_carries_its_rate_and_no_more_however_short_a_packet_is() {
     carries(&cbr(1, "400 Gbit/s", 64, "400 Gbit/s", ""), 400e9, 64.0);
     carries(&cbr(20, "4000 Gbit/s", 600, "5000 Gbit/s", ""), 5e12, 600.0);
     carries(&cbr(1, "100 Gbit/s", 40, "100 Gbit/s", ""), 100e9, 40.0);
-    // Packets of which several fit into a nanosecond, and an access link that lets through less than is offered.
+    // Several packets fit into a nanosecond, and an access link passes less than is offered.
     carries(&cbr(1, "10000 Gbit/s", 40, "10000 Gbit/s", ""), 10e12, 40.0);
     carries(&cbr(1, "10000 Gbit/s", 64, "10000 Gbit/s", r#"rate = "700 Gbit/s""#), 700e9, 64.0);
 }
 
-/// What is offered over 1 ms to a link that may change its rate.
+/// The utilization in 1 ms of a link that may change its rate.
 fn utilization(rate: &str, size: u32, link: &str, changes: &str) -> f64 {
     let record = record(&format!(
         r#"
@@ -100,7 +101,8 @@ traffic = {{ {traffic} }}
     }
 }
 
-/// Above 320 Gbit/s a SYN of 40 bytes takes no whole nanosecond: it leaves at time 0.
+/// Tests a SYN of 40 bytes above 320 Gbit/s, which needs less than a nanosecond.
+/// It leaves at time 0.
 #[test]
 fn a_packet_that_takes_no_time_leaves_every_kind_of_queue() {
     for queue in ["codel", "fq-codel", "choke", "red", "droptail"] {

@@ -1,12 +1,13 @@
-//! Silence of the application opens no window: time in which a sender does not use its window does not count (rfc9438#5.8), and after a pause
-//! it goes on where it was, or restarts from the initial window (rfc5681#4.1).
+//! A silent application does not open the window.
+//! Time in which a sender does not use its window does not count (rfc9438#5.8). After a pause the sender continues with the same window, or
+//! restarts from the initial window (rfc5681#4.1).
 
 use sojourn_cc::{CongestionController, Start};
 use sojourn_lab::{Laws, Outcome, Simulation};
 use sojourn_scenario::Document;
 use sojourn_units::Time;
 
-/// The windows in segments over time.
+/// Congestion windows in segments over time.
 struct Windows {
     t: Vec<f64>,
     cwnd: Vec<f64>,
@@ -23,8 +24,9 @@ impl Windows {
     }
 }
 
-/// One flow over a link of this rate and 100 ms, for 6 s and for 6 s after a pause. Its 100th packet is lost, so that it has had a reduction.
-/// The application is silent for `pause` seconds, if that is above 0.
+/// The windows of one flow over a link of this rate and 100 ms.
+/// The flow sends for 6 s before and after a pause of `pause` seconds, if that is above 0. Its 100th packet is lost, so that it has had a
+/// reduction.
 fn windows(tcp: &str, rate: &str, pause: u32) -> Windows {
     let (end, duration) = (6 + pause, 12 + pause);
     let silent =
@@ -62,13 +64,13 @@ controller = {{ flows = ["app/0"] }}
     Windows { t, cwnd, ssthresh }
 }
 
-/// Where the source counts silence itself: CUBIC 2.1, of Linux 2.6.22 (the profiles of ns-2), and H-TCP of Linux, which
-/// has no `CA_EVENT_TX_START`.
+/// Whether the source itself counts silence.
+/// CUBIC 2.1 of Linux 2.6.22 (the profiles of ns-2) does, and H-TCP of Linux, which has no `CA_EVENT_TX_START`.
 fn counts_silence(cc: &str, profile: &str) -> bool {
     matches!((cc, profile), ("cubic", "ns2" | "ns2-linux") | ("htcp", "linux" | "ns2-linux"))
 }
 
-/// Every way to repair losses.
+/// Every method of loss recovery.
 const RECOVERIES: [&str; 6] = [
     "recovery = \"reno\"",
     "recovery = \"newreno\"",
@@ -78,13 +80,13 @@ const RECOVERIES: [&str; 6] = [
     "recovery = \"sack\"\nsack_algorithm = \"rack-tlp\"",
 ];
 
-/// Seconds after a pause of 30 s, and after one of `pause` seconds, the windows.
+/// Seconds after a pause, with the window after 30 s of pause and after `pause` seconds.
 fn pairs(long: &Windows, short: &Windows, pause: u32) -> [(f64, f64, f64); 6] {
     [0.3, 0.5, 1.0, 2.0, 3.0, 5.0].map(|x| (x, long.at(36.0 + x), short.at(6.0 + f64::from(pause) + x)))
 }
 
-/// Where the window goes up and down by itself, so that it is elsewhere after another time: BBR goes round in states, LEDBAT++ and FLOWER+
-/// slow down now and then, Copa's velocity doubles.
+/// Whether the window oscillates by itself, so that it depends on the time.
+/// BBR cycles through states, LEDBAT++ and FLOWER+ slow down periodically, Copa's velocity doubles.
 fn oscillates(cc: &str) -> bool {
     matches!(cc, "bbr" | "bbr3" | "ledbat++" | "flower+" | "rledbat" | "copa")
 }

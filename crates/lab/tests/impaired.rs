@@ -1,12 +1,13 @@
-//! Whole runs over links with impairments: what they promise of every kind in the registry.
+//! Whole runs over links with impairments: promises of every registered kind.
 
 use sojourn_lab::{Laws, Outcome, Simulation};
 use sojourn_scenario::{Document, Record};
 use sojourn_units::Time;
 
-/// A run of 20 s of TCP transfers, a session and pings over a duplex link with these impairments in both directions.
+/// A run of 20 s over a duplex link with these impairments in both directions.
+/// It has TCP transfers, a session and pings.
 fn record(impairments: &str, all_events: bool) -> Record {
-    // With the option of accurate ECN no ACK tells a new number alone, and none is thinned out.
+    // With the option of accurate ECN, no ACK carries a new number only, so none is thinned.
     let ecn = if impairments.contains("tcp-option") { "\"accurate\"" } else { "false" };
     let text = format!(
         r#"
@@ -94,7 +95,7 @@ fn packets_with_bit_errors_count_as_lost_by_their_flow_and_not_by_the_link() {
     let corrupted: u64 = found.links.iter().map(|link| link.impairments[0].corrupted).sum();
     let at_links: u64 = found.links.iter().map(|link| link.dropped_total).sum();
     let of_flows: u64 = found.flows.iter().map(|flow| flow.dropped).sum();
-    // A few may still be on their way.
+    // A few packets may still be in flight.
     assert!(of_flows <= at_links + corrupted && of_flows + 20 >= at_links + corrupted, "{of_flows}, {at_links} + {corrupted}");
     assert!(corrupted > 100 && found.links.iter().all(|link| link.dropped.impaired == Some(0)));
 }

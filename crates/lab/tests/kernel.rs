@@ -1,4 +1,5 @@
-//! The plan for a kernel, and the record of its log. The kernel here is a few lines that send what they like.
+//! The plan for a kernel, and the record of its log.
+//! The kernel of these tests is a few lines that send arbitrary packets.
 
 use sojourn_aqm::{DualClass, DualFilter, Ecn, Rule};
 use sojourn_capture::wire::{self, Endpoint, Ip, Tcp};
@@ -33,7 +34,8 @@ fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, sojourn_lab::Error> {
     sojourn_lab::replay(plan, &Logs { log, headers: &[] })
 }
 
-/// Sends a packet of 1000 B every 4 ms, twice the rate of the link, each third of them a second time, and reads what arrives.
+/// Sends a packet of 1000 B every 4 ms, twice the rate of the link, and reads arrivals.
+/// Every third packet is sent twice.
 fn log(plan: &Plan) -> Vec<u8> {
     let mut guest = Guest::new(wiring(plan).unwrap().to_toml().unwrap().as_bytes(), &mut |_| Err("no queue of a kernel".into())).unwrap();
     let millisecond = Duration::from_millis(1).as_nanos();
@@ -63,7 +65,7 @@ fn the_record_has_what_the_kernel_did_in_the_window() {
     let plan = plan(SCENARIO);
     let outcome = replay(&plan, &log(&plan)).unwrap();
     let (link, flow) = (&outcome.record.links[0], &outcome.record.flows[0]);
-    // A packet reaches the link 5 ms after it was sent, so one more does so in the window than is sent in it.
+    // A packet arrives at the link 5 ms after it was sent, so one more arrives in the window than is sent in it.
     assert_eq!((link.arrived, outcome.record.audit.sent, outcome.record.audit.in_flight), (276, 400, 0));
     // The link is busy until ten packets of 8 ms are sent after the last arrival.
     assert!((link.utilization.unwrap() - 1.189 / 1.5).abs() < 0.006, "{link:?}");
@@ -175,13 +177,14 @@ fn the_kernels_own_reno_and_cubic_are_taken_unless_they_have_other_parameters() 
     assert_eq!(controller("{ linux = \"bbr\" }"), "bbr");
 }
 
-/// A run in which the receiver sends 40 ACKs at once, 1 kB apart, over a slow link with an ACK filter; the log and the headers.
+/// The log and headers of a run in which the receiver sends 40 ACKs at once, 1 kB apart.
+/// The ACKs cross a slow link with an ACK filter.
 fn acks(plan: &Plan) -> (Vec<u8>, Vec<u8>) {
     let mut guest = Guest::new(wiring(plan).unwrap().to_toml().unwrap().as_bytes(), &mut |_| Err("no queue of a kernel".into())).unwrap();
     let ends = [[10, 0, 0, 2], [10, 0, 0, 1]].map(|address| Endpoint { address, port: 1024 });
     for number in 0..40u32 {
         let ip = Ip { source: ends[0], destination: ends[1], dscp: 0, ecn: 0, id: number as u16 };
-        // The numbers begin again among them.
+        // The sequence numbers wrap among them.
         let ack = Tcp { ack: (number * 1000).wrapping_sub(20_000), flags: wire::flag::ACK, window: 7, ..Tcp::default() };
         let headers = wire::tcp(&ip, &ack, 0);
         guest.send(0, Packet { handle: 1, seq: 5, size: 40, flags: flag::BACK, header: Header::new(headers.bytes()), ..Packet::default() });
@@ -200,12 +203,12 @@ fn an_ack_filter_reads_the_headers_of_the_kernel_and_a_capture_has_them() {
     let logs = Logs { log: &log, headers: &headers };
     let captured = replay_captured(&plan, &logs, &points, &mut file).unwrap();
     assert_eq!(captured.record, sojourn_lab::replay(&plan, &logs).unwrap().record, "a capture changes nothing");
-    // The first is being sent, one waits for it and the newest; each of the others makes the first that waits useless.
+    // The first is in transmission, one waits for it, and the newest waits. Each of the others makes the first waiting ACK redundant.
     let back = &captured.record.links[1];
     assert_eq!((back.arrived, back.dropped.ack_filter, back.departed), (40, Some(37), 3));
     let has = |text: &[u8]| file.windows(text.len()).filter(|part| *part == text).count();
     assert_eq!(has(b"dropped: a newer ACK says the same"), 37);
-    // Addresses and ports: of 40 at the link and of 3 that the sender of data gets.
+    // Addresses and ports of 40 ACKs at the link and of 3 that reach the sender of data.
     assert_eq!(has(&[10, 0, 0, 2, 10, 0, 0, 1, 4, 0, 4, 0]), 43);
 
     let cut = Logs { log: &log, headers: &headers[..headers.len() - 1] };

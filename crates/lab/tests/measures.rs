@@ -22,7 +22,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }
 
-/// The histogram of round-trip times has steps of 1/32 of an octave. Where all samples are the same, so are the quantiles.
+/// Tests equal samples. The histogram of round-trip times has steps of 1/32 of an octave.
 #[test]
 fn quantiles_of_a_constant_round_trip_time_are_it() {
     let ping = "[[flows]]\nname = \"ping\"\nfrom = \"a\"\nto = \"b\"\ntraffic = { kind = \"ping\", every = \"100 ms\" }\n";
@@ -48,7 +48,8 @@ rtt = { flows = ["*"] }
 completions = { flows = ["*"] }
 "#;
 
-/// A quantile of completion times is the nearest rank: the least time that so large a share of all does not exceed.
+/// Tests that a quantile of completion times is the nearest rank.
+/// It is the smallest time that the share of all times does not exceed.
 #[test]
 fn quantiles_of_completion_times_are_nearest_ranks() {
     let outcome = over("rate = \"2 Mbit/s\"", TRANSFERS);
@@ -63,7 +64,7 @@ fn quantiles_of_completion_times_are_nearest_ranks() {
     }
 }
 
-/// Every sample has the same weight, whichever connection of the session took it.
+/// Tests that every sample has the same weight, whatever its connection.
 #[test]
 fn the_mean_round_trip_time_of_a_session_is_that_of_its_samples() {
     let outcome = over("rate = \"2 Mbit/s\"", TRANSFERS);
@@ -73,7 +74,7 @@ fn the_mean_round_trip_time_of_a_session_is_that_of_its_samples() {
     assert!(found.sd > 1.0 && near(found.mean, mean), "{found:?}, expected a mean of {mean}");
 }
 
-/// jain-1984: (sum x)^2 / (n sum x^2) with x = (x, 0) is a half.
+/// Tests jain-1984: (sum x)^2 / (n sum x^2) with x = (x, 0) is a half.
 #[test]
 fn a_flow_that_gets_nothing_counts_for_jains_index() {
     let flows = "[[flows]]\nname = \"udp\"\ncount = 2\nfrom = \"a\"\nto = \"b\"\nstart = [\"0 s\", \"100 s\"]\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
@@ -94,7 +95,7 @@ fn what_comes_to_a_link_is_counted_before_its_queue_wherever_impairments_are() {
     }
 }
 
-/// What passes the queue and the impairment behind it is the product of what passes each.
+/// Tests that the pass ratio of queue and impairment is the product of both.
 #[test]
 fn the_loss_ratio_of_a_queue_and_an_impairment_is_that_of_both_in_turn() {
     let impairments = "impairments = [{ kind = \"loss\", probability = 0.3, place = \"after-queue\" }]";
@@ -115,7 +116,8 @@ fn retransmissions_are_traced_with_their_payload() {
     assert!(!bytes.is_empty() && bytes.iter().all(|&bytes| bytes == 1000.0), "{bytes:?}");
 }
 
-/// Segments and ACKs take 10 ms each way and no time to be sent: windows change at multiples of 20 ms.
+/// Tests segments and ACKs with a one-way delay of 10 ms and no transmission time.
+/// Windows change at multiples of 20 ms.
 #[test]
 fn a_sample_of_a_window_at_the_time_of_a_change_has_the_new_value() {
     let text = r#"
@@ -132,7 +134,7 @@ cwnd = { flows = ["*"], every = "10 ms" }
     for step in (1..packets.len()).filter(|&step| packets[step] != packets[step - 1]) {
         assert!(step % 2 == 0, "the window changes between {} and {} ms: {packets:?}", 10 * (step - 1), 10 * step);
     }
-    // Slow start doubles it each round trip after the handshake.
+    // Slow start doubles the window each round trip after the handshake.
     assert!(packets.last().unwrap() / packets[0] >= 8.0, "{packets:?}");
 }
 
@@ -142,7 +144,8 @@ fn all_that_arrives_of_datagrams_is_their_goodput() {
     assert!(record.flows.iter().all(|flow| flow.goodput_bps == flow.throughput_bps && flow.goodput_bps > 1e5), "{:?}", record.flows);
 }
 
-/// Each packet takes 2 ms with its overhead. At 1 ms one is half sent and two wait.
+/// Tests packets that need 2 ms with their overhead.
+/// At 1 ms one is half sent and two wait.
 #[test]
 fn the_delay_of_a_queue_has_the_overhead_of_its_packets() {
     for queue in ["", "queue = { aqm = \"codel\" }, "] {

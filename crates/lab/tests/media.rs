@@ -1,4 +1,5 @@
-//! Links that share a medium: rates and airtime as theory says, with every queue discipline and every way to run.
+//! Links that share a medium have the rates and airtime of theory.
+//! Tests cover every queue discipline and every execution mode.
 
 use sojourn_lab::{Laws, Outcome, Simulation};
 use sojourn_scenario::record::Link;
@@ -35,7 +36,7 @@ back = {{ queue = {queue} }}
     )
 }
 
-/// More datagrams than the link can carry, of this size in bytes.
+/// Datagrams of this size in bytes, more than the link can carry.
 fn flood(from: &str, to: &str, size: u32) -> String {
     format!(
         r#"
@@ -54,13 +55,14 @@ fn both(up: u32, down: u32) -> String {
 
 const QUEUE: &str = r#"{ limit = "50 packets" }"#;
 
-/// The packets a second of two links, their shares of the airtime, and the length of a turn's cycle in ms and each one's part of it.
+/// Checks the packets per second of two links and their shares of the airtime.
+/// A cycle of turns has a length in ms, and each link a part of it.
 #[track_caller]
 fn expect(medium: &str, flows: &str, packets: [f64; 2], parts_ms: [f64; 2]) {
     let record = run(&scenario(medium, QUEUE, flows), false);
     let cycle = parts_ms[0] + parts_ms[1];
     for ((link, packets), part) in record.links.iter().zip(packets).zip(parts_ms) {
-        // Where turns are random, the number of those of one link has a deviation of 1 % in 20 s, and four of them are allowed.
+        // With random turns, the number of one link's turns has a deviation of 1 % in 20 s; four deviations are allowed.
         let allowed = if medium.contains("random") { 0.04 } else { 0.001 };
         let near = |what: &str, got: f64, exact: f64| {
             assert!((got - exact).abs() <= allowed * exact, "{medium}: {}: {what}: {got}, theory says {exact}", link.name);
@@ -77,7 +79,7 @@ fn two_saturated_directions_have_as_many_turns_and_each_turn_costs_its_overhead(
     expect(fair, &both(1500, 500), [1.0, 1.0], [1.4, 0.6]);
     expect(r#"overhead = "200 us", turns = "random""#, &both(1500, 500), [1.0, 1.0], [1.4, 0.6]);
     expect("frames = 1", &both(1500, 500), [1.0, 1.0], [1.2, 0.4]);
-    // Aggregates: as many packets in a turn as it may have, or as begin within its limit.
+    // Aggregates: as many packets per turn as allowed, or as start within its limit.
     expect(r#"overhead = "1 ms", frames = 8"#, &both(1500, 500), [8.0, 8.0], [10.6, 4.2]);
     expect(r#"overhead = "1 ms", frames = 8, longest = "3 ms""#, &both(1500, 500), [3.0, 8.0], [4.6, 4.2]);
 }
@@ -122,7 +124,7 @@ fn links_of_several_stations_share_the_air() {
     }
 }
 
-/// Transfers in both directions and pings, on a medium of this kind under every queue discipline.
+/// Tests transfers in both directions and pings under every queue discipline.
 #[test]
 fn every_discipline_takes_turns_and_hosts_that_run_ahead_change_nothing() {
     let group = |name: &str, from: &str, to: &str, rest: &str| {

@@ -1,10 +1,11 @@
-//! What a flow draws and how queues find it follow from its name and the seed: what else there is in the world changes none of it.
+//! Random numbers and hashes of a flow depend only on its name and the seed.
+//! Other parts of the world do not change them.
 
 use sojourn_lab::{Laws, Outcome, Simulation};
 use sojourn_scenario::{Document, Record};
 use sojourn_units::Time;
 
-/// A run of this scenario.
+/// The record of this scenario.
 fn record(text: &str, seed: u64) -> Record {
     let scenario = Document::from_toml("x.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario, seed, &Laws::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -13,7 +14,7 @@ fn record(text: &str, seed: u64) -> Record {
     record
 }
 
-/// What the links and the flows of these groups did. Numbers that are no numbers are equal too.
+/// The results of the links and of the flows of these groups. NaN equals NaN.
 fn of_groups(record: &Record, groups: &[&str]) -> String {
     let links = record.links.iter().filter(|link| !link.name.starts_with("unused"));
     let flows = record.flows.iter().filter(|flow| groups.contains(&&flow.group[..]));
@@ -40,9 +41,9 @@ to = "b"
 tcp = { control = { cc = "bbr" } }
 "#;
 
-/// A flow that never sends.
+/// A group that never sends.
 const SILENT: &str = "[[flows]]\nname = \"silent\"\ncount = 2\nfrom = \"a\"\nto = \"b\"\nstart = \"100 s\"\n";
-/// A link over which nothing goes.
+/// A link without traffic.
 const UNUSED: &str = "[[links]]\nname = \"unused\"\nfrom = \"a\"\nto = \"c\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
 
 #[test]
@@ -71,7 +72,7 @@ fn a_silent_flow_and_an_unused_link_change_nothing_for_others() {
     }
 }
 
-/// The fingerprints of ten seeds, and how many of them differ.
+/// The number of different fingerprints over ten seeds.
 fn different_runs(cc: &str) -> usize {
     let text = format!(
         "duration = \"30 s\"\n[tcp]\nprofile = \"linux\"\ncontrol = {{ cc = \"{cc}\" }}\n[[links]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\n\
@@ -84,7 +85,7 @@ fn different_runs(cc: &str) -> usize {
 
 #[test]
 fn what_a_controller_draws_depends_on_the_seed() {
-    // BBR draws one of seven phases of its cycle, BBRv3 and CDG numbers of which no two are alike.
+    // BBR draws one of seven phases of its cycle; BBRv3 and CDG draw numbers that are all different.
     assert!(different_runs("bbr") >= 4);
     assert_eq!([different_runs("bbr3"), different_runs("cdg")], [10, 10]);
     assert_eq!(different_runs("reno"), 1, "it draws nothing");
@@ -93,7 +94,7 @@ fn what_a_controller_draws_depends_on_the_seed() {
 #[test]
 fn flows_of_one_run_draw_different_numbers() {
     let bbr = "[[flows]]\nname = \"f\"\ncount = 8\nfrom = \"a\"\nto = \"b\"\ntcp = { control = { cc = \"bbr\" } }\n";
-    // Each has a path of its own and starts at the same time, so they differ by what they draw.
+    // Each flow has its own path and the same start, so they differ only by their draws.
     let text = format!(
         "duration = \"8 s\"\n[tcp]\nprofile = \"linux\"\n[[links]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\ndelay = \"20 ms\"\nduplex = true\n\
          {bbr}access = {{ rate = \"10 Mbit/s\", delay = \"1 ms\" }}\n"

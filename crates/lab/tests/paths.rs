@@ -1,10 +1,11 @@
-//! Several paths: one for each flow, one for each packet, and changes of the route.
+//! Several paths: one per flow, one per packet, and route changes.
 
 use sojourn_lab::{Laws, Outcome, Simulation, run};
 use sojourn_scenario::record::Record;
 use sojourn_scenario::{Checked, Document};
 
-/// Two links of 5 Mbit/s from a to b, which take 5 ms and so many, and a link back; `flows` completes the table of the flows.
+/// Two links of 5 Mbit/s from a to b with 5 ms and `second_ms`, and a link back.
+/// `flows` completes the table of the flows.
 fn parallel(second_ms: u32, flows: &str) -> Result<Checked, String> {
     let text = format!(
         "duration = \"10 s\"\n\
@@ -73,7 +74,7 @@ fn each_flow_takes_one_of_the_paths_by_the_seed() {
     assert!((share - on_two(1) as f64 / 40.0).abs() < 0.01, "{share}");
 }
 
-/// Four equal links of 4 Mbit/s from a to b, and `count` transfers that each take one of them.
+/// Four equal links of 4 Mbit/s from a to b, and `count` transfers over one link each.
 fn equal_paths(count: u32) -> Checked {
     let link = |name: u32| {
         format!(
@@ -87,7 +88,7 @@ fn equal_paths(count: u32) -> Checked {
     Document::from_toml("x.toml", &text).and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// How many flows take each path in the run with this seed.
+/// The number of flows on each path in the run with this seed.
 fn flows_of_paths(checked: &Checked, seed: u64) -> [f64; 4] {
     let mut counts = [0.0; 4];
     checked.plan(seed).flows.iter().for_each(|flow| counts[flow.forward[0] as usize / 2] += 1.0);
@@ -100,10 +101,10 @@ fn flows_are_thrown_on_equal_paths_as_balls_into_bins() {
     let counts: Vec<[f64; 4]> = (1..=200).map(|seed| flows_of_paths(&checked, seed)).collect();
     for path in 0..4 {
         let mean = counts.iter().map(|run| run[path]).sum::<f64>() / 200.0;
-        // Four standard errors of the mean of 200 binomial numbers, each with a variance of 32 · 1/4 · 3/4.
+        // Four standard errors of the mean of 200 binomial numbers with a variance of 32 · 1/4 · 3/4 each.
         assert!((mean - 8.0).abs() < 4.0 * (6.0f64 / 200.0).sqrt(), "path {path}: {mean}");
     }
-    // Pearson's statistic of a run has three degrees of freedom: a mean of 3 and a variance of 6. Flows that are dealt out evenly have 0.
+    // Pearson's statistic of a run has three degrees of freedom: mean 3 and variance 6. Evenly distributed flows would have 0.
     let chi2 = counts.iter().flatten().map(|count| (count - 8.0).powi(2) / 8.0).sum::<f64>() / 200.0;
     assert!((chi2 - 3.0).abs() < 4.0 * (6.0f64 / 200.0).sqrt(), "{chi2}");
 }
@@ -115,7 +116,7 @@ fn the_flows_of_a_path_share_its_rate_and_an_empty_path_is_lost() {
         let counts = flows_of_paths(&checked, seed);
         let record = run(&checked, Some(seed), &Laws::default(), &|| false).unwrap().record;
         let used = counts.iter().filter(|&&count| count > 0.0).count() as f64;
-        // 1460 of 1500 bytes are payload.
+        // Payload is 1460 of 1500 bytes.
         let most = used * 4e6 * 1460.0 / 1500.0;
         assert!(record.total.goodput_bps > 0.93 * most && record.total.goodput_bps <= most, "{counts:?}: {}", record.total.goodput_bps);
         for (flow, measured) in checked.plan(seed).flows.iter().zip(&record.flows) {
@@ -130,7 +131,7 @@ fn from_a_change_of_the_route_on_packets_take_the_new_path() {
     let to_c = "reroute = [{ at = \"4 s\", via = [\"a\", \"c\", \"b\"] }]";
     let traffic = "traffic = { kind = \"cbr\", rate = \"800 kbit/s\", size = \"1000 B\" }";
     let record = record(&parallel(5, &format!("{to_c}\n{traffic}")).unwrap());
-    // A hundred packets a second.
+    // A hundred packets per second.
     assert!(departed(&record, "one").abs_diff(400) <= 1 && departed(&record, "from-c").abs_diff(600) <= 5);
 }
 

@@ -1,4 +1,5 @@
-//! The simulator against theory: queues, and windows under loss; and what must not change a result.
+//! The simulator against theory: queues, and windows under loss.
+//! Also tests changes that must not affect a result.
 
 use sojourn_lab::{Job, Laws, run, run_many};
 use sojourn_scenario::{Checked, Document, Record};
@@ -19,7 +20,8 @@ fn records(text: &str, seeds: u64, threads: usize) -> Vec<Record> {
     done.into_inner().unwrap().into_iter().flatten().collect()
 }
 
-/// Mean over eight seeds and the half width of its 99.9 % confidence interval (Student, 7 degrees of freedom).
+/// Mean over eight seeds and half width of the 99.9 % confidence interval.
+/// The interval is Student's with 7 degrees of freedom.
 fn estimate(values: &[f64]) -> (f64, f64) {
     assert_eq!(values.len(), 8);
     let mean = values.iter().sum::<f64>() / 8.0;
@@ -54,8 +56,10 @@ traffic = {{ kind = "poisson", rate = "{rate} bit/s", size = "1000 B", sizes = "
     )
 }
 
-/// Pollaczek and Khinchine: a mean of rho²(1 + c²)/2(1 - rho) packets wait, c being the variation of their sizes, and
-/// each waits that over the rate of arrivals (Little). A packet takes 1 ms, so the wait in ms is the queue over rho.
+/// Tests Pollaczek and Khinchine: the mean queue is rho²(1 + c²)/2(1 - rho) packets.
+/// c is the coefficient of variation of their sizes. The wait is the queue divided by the arrival rate (Little). A packet needs 1 ms, so
+/// the wait
+/// in ms is the queue divided by rho.
 #[test]
 #[ignore = "5 s: `make slow-test`"]
 fn queues_of_poisson_arrivals_are_as_long_as_pollaczek_and_khinchine_say() {
@@ -101,13 +105,15 @@ to = "B"
     )
 }
 
-/// Padhye, Firoiu, Towsley and Kurose 1998, eq. 30, with one ACK a segment: segments a second.
+/// Padhye, Firoiu, Towsley and Kurose 1998, eq. 30, with one ACK per segment.
+/// The result is in segments per second.
 fn padhye(p: f64, rtt: f64, rto: f64) -> f64 {
     let timeouts = rto * (3.0 * (3.0 * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
     1.0 / (rtt * (2.0 * p / 3.0).sqrt() + timeouts)
 }
 
-/// The formula is for Reno as RFC 2581 had it, before limited transmit (which at p = 0.1 carries a quarter more).
+/// Tests the formula for Reno of RFC 2581, without limited transmit.
+/// Limited transmit carries a quarter more at p = 0.1.
 #[test]
 fn throughput_under_heavy_loss_follows_padhye_with_timeouts() {
     for p in [0.01, 0.02, 0.05, 0.1] {
@@ -150,7 +156,8 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(records(MIXED, 4, 1), records(MIXED, 4, 2));
 }
 
-/// A flow beside, over links of its own, leaves every number of the others as it was: streams go by role.
+/// Tests that a flow over its own links leaves every number of the others unchanged.
+/// Random streams are named by role.
 #[test]
 fn a_flow_that_shares_nothing_moves_nobody_elses_numbers() {
     let stranger = r#"
@@ -183,7 +190,7 @@ fn a_seed_gives_the_same_record_again_and_another_seed_another() {
     assert_ne!(again(5).fingerprint, again(6).fingerprint);
 }
 
-/// A link that loses packets at random can have any queue, and says what was lost by which cause.
+/// Tests that a link with random loss can have any queue, and counts losses by cause.
 #[test]
 fn a_lossy_link_counts_what_it_loses_apart_from_what_its_queue_drops() {
     for place in ["before-queue", "after-queue"] {

@@ -1,4 +1,5 @@
-//! The window of a run is half open: what happens at the warm-up's end is in it, and what happens at the run's end is not.
+//! The window of a run is half open.
+//! Events at the end of the warm-up are in it, events at the end of the run are not.
 
 use sojourn_lab::{Laws, Outcome, run};
 use sojourn_scenario::{Document, Record};
@@ -12,7 +13,8 @@ fn record(text: &str) -> Record {
     outcome(text).record
 }
 
-/// Datagrams of 1000 B at a link that sends one in 1 ms. Each flow sends one every 2 ms from time 0, until `duration` in ns.
+/// Datagrams of 1000 B at a link that sends one in 1 ms.
+/// Each flow sends one every 2 ms from time 0, until `duration` in ns.
 fn datagrams(warmup: u64, duration: u64, flows: u32, link: &str) -> Record {
     record(&format!(
         r#"
@@ -73,7 +75,8 @@ fn a_drop_at_the_warm_ups_end_counts_for_the_link_its_class_and_the_flow() {
         r#"queue = { aqm = "codel", limit = "1 packet" }"#,
         r#"queue = { scheduler = "strict", classes = [{ name = "one", limit = "1 packet" }] }"#,
     ] {
-        // Three packets at 0, 2, 4 ms: one is sent, one waits, and one of them is dropped; from 2 ms on the link is busy: two of them.
+        // Three packets arrive at 0, 2 and 4 ms each: one is sent, one waits, one is dropped. From 2 ms on the link is busy, and two are
+        // dropped.
         let of = |warmup, duration| {
             let record = datagrams(warmup, duration, 3, queue);
             let flows: u64 = record.flows.iter().map(|flow| flow.dropped).sum();
@@ -87,7 +90,7 @@ fn a_drop_at_the_warm_ups_end_counts_for_the_link_its_class_and_the_flow() {
     }
 }
 
-/// Of two packets that come at once to an idle link, the first waits 0 and the second 1 ms.
+/// Tests two simultaneous packets at an idle link: the first waits 0, the second 1 ms.
 #[test]
 fn a_packet_that_finds_the_link_idle_is_a_sample_of_a_wait_of_zero() {
     for queue in ["", r#"queue = { aqm = "codel" }"#, r#"queue = { aqm = "fq-codel" }"#] {
@@ -96,14 +99,15 @@ fn a_packet_that_finds_the_link_idle_is_a_sample_of_a_wait_of_zero() {
     }
 }
 
-/// Three packets come at once every 2 ms to a link that sends two in that time. Each that came before the warm-up's end and waits beyond it is no sample.
+/// Tests three packets every 2 ms at a link that sends two in that time.
+/// A packet that arrived before the end of the warm-up and waits beyond it is not a sample.
 #[test]
 fn the_wait_of_a_packet_that_came_before_the_window_is_no_sample_of_it() {
     for queue in ["", r#"queue = { aqm = "codel", target = "1 s" }"#, r#"queue = { scheduler = "strict", classes = [{ name = "one" }] }"#] {
-        // The window opens at 3.5 ms. Of what came at 0 and 2 ms, two packets are left, which are sent from 4 ms on.
+        // The window starts at 3.5 ms. Two packets of 0 and 2 ms are left, which are sent from 4 ms on.
         let record = datagrams(7 * MS / 2, 20 * MS, 3, queue);
         let link = &record.links[0];
-        // The packets of 4 ms wait for 2, 3 and 4 ms, those of 6 ms for 3, 4 and 5 ms and so on: the first three are the shortest.
+        // The packets of 4 ms wait for 2, 3 and 4 ms, those of 6 ms for 3, 4 and 5 ms and so on. The first three are the shortest.
         let samples: Vec<f64> = (0..8)
             .flat_map(|burst| (0..3).map(move |i| (2 + burst + i, 4 + 2 * burst)))
             .filter(|(wait, came)| wait + came < 20)
@@ -126,7 +130,8 @@ fn the_probability_that_a_packet_meets_at_the_warm_ups_end_counts() {
     }
 }
 
-/// A queue that is full when the window opens has its maximum then, if it never grows again.
+/// Tests a queue that is full at the start of the window and never grows again.
+/// Its maximum is that of the start.
 #[test]
 fn what_waits_when_the_window_opens_counts_for_the_maximum() {
     let record = record(
@@ -143,13 +148,13 @@ stop = "1 ms"
 traffic = { kind = "cbr", rate = "4 Mbit/s", size = "1000 B" }
 "#,
     );
-    // Of 20 packets the eleventh begins at 10 ms.
+    // The transmission of the eleventh of 20 packets starts at 10 ms.
     let link = &record.links[0];
     assert!((9.0..=10.0).contains(&link.queue.max), "{link:?}");
     assert_eq!(link.queue_bytes.max, 1000.0 * link.queue.max);
 }
 
-/// A transfer and the datagrams of a ping, with what happens when.
+/// A transfer and the datagrams of a ping, with the times of their events.
 fn transfers(warmup: u64) -> Outcome {
     outcome(&format!(
         r#"
@@ -185,7 +190,7 @@ fn a_round_trip_sample_at_the_warm_ups_end_counts() {
     let whole = transfers(0);
     for (flow, group) in [("tcp/0", 0), ("ping/0", 1)] {
         let at = last(&whole, &format!("rtt/{flow}"));
-        // The quantiles are of a histogram of their own.
+        // The quantiles come from a separate histogram.
         let of = |warmup| transfers(warmup).record.groups[group].rtt_ms.is_some_and(|rtt| rtt.p50 > 0.0 && rtt.mean > 0.0);
         assert!(of(at) && !of(at + 1), "{flow}");
     }
@@ -203,7 +208,8 @@ fn a_completion_at_the_warm_ups_end_counts() {
     assert_eq!((of(at), of(at + 1)), ((Some(1), 1), (None, 0)));
 }
 
-/// Transmissions end at 1, 3 and 5 ms. The one at the time of the change has the new delay.
+/// Tests transmissions that end at 1, 3 and 5 ms.
+/// The one that ends at the time of the change has the new delay.
 #[test]
 fn a_packet_that_leaves_at_the_time_of_a_change_takes_the_new_delay() {
     let outcome = outcome(
@@ -225,7 +231,8 @@ throughput = { flows = ["*"], every = "1 ms" }
     assert_eq!(arrivals, [2, 8, 10]);
 }
 
-/// What a window and the warm-up before it count is what both together count: packets, marks, drops by cause, ACKs that a filter drops.
+/// Tests that the counts of the warm-up and of the window add up to those of both together.
+/// Counts are packets, marks, drops by cause, and ACKs that a filter drops.
 #[test]
 fn the_counts_of_two_windows_that_follow_each_other_add_up() {
     let counts = |warmup: u64, duration: u64| -> Vec<u64> {

@@ -1,15 +1,15 @@
-//! Changes of a scenario without effect on its existing parts.
+//! Changes of a scenario that have no effect on its existing parts.
 
 use crate::draw::Draw;
 use crate::valid::World;
 use toml::{Table, Value};
 
-/// A list of a table that is not empty.
+/// A list of a table; `None` if it is empty or absent.
 pub fn list_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Vec<Value>> {
     table.get_mut(key)?.as_array_mut().filter(|list| !list.is_empty())
 }
 
-/// Adds a changed copy of a random element at the beginning or the end of a list of tables.
+/// Adds a changed copy of a random element to the beginning or end of a list of tables.
 fn with_copy(world: &World, key: &str, draw: &mut Draw, change: impl FnOnce(&mut Table)) -> Option<Table> {
     let mut table = world.document.table().clone();
     let list = list_mut(&mut table, key)?;
@@ -20,7 +20,7 @@ fn with_copy(world: &World, key: &str, draw: &mut Draw, change: impl FnOnce(&mut
     Some(table)
 }
 
-/// The world with a copy of a group that starts after the end.
+/// The world with a copy of a group that starts after the end of the run.
 pub fn silent_flow(world: &World, draw: &mut Draw) -> Option<Table> {
     let start = world.checked.duration.as_nanos().saturating_add(1_000_000_000);
     with_copy(world, "flows", draw, |group| {
@@ -30,7 +30,7 @@ pub fn silent_flow(world: &World, draw: &mut Draw) -> Option<Table> {
     })
 }
 
-/// The world with a copy of a link that leads to a node of its own.
+/// The world with a copy of a link that leads to a new node.
 pub fn unused_link(world: &World, draw: &mut Draw) -> Option<Table> {
     with_copy(world, "links", draw, |link| {
         link.insert("name".into(), "unused".into());
@@ -38,8 +38,8 @@ pub fn unused_link(world: &World, draw: &mut Draw) -> Option<Table> {
     })
 }
 
-/// The world with other node names in reverse order. An unnamed link is named after its nodes, and its random stream after it, so the law
-/// does not apply if such a link draws numbers.
+/// The world with other node names, in reverse order.
+/// The law does not apply if a link without a name draws random numbers. Such a link and its random stream are named after its nodes.
 pub fn renamed_nodes(world: &World, _: &mut Draw) -> Option<Table> {
     let mut table = world.document.table().clone();
     let named = |link: &Value| link.get("name").is_some();
@@ -55,7 +55,7 @@ pub fn renamed_nodes(world: &World, _: &mut Draw) -> Option<Table> {
     Some(table)
 }
 
-/// Changes every text under one of these keys for which there is another.
+/// Replaces every text under one of these keys if `other` returns a new one.
 fn rename(value: &mut Value, keys: &[&str], other: &impl Fn(&str) -> Option<String>) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(|value| rename(value, keys, other)),
@@ -86,7 +86,7 @@ pub fn two_groups(world: &World) -> Option<(String, String)> {
     Some((first.name.clone(), last.name.clone()))
 }
 
-/// The name of a group or of one of its flows, if the two groups exchange their names.
+/// The name of a group, or of one of its flows, after the two groups exchange their names.
 pub fn exchanged(name: &str, (first, last): &(String, String)) -> String {
     let (group, flow) = name.split_once('/').map_or((name, None), |(group, flow)| (group, Some(flow)));
     let group = match group {

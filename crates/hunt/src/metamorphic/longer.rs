@@ -1,11 +1,11 @@
-//! A longer run starts like the shorter one.
+//! A longer run starts with the results of the shorter one.
 
 use super::{Pair, unaffected};
 use crate::valid::World;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// The world that runs for a quarter longer.
+/// The world with a duration that is a quarter longer.
 pub fn longer(world: &World) -> Table {
     let mut table = world.document.table().clone();
     let nanos = world.checked.duration.as_nanos();
@@ -13,7 +13,8 @@ pub fn longer(world: &World) -> Table {
     table
 }
 
-/// Whether each series starts alike, without a step truncated by the shorter run's end, and packets whose transmission starts later.
+/// Whether each series starts equally.
+/// Ignored are a step that the shorter run's end truncates, and packets whose transmission starts later.
 pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     let end = pair.world.checked.duration.as_secs_f64();
     debug_assert!(pair.changed.checked.duration > pair.world.checked.duration);
@@ -31,7 +32,7 @@ pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     })
 }
 
-/// Half of the nanosecond in which times are counted: a sum of two is rounded by less.
+/// Half of the nanosecond in which times are counted. It bounds the rounding of a sum of two.
 const HALF_A_NANOSECOND: f64 = 0.5e-9;
 
 /// The rows of a series that are complete before `end`, in seconds.

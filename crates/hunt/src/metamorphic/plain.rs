@@ -1,4 +1,4 @@
-//! Worlds in which flow names do not seed random numbers or hashes.
+//! Worlds in which names of flows seed neither random numbers nor hashes.
 
 use super::changes::list_mut;
 use crate::valid::World;
@@ -7,10 +7,11 @@ use sojourn_cc::CcConfig;
 use sojourn_scenario::Checked;
 use toml::{Table, Value};
 
-/// Keys of a group whose random values are seeded by names.
+/// The keys of a group whose random values are seeded by names.
 const DRAWN: [&str; 3] = ["uniform", "lognormal", "jitter"];
 
-/// The world without values seeded by names: removed from groups, then from TCP options, then from queues.
+/// The world without values that names seed.
+/// They are removed from groups, then from TCP options, then from queues.
 pub fn without_draws(world: &World) -> Option<Table> {
     let mut table = world.document.table().clone();
     table.get_mut("links").into_iter().for_each(name_classes);
@@ -22,7 +23,8 @@ pub fn without_draws(world: &World) -> Option<Table> {
     })
 }
 
-/// Gives names to classes without one: theirs come from the groups that they take, and name random numbers.
+/// Gives names to classes without a name.
+/// Their default names come from the groups that they match, and seed random numbers.
 fn name_classes(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(name_classes),
@@ -36,7 +38,7 @@ fn name_classes(value: &mut Value) {
     }
 }
 
-/// Random traffic becomes a hundred packets at a constant rate.
+/// Replaces random traffic by a hundred packets at a constant rate.
 fn plain_groups(table: &mut Table, duration: u64) {
     for group in list_mut(table, "flows").into_iter().flatten().filter_map(Value::as_table_mut) {
         group.remove("paths");
@@ -63,8 +65,10 @@ fn plain_queues(table: &mut Table, _: u64) {
     }
 }
 
-/// Whether no flow name seeds a random number or a hash. Names seed random starts, stops, routes and access links, random traffic,
-/// sessions, the phase of a coarse clock, draws of controllers, and the hash of flow queues.
+/// Whether no name of a flow seeds a random number or a hash.
+/// Names seed random starts, stops, routes and access links, random traffic, sessions, the phase of a coarse clock, draws of controllers,
+/// and
+/// the hash of flow queues.
 fn names_seed_nothing(world: &World) -> bool {
     let Checked { groups, links, packet, .. } = &world.checked;
     let text = world.document.table().get("flows").map(Value::to_string).unwrap_or_default();

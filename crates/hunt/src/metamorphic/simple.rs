@@ -1,8 +1,10 @@
-//! Worlds of constant-rate datagrams, whose results can be derived from those of another world.
+//! Worlds of constant-rate datagrams, whose results follow from those of another world.
 //!
-//! Every time constant in them is in the scenario, and every time of a byte on a link is a whole number of nanoseconds. So a world in which
-//! all times are doubled and all rates halved is exactly twice as slow. Excluded are parts with their own time constants or rounding: TCP,
-//! disciplines with an interval or roots of times (CoDel, PIE), media and link traces, and parts that keep packets in order by a
+//! Every time constant in them is in the scenario, and the time of a byte on a link is a whole number of nanoseconds. So a world in which
+//! all
+//! times are doubled and all rates halved is exactly twice as slow. Excluded are parts with their own time constants or rounding: TCP,
+//! disciplines with an interval or roots of times (CoDel, PIE), media and link traces. Also excluded are parts that keep packets in order
+//! by a
 //! nanosecond: jitter, delay changes, outages that hold packets.
 
 use super::Pair;
@@ -16,8 +18,8 @@ fn time(nanos: u64) -> Value {
     Value::String(format!("{nanos} ns"))
 }
 
-/// The highest rate up to `most` bit/s that sends each byte in a whole number of nanoseconds, as does a quarter of it: a divisor of 8·10^9 and
-/// multiple of 4.
+/// The highest rate up to `most` bit/s that sends a byte in whole nanoseconds.
+/// A quarter of it must do so too: it is a divisor of 8·10^9 and a multiple of 4.
 fn exact_rate(most: f64) -> u64 {
     let powers = (0..=9).flat_map(|fives| (2..=12).map(move |twos| 5u64.pow(fives) << twos));
     powers.filter(|&rate| rate as f64 <= most).max().unwrap_or(4)
@@ -27,7 +29,7 @@ fn rate(most: f64) -> Value {
     Value::String(format!("{} bit/s", exact_rate(most)))
 }
 
-/// The world with the nodes, links and routes of this one, and with datagrams at constant rates.
+/// The world with the same nodes, links and routes, and datagrams at constant rates.
 pub fn constant_rates(world: &World, draw: &mut Draw) -> Option<Table> {
     let table = world.document.table();
     let duration = world.checked.duration.as_nanos();
@@ -49,7 +51,7 @@ fn one_link(link: &Table, duration: u64, draw: &mut Draw) -> Value {
     let mut made = kept(link, &["name", "from", "to", "duplex"]);
     made.insert("delay".into(), time((duration as f64 * draw.magnitude(1e-5, 0.2)) as u64));
     if draw.chance(0.8) {
-        // From 100 to 100,000 packets of 1 kB in the run.
+        // 100 to 100,000 packets of 1 kB per run.
         let sent = |draw: &mut Draw| rate(8e12 * draw.magnitude(100.0, 1e5) / duration as f64);
         made.insert("rate".into(), sent(draw));
         made.insert("queue".into(), Value::Table(queue(duration, draw)));
@@ -124,8 +126,9 @@ pub fn scaled(world: &World) -> Table {
     slower(world.document.table().clone())
 }
 
-/// The table of a world with all times doubled and all rates halved. Its times are even, so that no two events are 1 ns apart: those would count
-/// as simultaneous, and no longer so in a world that is twice as slow.
+/// The table of a world with all times doubled and all rates halved.
+/// Its times are even, so that no two events are 1 ns apart. Such events would count as simultaneous, but not in a world that is twice as
+/// slow.
 pub fn slower(table: Table) -> Table {
     let mut root = Value::Table(table);
     scale(&mut root);
@@ -147,13 +150,13 @@ fn scale(value: &mut Value) {
     }
 }
 
-/// Whether all counts are the same, times twice and rates half as large.
+/// Whether all counts are equal, times doubled and rates halved.
 pub fn agrees_scaled(pair: &Pair<'_>) -> Option<String> {
     let (before, after) = (leaves(&pair.before.record), leaves(&pair.after.record));
     let lines = before.iter().zip(&after).filter(|((path, _), _)| path != ".fingerprint");
     let wrong = |(path, value): &(String, serde_json::Value), (other, got): &(String, serde_json::Value)| {
         let (factor, rounding) = match path {
-            // A quantile is a step of a histogram, of which those below 32 ns are exact.
+            // A quantile is a step of a histogram, which is exact below 32 ns.
             _ if path.contains(".wait_ms.p") => (2.0, 1e-6),
             _ if path.ends_with("_s") || path.contains("_ms") => (2.0, 0.0),
             _ if path.contains("_bps") => (0.5, 0.0),
@@ -182,7 +185,7 @@ pub fn one_group(world: &World, draw: &mut Draw) -> Option<Table> {
     Some(made)
 }
 
-/// The world with one flow at the rate of all.
+/// The world with one flow at the total rate.
 pub fn merged(world: &World) -> Table {
     let mut made = world.document.table().clone();
     let groups = made.get_mut("flows").and_then(Value::as_array_mut).into_iter().flatten();
@@ -197,8 +200,10 @@ pub fn merged(world: &World) -> Table {
     made
 }
 
-/// Whether both send as much, to a packet of each flow, and if nothing is dropped also the first link with a rate does: between two bursts of
-/// n flows a merged one has sent n - 1 packets, and a queue that never idles while it has packets keeps two inputs as close as they are.
+/// Whether both worlds send the same amount, up to a packet per flow.
+/// If nothing is dropped, the first link with a rate must do so too. Between two bursts of n flows, the merged flow has sent n - 1 packets.
+/// A
+/// work-conserving queue does not increase the distance of two inputs.
 pub fn agrees_merged(pair: &Pair<'_>) -> Option<String> {
     let (before, after) = (&pair.before.record, &pair.after.record);
     let sent = |record: &sojourn_scenario::record::Record| record.flows.iter().map(|flow| flow.sent).sum::<u64>();

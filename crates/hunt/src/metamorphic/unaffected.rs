@@ -1,11 +1,11 @@
-//! Compares the results of unchanged parts of a scenario before and after a change.
+//! Compares the results of unchanged parts before and after a change of a scenario.
 
 use super::{Pair, changes};
 use crate::compare::first_difference;
 use sojourn_lab::Series;
 use sojourn_scenario::record::Record;
 
-/// The column of a series that is a position in `flows`, which an additional group shifts.
+/// The column of a series that is an index of `flows`. An additional group shifts it.
 const POSITION: &str = "flow";
 
 /// Whether all previously existing parts have the same results.
@@ -14,8 +14,8 @@ pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     first_difference(before, &without_others(after, before)).or_else(|| in_series(&pair.before.series, &pair.after.series))
 }
 
-/// The record without links, groups and flows that another does not have. The fingerprint and Jain's index of all flows depend on how many
-/// flows there are, so they are taken from the other if it has fewer.
+/// The record without links, groups and flows that the other record lacks.
+/// The fingerprint and Jain's index of all flows depend on the number of flows, so they are copied from the other record if it has fewer.
 fn without_others(record: &Record, other: &Record) -> Record {
     let mut left = record.clone();
     left.links.retain(|link| other.links.iter().any(|known| known.name == link.name));
@@ -28,7 +28,7 @@ fn without_others(record: &Record, other: &Record) -> Record {
     left
 }
 
-/// The first series of the run before that is another after it.
+/// The first series of the run before that differs after the change.
 fn in_series(before: &Series, after: &Series) -> Option<String> {
     before.iter().find_map(|(name, table)| {
         let Some(other) = after.get(name) else { return Some(format!("{name}: expected a series, got none")) };

@@ -1,4 +1,4 @@
-//! The counts of two consecutive windows add up.
+//! Counts of two consecutive windows add up.
 
 use super::Pair;
 use crate::compare::leaves;
@@ -25,7 +25,8 @@ pub fn other_window(world: &World, draw: &mut Draw) -> Option<Table> {
     (duration > 1).then(|| within(world, other, duration))
 }
 
-/// Whether counts and bits of links in the warm-up and the window add up to those of both together.
+/// Whether the counts and bits of links add up.
+/// Those in the warm-up and in the window must equal those of both together.
 pub fn agrees(pair: &Pair<'_>) -> Option<String> {
     let has_warmup = pair.world.checked.warmup.as_nanos() > 0;
     let (all, window) = if has_warmup { (pair.after, pair.before) } else { (pair.before, pair.after) };
@@ -53,7 +54,7 @@ fn counts(record: &Record) -> BTreeMap<String, u64> {
     leaves(record).into_iter().filter(|(path, _)| !of_run(path)).filter_map(|(path, value)| Some((path, value.as_u64()?))).collect()
 }
 
-/// The bits that each link carried.
+/// The bits that each link sent.
 fn carried(record: &Record) -> Vec<(&str, f64)> {
     let span = record.duration_s - record.warmup_s;
     record.links.iter().map(|link| (link.name.as_str(), link.throughput_bps * span)).collect()

@@ -1,4 +1,4 @@
-//! Addresses and ports of flows, and the connection state on which later headers depend.
+//! Addresses and ports of flows, and the connection state that headers depend on.
 
 use super::segment::{self, Connection};
 use super::{Segment, Wire};
@@ -9,19 +9,19 @@ use sojourn_sim::tcp::AckOptions;
 use sojourn_sim::{HostDoes, Packet, flag};
 use std::ops::Range;
 
-/// Maximum number of groups: 10.0.0.0/8 with two networks each.
+/// The maximum number of groups: 10.0.0.0/8 with two networks per group.
 const MOST_GROUPS: usize = 128;
-/// Maximum number of flows per group.
+/// The maximum number of flows per group.
 const MOST_FLOWS: u32 = 65_534;
-/// The ports of connecting hosts (Linux `ip_local_port_range`).
+/// The ports of hosts that open connections (Linux `ip_local_port_range`).
 const OPENERS: Range<u16> = 32_768..61_000;
-/// The default port of receivers: of the first group, incremented for each further group.
+/// The default port of receivers in the first group; each further group adds 1.
 const FIRST_PORT: u16 = 50_000;
 
 /// Rejects a plan with more flows than addresses.
 ///
 /// # Errors
-/// The number of groups, or of the flows of one.
+/// There are too many groups, or too many flows in a group.
 fn check(plan: &Plan) -> Result<(), Error> {
     if plan.groups.len() > MOST_GROUPS {
         return Err(Error::Build(format!("flows: expected at most {MOST_GROUPS} groups in a capture, got {}", plan.groups.len())));
@@ -38,9 +38,9 @@ fn check(plan: &Plan) -> Result<(), Error> {
 /// A host of a flow of the plan: its sender, or its receiver if `receives`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Host {
-    /// The flow, as a position in the plan.
+    /// The flow, as an index of the plan.
     pub entry: u32,
-    /// Which of its hosts.
+    /// Whether it is the flow's receiver.
     pub receives: bool,
 }
 
@@ -48,15 +48,15 @@ impl Host {
     /// The suffixes of the two hosts of a flow.
     const SIDES: [&str; 2] = ["sender", "receiver"];
 
-    /// Its name: `ftp/0:sender`.
+    /// The name of the host: `ftp/0:sender`.
     pub fn name(self, plan: &Plan) -> String {
         format!("{}:{}", plan.flows[self.entry as usize].name, Self::SIDES[usize::from(self.receives)])
     }
 
-    /// The hosts of this name: `ftp/0:sender`, `ftp/*:receiver`, or `ftp/0` for both of a flow.
+    /// The hosts of this name: `ftp/0:sender`, `ftp/*:receiver`, or `ftp/0` for both hosts.
     ///
     /// # Errors
-    /// No such host.
+    /// There is no such host.
     pub fn named(plan: &Plan, name: &str) -> Result<Vec<Host>, Error> {
         let (flows, side) = name.rsplit_once(':').map_or((name, None), |(flows, side)| (flows, Some(side)));
         let all = flows.strip_suffix('*');
@@ -89,9 +89,9 @@ impl Host {
 /// A flow of the world.
 #[derive(Clone, Debug)]
 struct Flow {
-    /// The plan's flow.
+    /// The flow of the plan.
     entry: u32,
-    /// Whether it carries requests, from the receiving host to the sending host.
+    /// Whether it carries requests, from the receiving to the sending host.
     reversed: bool,
     /// The port of the host that opened its current connection.
     port: u16,
@@ -125,7 +125,7 @@ impl Segment for Simulated {
 /// The simulator's hosts of all flows.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// The next port of the hosts that open connections, by the plan's flows.
+    /// The next port of hosts that open connections, by the plan's flows.
     ports: Vec<u16>,
     flows: Vec<Flow>,
 }
@@ -134,13 +134,13 @@ impl Hosts {
     /// The hosts of a plan.
     ///
     /// # Errors
-    /// More flows than there are addresses.
+    /// There are more flows than addresses.
     pub fn new(plan: &Plan) -> Result<Self, Error> {
         check(plan)?;
         Ok(Hosts { ports: vec![OPENERS.start; plan.flows.len()], flows: Vec::new() })
     }
 
-    /// Registers a new flow of the world, which belongs to this flow of the plan.
+    /// Registers a new flow of the world that belongs to the plan's flow `entry`.
     pub fn add_flow(&mut self, entry: u32, reversed: bool) {
         let port = self.next_port(entry);
         self.flows.push(Flow { entry, reversed, port, connection: Connection::new(0) });

@@ -1,4 +1,4 @@
-//! Packets of a Linux kernel, with the kernel's headers.
+//! Packets of a Linux kernel with the kernel's headers.
 
 use super::{Host, Segment, Wire};
 use sojourn_capture::wire::Headers;
@@ -20,7 +20,8 @@ impl Segment for Packet {
     }
 }
 
-/// The hosts of a Linux kernel. Flows that start or end at one node share a host, but a capture at a host contains the packets of one flow.
+/// The hosts of a Linux kernel.
+/// Flows that start or end at one node share a host, but a capture at a host contains the packets of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelHosts;
 

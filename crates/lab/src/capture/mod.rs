@@ -1,7 +1,7 @@
-//! Captures of packets at links and hosts in a pcapng file.
+//! Captures packets at links and hosts into a pcapng file.
 //!
-//! At a link, every packet, dropped or not, has the time of its arrival at the queue, so the packets of a flow are in the order of
-//! transmission. A comment states what the queue did to a packet; the header contains a mark set there.
+//! At a link, every packet, dropped or not, has the time of its arrival at the queue. The packets of a flow are thus in the order of
+//! transmission. A comment says what the queue did to a packet. A mark that the queue sets is in the header.
 
 mod hosts;
 mod kernel;
@@ -18,7 +18,8 @@ use sojourn_units::Time;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
-/// Maximum number of packets waiting to be written. Beyond it, the oldest is written even if it is still queued.
+/// The maximum number of packets waiting to be written.
+/// Beyond it, the oldest packet is written even if it is still queued.
 const MOST_PENDING: usize = 1 << 20;
 
 /// The fate of a packet in a queue.
@@ -31,7 +32,7 @@ enum Fate {
 }
 
 impl Fate {
-    /// Its comment in the file.
+    /// The comment in the file.
     fn comment(self) -> &'static str {
         match self {
             Fate::Waits | Fate::Sent => "",
@@ -56,13 +57,14 @@ pub(crate) trait Segment: Clone {
 
 /// The hosts of a run, which supply the headers of their packets.
 pub(crate) trait Wire {
-    /// Their packets.
+    /// The type of their packets.
     type Segment: Segment;
 
-    /// The host of this action on a packet.
+    /// The host that performs this action on a packet.
     fn host_of(&self, packet: &Self::Segment, does: HostDoes) -> Host;
 
-    /// The headers of a packet, updating the connection's state. `None` if they can't be represented.
+    /// The headers of a packet; updates the state of the connection.
+    /// `None` if the headers can't be represented.
     fn headers(&mut self, plan: &Plan, packet: &Self::Segment) -> Option<Headers>;
 }
 
@@ -77,9 +79,9 @@ struct Arrival<P> {
 /// A capture point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// At a link, as a position in the plan.
+    /// A link, as an index of the plan.
     Link(u32),
-    /// At a host.
+    /// A host.
     Host(Host),
 }
 
@@ -90,7 +92,7 @@ struct Point<P> {
     /// Whether it is a link that drops or marks packets after their arrival.
     buffers: bool,
     pending: VecDeque<Arrival<P>>,
-    /// A position at or before the first packet that still waits.
+    /// An index at or before the first packet that still waits.
     first_waiting: usize,
 }
 
@@ -101,7 +103,7 @@ impl<P: Segment> Point<P> {
             self.first_waiting += 1;
         }
         let is_it = |arrival: &Arrival<P>| arrival.fate == Fate::Waits && arrival.packet.is_same(packet);
-        // A packet dropped on arrival is the last one.
+        // A packet that is dropped on arrival is the last one.
         let found = match self.pending.back() {
             Some(last) if matches!(fate, Fate::Dropped(_)) && is_it(last) => self.pending.back_mut(),
             _ => self.pending.iter_mut().skip(self.first_waiting).find(|arrival| is_it(arrival)),
@@ -115,7 +117,8 @@ impl<P: Segment> Point<P> {
         }
     }
 
-    /// Inserts a packet with a known fate by its time, because flows of a host may run ahead of each other.
+    /// Inserts a packet with a known fate by its time.
+    /// Flows of a host may be simulated ahead of each other.
     fn insert(&mut self, arrival: Arrival<P>) {
         let later = self.pending.iter().rev().take_while(|other| other.at > arrival.at).count();
         self.pending.insert(self.pending.len() - later, arrival);
@@ -131,13 +134,14 @@ impl<P: Segment> Point<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct Capture<W: Wire> {
     points: Vec<Point<W::Segment>>,
-    /// The points of hosts, as positions among all.
+    /// The indices of the points that are hosts.
     at_hosts: HashMap<Host, usize>,
     pub hosts: W,
 }
 
 impl<W: Wire> Capture<W> {
-    /// Starts to capture at these points. `watch` activates a link and returns whether it drops or marks packets after their arrival.
+    /// Starts to capture at these points.
+    /// `watch` activates a link and returns whether it drops or marks packets after their arrival.
     pub fn new(hosts: W, places: &[Place], mut watch: impl FnMut(u32) -> bool) -> Self {
         let (mut points, mut at_hosts) = (Vec::new(), HashMap::new());
         for &place in places {
@@ -153,7 +157,7 @@ impl<W: Wire> Capture<W> {
         Capture { points, at_hosts, hosts }
     }
 
-    /// Whether a host is among the places.
+    /// Whether a host is among the capture points.
     pub fn watches_hosts(&self) -> bool {
         !self.at_hosts.is_empty()
     }
@@ -186,7 +190,8 @@ impl<W: Wire> Capture<W> {
         }
     }
 
-    /// On enqueue, a link marks the packet that has just arrived; on dequeue, the departing packet carries the mark.
+    /// Records a mark that a link sets on enqueue: the packet has just arrived.
+    /// If a link marks on dequeue, the departing packet carries the mark.
     pub fn on_mark(&mut self, link: u32) {
         if let Some(point) = self.point(link).filter(|point| !point.buffers)
             && let Some(last) = point.pending.back_mut()
@@ -200,8 +205,10 @@ impl<W: Wire> Capture<W> {
         self.points.iter_mut().find(|point| point.place == Place::Link(link))
     }
 
-    /// The capture point of the next packet to write: the earliest one that arrived by `until`, if its fate is known, or in any case at the
-    /// `end` of the run or if too many wait.
+    /// The capture point of the next packet to write.
+    /// It is the earliest packet that arrived by `until` and has a known fate. At the `end` of the run, and if too many packets wait, the
+    /// fate need
+    /// not be known.
     fn next(&self, until: Time, end: bool) -> Option<usize> {
         let firsts = self.points.iter().enumerate().filter_map(|(at, point)| Some((point.pending.front()?, at)));
         let (first, at) = firsts.min_by_key(|(first, _)| first.at)?;

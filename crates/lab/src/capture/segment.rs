@@ -1,7 +1,7 @@
 //! Converts packets of the simulator to TCP headers.
 //!
-//! The simulator counts payload only; here SYN and FIN take a sequence number. Data flows in one direction, so the receiver's sequence
-//! numbers only count its SYN and FIN.
+//! The simulator counts payload only. Here SYN and FIN occupy a sequence number. Data flows in one direction, so the receiver's sequence
+//! numbers count only its SYN and FIN.
 
 use sojourn_aqm::{Ecn, Packet as _};
 use sojourn_capture::wire::{AccEcn, Headers, Ip, Tcp, flag as bit, tcp};
@@ -9,7 +9,7 @@ use sojourn_sim::tcp::{AckOptions, ByteCounts, Handshake, Recovery, SackBlocks, 
 use sojourn_sim::{Packet, flag};
 use sojourn_units::Time;
 
-/// The number of a SYN.
+/// The initial sequence number.
 const INITIAL: u32 = 0;
 const MOST_SHIFT: u8 = 14;
 
@@ -23,25 +23,26 @@ pub fn ecn(packet: &Packet) -> u8 {
     }
 }
 
-/// The IP identification of a packet: equal at all capture points, different for a retransmission.
+/// The IP identification of a packet.
+/// It is equal at all capture points, and different for a retransmission.
 pub fn id(packet: &Packet) -> u16 {
     let place = packet.seq ^ packet.stamp.as_nanos().rotate_left(20) ^ packet.peer.as_nanos().rotate_left(40);
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
 }
 
-/// The state of a connection on which later headers depend.
+/// The state of a connection that later headers depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// The number of the connection within its flow.
     pub incarnation: u16,
-    /// The end of its data, after a FIN.
+    /// The end of the data, known after a FIN.
     end: Option<u64>,
     /// Whether the receiver has sent a FIN.
     receiver_closed: bool,
 }
 
 impl Connection {
-    /// The connection of its flow with this number, before its first packet.
+    /// A connection with this number within its flow, before its first packet.
     pub fn new(incarnation: u16) -> Self {
         Connection { incarnation, end: None, receiver_closed: false }
     }
@@ -86,7 +87,7 @@ impl Connection {
         if packet.has(flag::SYN) {
             return (INITIAL, 0);
         }
-        // An ACK alone ends the handshake, or acknowledges the FIN of the other side after that of its own.
+        // A pure ACK ends the handshake, or acknowledges the other side's FIN after its own.
         let after_end = packet.has(flag::ACK) && self.end == Some(packet.seq) && packet.seq > 0;
         (number(packet.seq).wrapping_add(u32::from(after_end)), INITIAL.wrapping_add(1 + u32::from(self.receiver_closed)))
     }
@@ -97,7 +98,7 @@ impl Connection {
             return (INITIAL, number(0));
         }
         let has_end = self.end == Some(packet.seq) || packet.has(flag::FIN);
-        // A retransmitted FIN has the number of the first.
+        // A retransmitted FIN has the number of the first one.
         let after_fin = self.receiver_closed && !packet.has(flag::FIN);
         (INITIAL.wrapping_add(1 + u32::from(after_fin)), number(packet.seq).wrapping_add(u32::from(has_end)))
     }
@@ -141,7 +142,8 @@ fn shift(options: &TcpOptions) -> u8 {
     (0..MOST_SHIFT).find(|&shift| most_window(options) >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SHIFT)
 }
 
-/// The value of the MSS option: a full segment's payload and the options that every segment carries (rfc6691#2).
+/// The value of the MSS option (rfc6691#2).
+/// It is a full segment's payload plus the options that every segment carries.
 fn most_payload(options: &TcpOptions) -> u16 {
     let stamps = if options.timestamps { TcpOptions::TIMESTAMPS } else { 0 };
     (options.mss + stamps + options.accecn_room()).min(u32::from(u16::MAX)) as u16
@@ -150,12 +152,12 @@ fn most_payload(options: &TcpOptions) -> u16 {
 fn window(packet: &Packet, options: &TcpOptions) -> u16 {
     let limited = packet.has(flag::BACK) && packet.window < u16::MAX;
     let bytes = if limited { u64::from(packet.window) * u64::from(options.mss) } else { most_window(options) };
-    // The window of a SYN is not scaled, and without a handshake no scale was negotiated.
+    // The window of a SYN is not scaled, and without a handshake no scale is negotiated.
     let shift = if packet.has(flag::SYN) || options.handshake == Handshake::None { 0 } else { shift(options) };
     (bytes.min(most_window(options)) >> shift).min(u64::from(u16::MAX)) as u16
 }
 
-/// A time as a timestamp value in ms, never 0, which means none.
+/// A time as a timestamp value in ms; never 0, which means no timestamp.
 fn stamp(time: Time) -> u32 {
     (time.as_nanos() / 1_000_000) as u32 + 1
 }
