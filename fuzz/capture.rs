@@ -1,13 +1,14 @@
-//! Whatever a capture holds, it is refused in one line or has flows whose times lie within it.
+//! Every file is rejected in one line, or its flows have times within the capture.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_capture::read::{Summary, summary};
 
-/// Link layers: BSD loopback, Ethernet, PPP, raw IP, Cisco HDLC, both of Linux's, and one that is not known.
+/// Link layers.
+/// BSD loopback, Ethernet, PPP, raw IP, Cisco HDLC, both of Linux's, and an unknown one.
 const LINK_TYPES: [u32; 10] = [0, 1, 9, 50, 51, 101, 104, 113, 276, 127];
 
-// A file as it is, or packets of the fuzzer's in a file that is in order.
+// The bytes are a whole file, or the packets of a well-formed file.
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let found = if first % 2 == 0 { summary(rest) } else { summary(packets(*first / 2, rest).as_slice()) };
@@ -17,7 +18,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A pcap file of packets. Of each, two bytes give the microseconds since the one before and its length.
+/// A pcap file of packets.
+/// For each packet, two bytes determine its length and the microseconds since the previous one.
 fn packets(link_type: u8, mut bytes: &[u8]) -> Vec<u8> {
     let link_type = LINK_TYPES[usize::from(link_type) % LINK_TYPES.len()];
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
@@ -47,7 +49,7 @@ fn in_bounds(found: &Summary) {
     }
     for flow in &found.datagrams {
         assert!(flow.ways.iter().all(|way| way.first <= way.last && way.last <= found.span), "{flow:?}");
-        // Other interfaces have the same datagrams again.
+        // Other interfaces contain the same datagrams.
         packets += flow.ways.iter().map(|way| way.packets).sum::<u64>();
     }
     assert!(packets <= found.all.packets);

@@ -1,10 +1,11 @@
-//! Whatever a scenario file holds, it is refused in one line or can be laid out and read again.
+//! Every scenario file is rejected in one line, or can be planned and parsed again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_scenario::{Checked, Document, Error};
 
-/// The most flows that are laid out: a file may ask for a million, which takes long and shows nothing more.
+/// The maximum number of flows to plan.
+/// A file may have a million, which is slow and tests nothing more.
 const MOST: u64 = 500;
 
 fn in_one_line(error: &Error) {
@@ -24,7 +25,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// A checked scenario has a plan whose routes exist, and means the same when its table is written and read again.
+/// Checks that the plan of a scenario has existing routes.
+/// Also checks that its table is the same scenario when serialized and parsed again.
 fn laid_out(document: &Document, checked: &Checked) {
     if checked.groups.iter().map(|group| u64::from(group.count)).sum::<u64>() <= MOST {
         let plan = checked.plan(checked.seed);

@@ -1,12 +1,13 @@
-//! Whatever a sweep file holds, it is refused in one line or its points can be checked.
+//! Every sweep file is rejected in one line, or its points can be checked.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_scenario::{Document, Error, Sweep};
 
-/// What a sweep is laid over: the scenario of `examples/sweep.toml`, from which fuzzing starts.
+/// The scenario of sweeps. Fuzzing starts from `examples/sweep.toml`, which uses it.
 const BASE: &str = include_str!("../examples/dumbbell.toml");
-/// The most points that are checked: a file may ask for many more, which takes long and shows nothing more.
+/// The maximum number of points to check.
+/// A file may have many more, which is slow and tests nothing more.
 const MOST: usize = 100;
 
 fn in_one_line(error: &Error) {

@@ -1,4 +1,4 @@
-//! Whatever a file with a trace of a link holds, it is refused in one line or has rows that repeat.
+//! Every trace file is rejected in one line, or has rows that repeat.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use sojourn_scenario::written::TraceFormat;
 
 const FORMATS: [TraceFormat; 3] = [TraceFormat::Mahimahi, TraceFormat::Csv, TraceFormat::NetemTrace];
 
-// The first byte chooses the format.
+// The first byte selects the format.
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, mut text)) = bytes.split_first() else { return };
     match parse_trace(&mut text, FORMATS[usize::from(*first) % FORMATS.len()]) {

@@ -1,13 +1,13 @@
-//! Small worlds made of the fuzzer's bytes keep every promise.
+//! Small worlds made of the fuzzer's bytes satisfy every promise.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_hunt::{Way, hunt, world_of};
 
-/// Events of each run.
+/// The number of events per run.
 const EVENTS: u64 = 300;
 
-// The first byte chooses the way in which the world is run again: each world in all of them would take several times as long.
+// The first byte selects the mode in which the world is run again. All modes would take several times as long.
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let way = Way::ALL[usize::from(*first) % Way::ALL.len()];

@@ -169,10 +169,15 @@ SHORT = (
     "crates/hunt/",
     "crates/lab/",
     "crates/link/",
+    "crates/linux/",
+    "crates/python/",
     "crates/scenario/",
     "crates/spec/",
     "crates/traffic/",
     "crates/units/",
+    "crates/web/",
+    "fuzz/",
+    "hosts/",
     "python/",
 )
 LONG_YET = ("python/sojourn/experiments/", "python/sojourn/study_bbr/")

@@ -1,4 +1,4 @@
-// Charts over uPlot: lines of A and B, with what a paper prints drawn in.
+// Charts on top of uPlot: lines of A and B, with the published values of a paper.
 
 import uPlot from "uplot";
 
@@ -7,12 +7,12 @@ export interface Line {
   side: 0 | 1;
   x: ArrayLike<number>;
   y: ArrayLike<number>;
-  /** One of many, or one that goes up and down: thin, and never dashed. */
+  /** One of many lines, or an oscillating one: thin, and never dashed. */
   thin?: boolean;
 }
 
 export interface Mark {
-  /** A line across the chart at this time or value. */
+  /** A line across the chart at a time or value. */
   x?: number;
   y?: number;
   side: 0 | 1;
@@ -40,7 +40,7 @@ const short = (value: number): string => {
   return Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(0) : String(Number(value.toPrecision(4)));
 };
 
-/** Whether two axes are the same, number by number: A and B often have the same times. */
+/** Whether two axes have the same numbers. A and B often have the same times. */
 function same(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
@@ -61,14 +61,14 @@ const observer = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "100px" });
 
-/** Calls `enter` when an element comes into view, or is about to; returns whether it is visible. */
+/** Calls `enter` when an element is about to become visible; returns whether it is visible. */
 export function watch(element: Element, enter: () => void): () => boolean {
   entering.set(element, enter);
   observer.observe(element);
   return () => inView.has(element);
 }
 
-/** A chart is drawn while it is in view, and when it comes into view. */
+/** A chart. It is drawn only while it is visible. */
 export class Chart {
   private plot: uPlot | undefined;
   private signature = "";
@@ -76,7 +76,7 @@ export class Chart {
   private stale = false;
   private marks: Mark[] = [];
   private lines: Line[] = [];
-  /** Where the moving point is, on the axis of time. */
+  /** The time of the moving point. */
   private time: number | undefined;
   onclick: ((x: number, y: number) => void) | undefined;
 
@@ -112,7 +112,7 @@ export class Chart {
     } else this.plot.setData(data as uPlot.AlignedData);
   }
 
-  /** Draws again with the colors of the page as they are now. */
+  /** Redraws with the current colors of the page. */
   restyle(): void {
     this.signature = "";
     this.draw(this.lines, this.marks);
@@ -157,7 +157,7 @@ export class Chart {
       ctx.lineTo(x1, y1);
       ctx.stroke();
     };
-    /** Over a margin in the color of the page, so that it can be read over lines. */
+    /** Draws text on a background in the color of the page, so that it is readable over lines. */
     const outlined = (hue: string, draw: (over: boolean) => void) => {
       [ctx.strokeStyle, ctx.fillStyle, ctx.lineWidth] = [css("--panel"), css("--panel"), 4 * devicePixelRatio];
       draw(false);
@@ -170,7 +170,7 @@ export class Chart {
       outlined(color(mark.side), (over) => {
         ctx.setLineDash(over ? [2 * devicePixelRatio, 4 * devicePixelRatio] : []);
         const words = (x: number, y: number) => (over ? ctx.fillText(mark.label, x, y) : ctx.strokeText(mark.label, x, y));
-        // A's words stand at the left, B's at the right.
+        // The text of A is on the left, that of B on the right.
         ctx.textAlign = mark.side === 0 ? "left" : "right";
         if (mark.x !== undefined) {
           const x = plot.valToPos(mark.x, "x", true);

@@ -1,4 +1,4 @@
-// Controls: a slider and a text for each quantity, made from the schema. The engine checks ranges and supplies the error messages.
+// Controls made from the schema: a slider and a text field per quantity. The engine checks ranges and supplies error messages.
 
 import type { Json, Table } from "./engine";
 import type { Algorithm, Parameter } from "./schema";
@@ -20,7 +20,7 @@ export interface Range {
   whole?: boolean;
 }
 
-/** The range of a slider around a value: from a tenth to ten times of it. */
+/** The range of a slider around a value: from a tenth to ten times the value. */
 export function around(value: Json | undefined, whole = false): Range | undefined {
   const start = quantity(value);
   if (!start || start.value <= 0) return undefined;
@@ -54,7 +54,7 @@ function slider(range: Range, place: Place, name: string, changed: () => void, s
   return input;
 }
 
-/** A row: name, slider if there is a range, text, and a sentence. */
+/** A row: name, slider if there is a range, text field, and a sentence. */
 export function row(name: string, sentence: string, place: Place, range: Range | undefined, fallback: Json, changed: () => void): HTMLElement {
   const id = `control-${++count}`;
   const text = element("input", { type: "text", id, size: 12, spellcheck: false, autocomplete: "off" });
@@ -127,7 +127,7 @@ export function parameter(of: Parameter, place: Place, changed: () => void): HTM
     return made;
   }
   const range = of.range && { ...of.range, whole: of.kind === "whole" };
-  // A value far from the default, as in some papers, gets a slider around itself.
+  // If the value is far from the default, as in some papers, the slider is centered on the value.
   const value = quantity(place.get());
   const inside = !value || !range || (value.unit === range.unit && value.value >= range.low && value.value <= range.high);
   return row(of.name, of.sentence, place, inside ? range : around(place.get(), of.kind === "whole"), of.default, changed);

@@ -1,4 +1,4 @@
-// The engine: a question as JSON in, an answer as JSON and columns of numbers out. Questions are listed in crates/web/src/lib.rs.
+// The engine. Input: a question as JSON. Output: an answer as JSON with columns of numbers. crates/web/src/lib.rs lists the questions.
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -12,7 +12,7 @@ interface Exports {
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Table = { [key: string]: Json };
-/** A column: its first number and its length. */
+/** A column: the index of its first number, and its length. */
 export type Place = [number, number];
 
 export interface Answer {

@@ -1,4 +1,4 @@
-// A worker with the engine in it. It handles one question at a time. A newer question replaces pending ones of the same kind.
+// A worker that runs the engine. It handles one question at a time. A newer question replaces pending ones of the same kind.
 
 import type { Ask, Told } from "./protocol";
 
@@ -7,7 +7,7 @@ declare const WORKER: string;
 /** Time limit of a question in ms, after which its worker is restarted. */
 const LONGEST = 20_000;
 
-/** A newer question replaced this one. */
+/** The error of a question that a newer one replaced. */
 export class Replaced extends Error {}
 
 interface Waiting {

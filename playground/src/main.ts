@@ -1,4 +1,4 @@
-// The page: two scenarios, A and B, that are run with the same seeds whenever one of them changes.
+// The page: two scenarios, A and B. Both are run with the same seeds when one of them changes.
 
 import { Chart, restyled, type Mark } from "./charts";
 import { Panels, type Side } from "./panels";
@@ -46,9 +46,9 @@ class Page {
   private readonly asked = { results: ["", ""], laws: ["", ""] };
   private readonly due = new Set<"results" | "laws">();
   private turn = 0;
-  /** The turns of the results. */
+  /** The numbers of the requests that these results answer. */
   private readonly turns = [0, 0];
-  /** The last change, and in ms since it: when both answers were there, and when drawing of what is in view began and ended. */
+  /** The last change, and times in ms after it: both answers arrived, drawing of visible parts started, drawing ended. */
   private spent = { begin: 0, answered: 0, drawing: 0, drawn: 0 };
   private time = 0;
   private playing = false;
@@ -159,7 +159,7 @@ class Page {
     document.querySelectorAll<HTMLDetailsElement>("#controls details").forEach((each, i) => (each.open = open[i] ?? false));
   }
 
-  /** Runs both again; the page keeps the old results until new ones arrive. */
+  /** Runs both again. The page shows the old results until new ones arrive. */
   changed(): void {
     const turn = ++this.turn;
     this.spent = { begin: performance.now(), answered: 0, drawing: 0, drawn: 0 };
@@ -182,7 +182,7 @@ class Page {
         if (due.has("results")) {
           if (this.turns.every((turn) => turn === this.turn)) this.spent.drawing = now();
           this.draw();
-          // The charts draw when this function has ended.
+          // The charts draw after this function returns.
           if (this.spent.drawing > 0) queueMicrotask(() => (this.spent.drawn = now()));
         }
         if (due.has("laws")) this.drawLaws();
@@ -191,7 +191,7 @@ class Page {
     this.due.add(what);
   }
 
-  /** Draws both results together, if the other one arrives soon. */
+  /** Draws both results together if the other one arrives soon. */
   private together(i: 0 | 1, turn: number): void {
     this.turns[i] = turn;
     if (this.turns[0] === this.turns[1]) {
@@ -256,7 +256,7 @@ class Page {
     if (!results) return;
     const lines = <T>(of: (result: Result, side: 0 | 1) => T) => results.map((result, i) => of(result, i as 0 | 1));
     const name = (side: 0 | 1) => `${NAMES[side]}: ${this.sides[side].label}`;
-    // In the paper's unit.
+    // The value is in the paper's unit.
     const packets = this.printed(/\.queue\.mean$/, "packets"), inPackets = packets.length > 0;
     this.charts.delay.draw(
       lines((result, side) => ({
@@ -322,7 +322,7 @@ class Page {
     this.point();
   }
 
-  /** Moves the operating point to a part of the run, from 0 to 1. */
+  /** Moves the operating point to a fraction of the run, from 0 to 1. */
   private move(part: number): void {
     this.time = Math.min(1, Math.max(0, part));
     const results = this.both();
@@ -367,7 +367,7 @@ class Page {
       await navigator.clipboard.writeText(location.href);
       said = "the link is in the clipboard";
     } catch {
-      // A page that was opened as a file may not write there.
+      // A page that was opened as a file may not write to the clipboard.
     }
     get("status").textContent = said;
   }
@@ -416,7 +416,7 @@ class Page {
   }
 }
 
-/** Drops and marks a second, in a hundredth of the run each. */
+/** Drops and marks per second, for each hundredth of the run. */
 function rate({ signals, record }: Result): { x: number[]; y: number[] } {
   const parts = 100, span = record.duration_s / parts;
   const y = new Array<number>(parts).fill(0);

@@ -1,4 +1,4 @@
-// The panels of controls: the network, which A and B share, and for each of them its queue and its controllers.
+// The panels of controls: the network, which A and B share, and the queue and controllers of each.
 
 import type { Json, Table } from "./engine";
 import { chosen, type Algorithm, type Schema } from "./schema";
@@ -10,9 +10,9 @@ export interface Side {
   table: Table;
 }
 
-/** Algorithms unavailable in a page: laws in Python, a kernel. */
+/** Algorithms that a page can't run: laws in Python, a kernel. */
 const ELSEWHERE = new Set(["external", "linux"]);
-/** Shown in the panel of the network, or of all disciplines. */
+/** Fields that belong to the panel of the network, or to all disciplines. */
 const SHARED = ["limit"];
 
 export class Panels {
@@ -95,7 +95,7 @@ export class Panels {
   }
 }
 
-/** The tables that select a controller: of all flows, and of groups with their own. */
+/** The tables that select a controller: that of all flows, and those of groups with their own. */
 function controls(table: Table): { name: string; of: Table }[] {
   const found: { name: string; of: Table }[] = [];
   const groups = tables(table["flows"]);

@@ -16,7 +16,7 @@ export interface Margins {
   crossover: number | null;
 }
 
-/** A law's margins with the flows of a scenario; `refused` is the reason if they are unavailable. */
+/** The margins of a law with the flows of a scenario; `refused` is the reason if they are unavailable. */
 export interface Stability {
   refused?: string;
   point?: { queue: number; probability: number; window: number; load: number };
@@ -25,17 +25,17 @@ export interface Stability {
   bode?: Bode;
 }
 
-/** A law over two inputs: a value for each row and column. */
+/** A law over two inputs, with a value per row and column. */
 export interface Surface {
-  /** The probability of a queue law, the increment by its rules, or the output of a controller's rules. */
+  /** The kind of values: probability of a queue law, increment by its rules, or output of a controller's rules. */
   of: "probability" | "rules" | "controller";
   rows: Float64Array;
   columns: Float64Array;
-  /** Row by row; NaN if undefined. */
+  /** The values, row by row; NaN if undefined. */
   values: Float64Array;
-  /** Of a queue law, the time between its updates in s. */
+  /** The time between updates of a queue law in s. */
   interval?: number;
-  /** Of a controller, its flow. */
+  /** The flow of a controller. */
   flow?: string;
 }
 
@@ -44,17 +44,17 @@ export interface Result {
   toml: string;
   link: string;
   seed: number;
-  /** t, packets, delay_s, probability of the watched queue. */
+  /** The columns t, packets, delay_s and probability of the watched queue. */
   queue: { t: Float64Array; packets: Float64Array; delay: Float64Array; probability: Float64Array };
   /** Drops and marks at the watched link, in the order of time. */
   signals: { t: Float64Array; flow: Float64Array; cause: Float64Array };
-  /** Windows by flow, all at the times of the queue. */
+  /** Windows by flow, at the times of the queue. */
   windows: { flow: string; t: Float64Array; packets: Float64Array }[];
-  /** Where the first controller with fuzzy rules was between their terms. */
+  /** The inputs of the first controller with fuzzy rules, as positions between terms. */
   controller: { t: Float64Array; error: Float64Array; trend: Float64Array } | null;
-  /** Waits in ms at equal steps of their distribution. */
+  /** Quantiles of waits in ms, at equal steps of probability. */
   cdf: { ms: Float64Array; part: Float64Array };
-  /** Records of further seeds, in their order. */
+  /** Records of further seeds, in the order of seeds. */
   others: { seed: number; record: any }[];
   milliseconds: number;
 }

@@ -5,7 +5,7 @@ import type { Result } from "./protocol";
 export interface Row {
   label: string;
   unit: string;
-  /** Its path in a record; empty for measures that only a paper's own program has. */
+  /** Its path in a record; empty for measures that only a paper's own program computes. */
   path: string;
   scale: number;
   printed: (number | null)[];
@@ -34,7 +34,7 @@ export function value(record: any, path: string): number {
   return typeof here === "number" ? here : NaN;
 }
 
-/** Of a sum of paths too. */
+/** The value at a path, or the sum of values at several paths. */
 function measured(record: any, row: Row): number {
   if (!row.path) return NaN;
   return row.path.split(" + ").reduce((sum, path) => sum + value(record, path.trim()), 0) * row.scale;
@@ -54,7 +54,7 @@ export function rows(papers: Row[], link: string, records: any[]): Row[] {
 /** Quantiles 0.975 of Student's distribution for 1 to 9 degrees of freedom. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
-/** The mean of values, and half of its 95 % interval, which a single value lacks. */
+/** The mean of values and the half width of its 95 % interval; a single value has no interval. */
 export function interval(values: number[]): { mean: number; half: number } {
   const n = values.length, mean = values.reduce((sum, each) => sum + each, 0) / n;
   const variance = values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (n - 1);

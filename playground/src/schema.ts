@@ -26,7 +26,7 @@ const UNITS: Record<string, number> = {
   ns: 1, us: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
 };
 
-/** A number of a sentence in `unit`. */
+/** Parses a number in a sentence and converts it to `unit`. */
 function inUnit(number: string | undefined, own: string | undefined, unit: string): number | undefined {
   if (number === undefined) return undefined;
   return own && own !== unit ? (Number(number) * (UNITS[own] ?? 1)) / (UNITS[unit] ?? 1) : Number(number);
@@ -48,13 +48,13 @@ export function bounds(sentence: string, unit = ""): { low?: number; high?: numb
   return { ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
 }
 
-/** The value that a sentence names where the schema has none: "default 15 ms", "; 22, 22, 25 in fit". */
+/** The default that a sentence names if the schema has none: "default 15 ms", "; 22, 22, 25 in fit". */
 function named(sentence: string): Quantity | undefined {
   const found = new RegExp(`(?:default "?|; )${NUMBER}`, "i").exec(sentence);
   return found?.[1] === undefined ? undefined : { value: Number(found[1]), unit: found[2] ?? "" };
 }
 
-/** The range of a slider without a usable default, by unit, or by the quantity in the description. */
+/** The range of a slider without a usable default: by unit, or by the quantity in the description. */
 const REACH: [RegExp, number][] = [[/percent/, 100], [/packets|flows/i, 200], [/probability/, 1], [/./, 100]];
 const REACH_OF_UNITS: Record<string, number> = { B: 3000, s: 1, ms: 1000, packets: 200 };
 

@@ -1,5 +1,5 @@
-// The state of the page in its address: compressed, so that a scenario fits. Content of links is untrusted: it is decoded within limits
-// here, and the engine checks it as any scenario.
+// The state of the page in its address. It is compressed, so that a scenario fits. Content of links is untrusted: it is decoded within
+// limits here, and the engine checks it as any scenario.
 
 const MOST = 200_000;
 

@@ -1,9 +1,9 @@
-// A law as a picture: its output over two inputs, with the moving operating point of a run.
+// A law as an image: its output over two inputs, with the moving operating point of a run.
 
 import type { Result, Surface } from "./protocol";
 import { color, css, watch } from "./charts";
 
-/** Dark for the least, light for the largest: the stops of viridis. */
+/** The colors of viridis: dark for the smallest value, light for the largest. */
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 function shade(part: number): [number, number, number] {
@@ -23,7 +23,7 @@ const WORDS: Record<Surface["of"], { rows: string; columns: string; values: stri
   },
 };
 
-/** Where a run was on a surface, at times that increase. */
+/** The path of a run on a surface, at increasing times. */
 interface Path {
   t: Float64Array;
   row(i: number): number;
@@ -39,7 +39,7 @@ function path(surface: Surface, result: Result): Path | null {
   return { t, row: (i) => packets[i]!, column: (i) => (packets[i]! - (packets[i - 1] ?? packets[i]!)) * part };
 }
 
-/** The last of increasing times that is not after `time`; the first if all are. */
+/** The index of the last of increasing times that is not after `time`; the first if all are. */
 function before(t: Float64Array, time: number): number {
   let low = 0, high = t.length;
   while (high - low > 1) {
@@ -103,7 +103,7 @@ export class Picture {
     return String(Number(value.toPrecision(2)));
   }
 
-  /** Draws it, if in view, with the operating point of a run at a time and its earlier path. */
+  /** Draws the surface if visible, with the operating point of a run at a time and its earlier path. */
   draw(result: Result, time: number): void {
     this.last = [result, time];
     if (this.visible()) this.paint(result, time);

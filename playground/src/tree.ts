@@ -10,7 +10,7 @@ export function tables(value: Json | undefined): Table[] {
 
 export const copy = <T>(value: T): T => structuredClone(value);
 
-/** The name of a link: its own, or that of its ends. */
+/** The name of a link: its own, or one made of its ends. */
 export function linkName(link: Table): string {
   return typeof link["name"] === "string" ? link["name"] : `${String(link["from"])}->${String(link["to"])}`;
 }
@@ -21,7 +21,7 @@ export interface Quantity {
   unit: string;
 }
 
-/** Reads a number, or "10 Mbit/s"; `undefined` for anything else. */
+/** Parses a number, or a quantity such as "10 Mbit/s"; `undefined` for other values. */
 export function quantity(value: Json | undefined): Quantity | undefined {
   if (typeof value === "number") return { value, unit: "" };
   const found = typeof value === "string" ? /^\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\s*([a-zA-Z%/]*)\s*$/i.exec(value) : null;
@@ -32,16 +32,16 @@ export function written({ value, unit }: Quantity): Json {
   return unit ? `${value} ${unit}` : value;
 }
 
-/** Rounds to three digits, so that a slider's values can be read. */
+/** Rounds to three significant digits, so that the values of a slider are readable. */
 export const rounded = (value: number): number => Number(value.toPrecision(3));
 
-/** A linked place in a tree that a control shows and changes. */
+/** A value in a tree that a control shows and changes. */
 export interface Place {
   get(): Json | undefined;
   set(value: Json | undefined): void;
 }
 
-/** A key of tables; all are set, the first is shown. */
+/** The same key in several tables. All are set, the first is shown. */
 export function place(of: () => Table[], key: string): Place {
   return {
     get: () => of()[0]?.[key],

@@ -3,7 +3,7 @@
 import { Engine, column, type Answer, type Table } from "./engine";
 import type { Ask, Result, Stability, Surface, Told } from "./protocol";
 
-/** Points of a distribution, and about how many waits it is taken from: sorting all of them would take a seventh of a run. */
+/** Points of a distribution, and the approximate number of waits that it uses. Sorting all waits would take a seventh of a run. */
 const POINTS = 400;
 const SORTED = 20_000;
 let engine: Promise<Engine> | undefined;
@@ -96,7 +96,7 @@ self.onmessage = async ({ data }: MessageEvent<{ module?: WebAssembly.Module; as
   }
   try {
     const told = await answer(data.ask as Ask);
-    // The columns of a run lie in one buffer, which is moved and not copied.
+    // The columns of a run share one buffer, which is transferred and not copied.
     self.postMessage({ told }, { transfer: data.ask?.kind === "run" ? [(told as Result).queue.t.buffer] : [] });
   } catch (error) {
     // After a trap the engine's memory is unusable.

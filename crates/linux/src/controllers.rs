@@ -1,4 +1,5 @@
-//! The simulator's congestion controllers under the kernel's TCP, which performs loss recovery.
+//! The simulator's congestion controllers under the kernel's TCP.
+//! The kernel performs loss recovery.
 
 mod sampler;
 
@@ -13,19 +14,19 @@ use sojourn_units::{Duration, Stream, Time};
 pub struct KernelAck {
     /// The first unacknowledged byte of the connection.
     pub snd_una: u64,
-    /// One past the highest byte sent.
+    /// The byte after the highest byte sent.
     pub snd_max: u64,
     /// The round-trip time of the newest acknowledged segment in us; negative without a sample.
     pub rtt_us: i64,
-    /// The receiver's timestamp less the one that it echoes, in ns.
+    /// The receiver's timestamp minus the one that it echoes, in ns.
     pub one_way_delay_ns: i64,
     /// The pacing delay of the next segment in ns (`tcp_sock.tcp_wstamp_ns`).
     pub pacing_delay_ns: u64,
     /// Newly acknowledged segments.
     pub acked: u32,
-    /// Segments acknowledged cumulatively, SACKed before or not (`ack_sample.pkts_acked`).
+    /// Segments acknowledged cumulatively, including SACKed ones (`ack_sample.pkts_acked`).
     pub advanced: u32,
-    /// Segments in flight before.
+    /// Segments in flight before the ACK.
     pub in_flight: u32,
     /// The smoothed round-trip time in us.
     pub srtt_us: u32,
@@ -33,23 +34,24 @@ pub struct KernelAck {
     pub rtt_min_us: u32,
     /// Newly reported marked segments, if the feedback counts them.
     pub marked: u32,
-    /// One past the newest acknowledged byte, as a sequence number (`rate_sample.last_end_seq`).
+    /// The byte after the newest acknowledged one, as a sequence number.
+    /// Source: `rate_sample.last_end_seq`.
     pub newest: u32,
-    /// The first unacknowledged byte, as it stands in segments (`tcp_sock.snd_una`).
+    /// The first unacknowledged byte, as a sequence number (`tcp_sock.snd_una`).
     pub unacknowledged: u32,
     /// Segments delivered since the connection opened (`tcp_sock.delivered`).
     pub delivered: u32,
-    /// Segments declared lost since then (`tcp_sock.lost`).
+    /// Segments declared lost since the connection opened (`tcp_sock.lost`).
     pub lost: u32,
     /// Segments declared lost on this ACK (`rate_sample.losses`).
     pub newly_lost: u32,
     /// `delivered` when the newest segment was sent (`rate_sample.prior_delivered`).
     pub prior_delivered: u32,
-    /// Segments delivered since then; 0 without a sample (`rate_sample.delivered`).
+    /// Segments delivered since `prior_delivered`; 0 without a sample (`rate_sample.delivered`).
     pub delivered_since: u32,
-    /// The time that took, in us (`rate_sample.interval_us`).
+    /// The time for `delivered_since` in us (`rate_sample.interval_us`).
     pub interval_us: u32,
-    /// Segments in flight after it.
+    /// Segments in flight after the ACK.
     pub in_flight_after: u32,
     /// 1 if the application limited the sender when the newest segment was sent.
     pub app_limited: u8,
@@ -67,7 +69,7 @@ pub struct KernelAck {
     pub after_timeout: u8,
     /// Whether the receiver may have delayed the ACK.
     pub may_be_delayed: u8,
-    /// 1 if nothing was lost, marked or out of order when it arrived (`TCP_CA_Open`).
+    /// 1 if nothing was lost, marked or out of order when the ACK arrived (`TCP_CA_Open`).
     pub open: u8,
 }
 
@@ -79,9 +81,9 @@ pub struct Windows {
     pub cwnd: u32,
     /// The slow start threshold, 2 or more.
     pub ssthresh: u32,
-    /// The pace in thousandths of a segment per second; 0 without one.
+    /// The pacing rate in thousandths of a segment per second; 0 without pacing.
     pub pace: u64,
-    /// 1 if it limits the data in flight on purpose.
+    /// 1 if it intentionally limits the data in flight.
     pub limits_samples: u8,
 }
 
@@ -95,26 +97,27 @@ pub struct KernelNeeds {
     pub grows_on_marks: u8,
 }
 
-/// Linux's `TCP_INFINITE_SSTHRESH`.
+/// The value of Linux's `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
 /// The kernel's services for a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
-    /// Whether it paces the sender.
+    /// Whether the kernel paces the sender.
     pub pacing: bool,
     /// Whether the hosts agreed on an ECN feedback that counts marks.
     pub counts_marks: bool,
 }
 
-/// A controller for one connection. The kernel requests a reduction before it reports a timeout as its cause, and may undo it, so the
-/// previous state is kept.
+/// A controller for one connection.
+/// The kernel requests a reduction before it reports a timeout as its cause, and may undo the reduction, so the previous state is kept.
 #[derive(Clone, Debug)]
 pub struct KernelController {
     running: AnyController,
     before: Option<AnyController>,
     sampler: Option<Sampler>,
-    /// Whether it already handled the timeout that the kernel is about to report, the first of its window.
+    /// Whether it already handled the timeout that the kernel is about to report.
+    /// Only the first timeout of a window is handled early.
     told_of_timeout: bool,
 }
 
@@ -122,45 +125,45 @@ impl KernelController {
     /// A controller at the start of a connection.
     ///
     /// # Errors
-    /// A parameter out of range, as text.
+    /// A parameter is out of range. The error is a text.
     pub fn new(config: &CcConfig, initial_window: u32, connection: Connection) -> Result<Self, String> {
         let Connection { pacing, counts_marks } = connection;
-        // The driver asks for counts if the controller does.
+        // The driver requests counts if the controller does.
         let ecn = if counts_marks { Feedback::CountsIfAsked } else { Feedback::Echoes };
-        // The kernel's window is whole, and the profile `linux` has this in the simulator.
+        // The kernel's window is a whole number, as in the simulator's profile `linux`.
         let start = Start { pacing, ecn, ..Start::new(f64::from(initial_window), f64::from(INFINITE)).in_linux() };
         let running = config.build(start).map_err(|error| error.to_string())?;
         let sampler = running.needs().rate_samples.then(Sampler::default);
         Ok(KernelController { running, before: None, sampler, told_of_timeout: false })
     }
 
-    /// Its requirements on the kernel.
+    /// The controller's requirements on the kernel.
     pub fn needs(&self) -> KernelNeeds {
         let Needs { rate_samples, grows_on_marks, .. } = self.running.needs();
         KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(grows_on_marks) }
     }
 
-    /// It draws its random choices from this stream, and not from the kernel's generator (`get_random_u32_below`), which the
-    /// kernel's own BBR and CDG use.
+    /// Draws random choices from this stream instead of the kernel's generator.
+    /// The kernel's own BBR and CDG use the kernel's generator (`get_random_u32_below`).
     pub fn use_random(&mut self, random: Stream) {
         self.running.on_event(&Event::Random(random));
     }
 
-    /// A segment that ends at this byte is about to be sent, with this many segments in flight.
+    /// Handles a segment that is about to be sent and ends at byte `end`.
     pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck) {
         if let Some(sampler) = &mut self.sampler {
             sampler.on_sent(now, end, ack, &mut self.running);
         }
     }
 
-    /// The segment that ends at this byte is lost.
+    /// Handles the loss of the segment that ends at byte `end`.
     pub fn on_lost(&mut self, now: Time, end: u32, ack: &KernelAck) {
         if let Some(sampler) = &mut self.sampler {
             sampler.on_lost(now, end, ack, &mut self.running);
         }
     }
 
-    /// Its current decision.
+    /// The current decision.
     pub fn windows(&self) -> Windows {
         let whole = |segments: f64, least: u32| (segments.min(f64::from(INFINITE)) as u32).max(least);
         let pace = self.running.pacing().map_or(0, |pacing| (pacing.rate * 1000.0).max(1.0) as u64);
@@ -168,7 +171,7 @@ impl KernelController {
         Windows { cwnd: whole(self.running.cwnd(), 1), ssthresh: whole(self.running.ssthresh(), 2), limits_samples, pace }
     }
 
-    /// Data was acknowledged.
+    /// Handles an ACK.
     pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> Windows {
         if let Some(sampler) = &mut self.sampler {
             let sample = sampler.on_ack(now, ack);
@@ -196,7 +199,7 @@ impl KernelController {
         self.windows()
     }
 
-    /// The network signaled congestion while this window was in use.
+    /// Handles a congestion signal while this window was in use.
     pub fn on_congestion(&mut self, now: Time, window: u32, marked: bool) -> Windows {
         self.before = Some(self.running.clone());
         let signal = if marked { Signal::Mark } else { Signal::Loss };
@@ -204,9 +207,9 @@ impl KernelController {
         self.windows()
     }
 
-    /// The reduction just requested was for a timeout.
+    /// Handles the report that the reduction just requested was for a timeout.
     pub fn on_rto(&mut self, now: Time, window: u32) -> Windows {
-        // The reduction was treated as one for a loss.
+        // The reduction was handled as one for a loss.
         let before = self.before.take().unwrap_or_else(|| self.running.clone());
         self.running = before.clone();
         self.before = Some(before);
@@ -215,7 +218,7 @@ impl KernelController {
         self.windows()
     }
 
-    /// The retransmission timer expired, and the kernel set this window.
+    /// Handles a retransmission timeout, after which the kernel has set this window.
     pub fn restart_after_timeout(&mut self, now: Time, window: u32) -> Windows {
         if !core::mem::take(&mut self.told_of_timeout) {
             self.running.on_event(&Event::RepeatedRto { now });
@@ -226,12 +229,13 @@ impl KernelController {
         self.windows()
     }
 
-    /// A reduction for marks or a loss is over.
+    /// Handles the end of a reduction for marks or a loss.
     pub fn end_reduction(&mut self) {
         self.running.on_event(&Event::ReductionEnd);
     }
 
-    /// A loss is detected while `window` is being reduced for marks; returns the new target of the reduction, if it changes.
+    /// Handles a loss while `window` is being reduced for marks.
+    /// Returns the new target of the reduction, if it changes.
     pub fn lose_in_reduction(&mut self, window: u32) -> Option<u32> {
         let before = self.running.ssthresh();
         self.running.on_event(&Event::LossInReduction { in_use: f64::from(window) });
@@ -242,7 +246,7 @@ impl KernelController {
         })
     }
 
-    /// The kernel restarts after an idle time, with these windows.
+    /// Handles the kernel's restart after an idle time, with these windows.
     pub fn restart(&mut self, windows: &Windows) {
         if self.sampler.is_none() {
             let window = Window { cwnd: f64::from(windows.cwnd), ssthresh: f64::from(windows.ssthresh) };
@@ -250,17 +254,17 @@ impl KernelController {
         }
     }
 
-    /// A segment is about to be sent after an idle time in milliseconds.
+    /// Handles the end of an idle time in milliseconds: a segment is about to be sent.
     pub fn end_idle(&mut self, now: Time, idle_ms: u32) {
         self.running.on_event(&Event::IdleEnd { now, idle: Duration::from_millis(u64::from(idle_ms)) });
     }
 
-    /// The connection opens with this window.
+    /// Handles the opening of the connection with this window.
     pub fn start(&mut self, window: u32) {
         self.running.set_cwnd(f64::from(window));
     }
 
-    /// The last reduction was spurious and is undone.
+    /// Undoes the last reduction, which was spurious.
     pub fn undo(&mut self) -> Windows {
         match self.before.take() {
             Some(_) if self.sampler.is_some() => self.running.on_event(&Event::SpuriousRecovery),

@@ -1,4 +1,5 @@
-//! A queue of the simulator as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`), independent of the network.
+//! A queue of the simulator as a qdisc of the kernel, independent of the network.
+//! The C part is `hosts/linux/kernel/discipline.c`.
 
 use crate::groups::check_groups;
 use crate::packet::Packet;
@@ -20,7 +21,7 @@ use sojourn_units::{Duration, Rate, Time};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// The name of the link, of which its random stream is made.
+    /// The name of the link, which names its random stream.
     pub link: String,
     /// The rate of the link.
     pub rate: Rate,
@@ -30,13 +31,13 @@ pub struct Task {
     pub packet: u32,
     /// The seed of the random stream.
     pub seed: u64,
-    /// The group of each flow, by which CAKE identifies hosts and DSCPs.
+    /// The group of each flow. CAKE identifies hosts and DSCPs by it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<u32>,
     /// The DSCP of each group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscps: Vec<u8>,
-    /// The hash of each flow in 32 bits, by which flow queues go.
+    /// The 32-bit hash of each flow, by which flow queues are selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hashes: Vec<u32>,
     /// The queue.
@@ -59,10 +60,10 @@ impl Task {
         Task { groups: wiring.flows.iter().map(|flow| flow.group).collect(), dscps: wiring.dscps(), ..task }
     }
 
-    /// As text for the kernel.
+    /// Serializes the task as text for the kernel.
     ///
     /// # Errors
-    /// A queue that can't be serialized, as text.
+    /// The queue can't be serialized. The error is a text.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
@@ -82,7 +83,7 @@ impl Discipline {
     /// An empty queue.
     ///
     /// # Errors
-    /// The error in the task, as text.
+    /// The error in the task as text.
     pub fn new(task: &[u8]) -> Result<Discipline, String> {
         let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
         let Task { link, rate, delay, packet, seed, groups, hashes, dscps, queue } =
@@ -98,7 +99,8 @@ impl Discipline {
         Ok(Discipline { queue: empty.clone(), empty, idle_since: Some(Time::ZERO), dropped: VecDeque::new() })
     }
 
-    /// Enqueues a packet. [`Discipline::next_dropped`] returns the packets dropped by this, possibly including it.
+    /// Enqueues a packet.
+    /// [`Discipline::next_dropped`] then returns the packets that this dropped, possibly including it.
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.queue.update(now, self.idle_since);
         if self.queue.filters_acks()
@@ -118,27 +120,28 @@ impl Discipline {
         next.map(|(packet, _)| packet)
     }
 
-    /// When it releases packets that it holds back; `None` if it holds none.
+    /// The time at which it releases packets that it holds back; `None` if it holds none.
     pub fn ready(&self) -> Option<Time> {
         self.queue.ready()
     }
 
-    /// The next packet that was dropped, and why.
+    /// The next dropped packet, with the reason.
     pub fn next_dropped(&mut self) -> Option<(Packet, DropReason)> {
         self.dropped.pop_front()
     }
 
-    /// From `now` on `active` flows are active.
+    /// Sets the number of active flows from `now` on.
     pub fn set_flows(&mut self, now: Time, active: u32) {
         self.queue.set_flows(now, active);
     }
 
-    /// Its counters.
+    /// The counters of the discipline.
     pub fn counters(&self) -> &Counters {
         self.queue.counters()
     }
 
-    /// Resets the queue: [`Discipline::next_dropped`] then returns every packet that waited, and the queue starts again as a new one.
+    /// Resets the queue to a new one.
+    /// [`Discipline::next_dropped`] then returns every packet that was waiting.
     pub fn reset(&mut self, now: Time) {
         let waiting = core::mem::replace(&mut self.queue, self.empty.clone());
         waiting.into_packets(&mut |packet| self.dropped.push_back((packet, DropReason::Tail)));

@@ -3,7 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 
-/// Checks the numbers of groups. Tables grow with the largest number, so each must be below `flows`, the number of flows.
+/// Checks the numbers of groups.
+/// Tables grow with the largest number, so each must be below `flows`, the number of flows.
 ///
 /// # Errors
 /// The first group that is too large, as text.

@@ -1,4 +1,5 @@
-//! The interface for the kernel's driver: network, applications and log, wrapped by a C interface.
+//! The interface for the kernel's driver: network, applications and log.
+//! A C interface wraps it.
 
 use crate::controllers::{Connection, KernelController};
 use crate::header::store;
@@ -14,7 +15,8 @@ use alloc::vec::Vec;
 use sojourn_spec::tcp::EcnChoice;
 use sojourn_units::{Duration, Stream, Time};
 
-/// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
+/// The length of congestion control names in Linux (`TCP_CA_NAME_MAX`).
+/// It includes the terminating zero.
 const NAME: usize = 16;
 
 /// A flow for the driver; declared in C too.
@@ -31,7 +33,7 @@ pub struct GuestFlow {
     pub dscp: u8,
     /// 1 over TCP, 0 over UDP.
     pub tcp: u8,
-    /// Its ECN mode: 0 none, 1 classic, 2 DCTCP, 3 AccECN, 4 L4S.
+    /// The ECN mode: 0 none, 1 classic, 2 DCTCP, 3 AccECN, 4 L4S.
     pub ecn: u8,
     /// 1 if SACK is offered.
     pub sack: u8,
@@ -43,14 +45,14 @@ pub struct GuestFlow {
     pub session: u8,
     /// 1 if the receiver requests the data of connections on separate connections.
     pub requests: u8,
-    /// The congestion control, with a zero at its end.
+    /// The name of the congestion control with its terminating zero.
     pub controller: [u8; NAME],
 }
 
 /// Linux's initial window (`TCP_INIT_CWND`), in segments.
 const INITIAL_WINDOW: u32 = 10;
 
-/// The number of an ECN for C.
+/// The number of an ECN mode in C.
 fn ecn_number(ecn: EcnChoice) -> u8 {
     match ecn {
         EcnChoice::Off => 0,
@@ -69,8 +71,10 @@ fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
     made.transpose().map_err(|error| format!("flows.{}.tcp.control.{error}", flow.name))
 }
 
-/// The random stream of the next controller of a flow, by the name that its connection has in the simulator too: that of the flow, or
-/// of a session `<session>/<number>`, in the order in which it opens them. `started` counts the controllers of each flow.
+/// The random stream of the next controller of a flow.
+/// Its name is that of its connection in the simulator: the flow's, or `<session>/<number>` in the order in which a session opens
+/// connections.
+/// `started` counts the controllers of each flow.
 fn next_stream(wiring: &Wiring, flow: usize, started: &mut [u32]) -> Stream {
     let Flow { name, traffic, .. } = &wiring.flows[flow];
     let number = started[flow];
@@ -94,10 +98,10 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// The run of a plan, at time 0. `make` makes queues of the kernel.
+    /// The run of a plan at time 0. `make` creates queues of the kernel.
     ///
     /// # Errors
-    /// The error in the plan, as text.
+    /// The error in the plan as text.
     pub fn new(plan: &[u8], make: &mut MakeQueue<'_>) -> Result<Guest, String> {
         let text = core::str::from_utf8(plan).map_err(|_| String::from("expected text in UTF-8"))?;
         let wiring = Wiring::from_toml(text)?;
@@ -108,29 +112,29 @@ impl Guest {
         Ok(Guest { wiring, network, applications, controllers: Vec::new(), started, log: Vec::new(), headers: Vec::new() })
     }
 
-    /// With packets of the kernel, of which duplicates are copies.
+    /// Sets the function that copies packets of the kernel, for duplicates.
     #[must_use]
     pub fn with_copies(mut self, copy: CopyPacket) -> Self {
         self.network.set_copies(copy);
         self
     }
 
-    /// Number of hosts.
+    /// The number of hosts.
     pub fn hosts(&self) -> u32 {
         self.wiring.hosts
     }
 
-    /// Number of flows.
+    /// The number of flows.
     pub fn flows(&self) -> u32 {
         self.wiring.flows.len() as u32
     }
 
-    /// When the run ends.
+    /// The end of the run.
     pub fn duration(&self) -> Time {
         self.wiring.duration
     }
 
-    /// A flow of the plan; a default for an unknown number.
+    /// A flow of the plan. An unknown number returns a default.
     pub fn flow(&self, number: u32) -> GuestFlow {
         let Some(flow) = self.wiring.flows.get(number as usize) else { return GuestFlow::default() };
         let mut guest = GuestFlow { source: flow.source, destination: flow.destination, ..GuestFlow::default() };
@@ -153,12 +157,12 @@ impl Guest {
         self.applications.get(flow as usize).map_or(Time::NEVER, Source::due)
     }
 
-    /// Performs the action of a flow's application at its time.
+    /// Performs the action of a flow's application that is due.
     pub fn application_acts(&mut self, flow: u32) -> Written {
         self.applications.get_mut(flow as usize).map_or(Written { last: 1, ..Written::default() }, Source::act)
     }
 
-    /// A connection of a session is complete.
+    /// Handles the completion of a session's connection.
     pub fn session_completes(&mut self, now: u64, flow: u32) {
         if let Some(source) = self.applications.get_mut(flow as usize) {
             source.on_complete(Time::from_nanos(now));
@@ -197,7 +201,7 @@ impl Guest {
         self.log.extend_from_slice(&Logged { at: Time::from_nanos(now), entry }.to_bytes());
     }
 
-    /// A host sends a packet at `now`, in ns.
+    /// Sends a packet from a host at `now` in ns.
     pub fn send(&mut self, now: u64, packet: Packet) {
         self.note(now, Entry::Sent(packet));
         if self.wiring.headers {
@@ -220,54 +224,54 @@ impl Guest {
         self.note_decisions(now);
     }
 
-    /// Executes events due by `now`, in ns.
+    /// Executes events that are due by `now` in ns.
     pub fn advance(&mut self, now: u64) {
         self.network.advance(Time::from_nanos(now));
         self.note_decisions(now);
     }
 
-    /// The time of the next event in ns; the largest number if none.
+    /// The time of the next event in ns; the maximum if there are no events.
     pub fn next_event(&mut self) -> u64 {
         self.network.next_event().unwrap_or(Time::NEVER).as_nanos()
     }
 
-    /// The next packet that has left the network, with its fate; `None` if none.
+    /// The next packet that has left the network, with its fate.
     pub fn settled(&mut self) -> Option<(Packet, Fate)> {
         self.network.settled().map(|settled| (settled.packet, settled.fate))
     }
 
-    /// The application at the receiver has read bytes.
+    /// Logs bytes that the receiving application has read.
     pub fn on_read(&mut self, now: u64, flow: u32, bytes: u64) {
         self.note(now, Entry::Read { flow, bytes });
     }
 
-    /// A sender has taken a round-trip sample.
+    /// Logs a round-trip sample of a sender.
     pub fn on_rtt(&mut self, now: u64, flow: u32, rtt_us: u64) {
         self.note(now, Entry::Rtt { flow, rtt: Duration::from_micros(rtt_us) });
     }
 
-    /// A sender's windows have changed.
+    /// Logs a change of a sender's windows.
     pub fn on_window(&mut self, now: u64, flow: u32, cwnd: u32, ssthresh: u32) {
         self.note(now, Entry::Window { flow, cwnd, ssthresh });
     }
 
-    /// A sender's loss recovery begins.
+    /// Logs the start of a sender's loss recovery.
     pub fn on_loss(&mut self, now: u64, flow: u32, timeout: bool) {
         self.note(now, if timeout { Entry::Timeout { flow } } else { Entry::Recovery { flow } });
     }
 
-    /// The last byte of a connection is acknowledged.
+    /// Logs the ACK of the last byte of a connection.
     pub fn on_completed(&mut self, now: u64, flow: u32, opened: u64, bytes: u64) {
         self.note(now, Entry::Completed { flow, opened: Time::from_nanos(opened), bytes });
     }
 
-    /// The run ends.
+    /// Logs the end of the run.
     pub fn on_end(&mut self, now: u64) {
         self.advance(now);
         self.note(now, Entry::End { fingerprint: self.network.fingerprint() });
     }
 
-    /// The uncleared log.
+    /// The log since it was last cleared.
     pub fn log(&self) -> &[u8] {
         &self.log
     }
@@ -277,12 +281,13 @@ impl Guest {
         self.log.clear();
     }
 
-    /// The uncleared headers of sent packets; empty if the plan does not request them.
+    /// The headers of sent packets since they were last cleared.
+    /// Empty if the plan does not request headers.
     pub fn headers(&self) -> &[u8] {
         &self.headers
     }
 
-    /// Clears these headers.
+    /// Clears the headers.
     pub fn clear_headers(&mut self) {
         self.headers.clear();
     }

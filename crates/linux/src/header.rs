@@ -5,14 +5,15 @@ use core::mem::offset_of;
 use sojourn_aqm::{AckHeader, Timestamps};
 use sojourn_link::TcpOption;
 
-/// The longest headers that are kept: an IPv4 header without options and the longest TCP header.
+/// The maximum length of stored headers.
+/// It fits an IPv4 header without options and the longest TCP header.
 const MOST: usize = 80;
 
 const IP: usize = 20;
 const PLAIN: u8 = 0x45;
 const TCP: u8 = 6;
 
-/// Bits of the TCP header's flags (rfc9293#3.1); the reserved bits are above them.
+/// Bits of the TCP header's flags (rfc9293#3.1). The reserved bits are above them.
 mod bit {
     pub const SYN: u16 = 2;
     pub const ACK: u16 = 16;
@@ -29,7 +30,7 @@ pub struct Header {
     bytes: [u8; MOST],
 }
 
-// C has the same struct (`sojourn_header`).
+// C declares the same struct (`sojourn_header`).
 const _: () = assert!(offset_of!(Header, length) == 0 && offset_of!(Header, bytes) == 1 && size_of::<Header>() == 1 + MOST);
 
 impl Default for Header {
@@ -39,7 +40,7 @@ impl Default for Header {
 }
 
 impl Header {
-    /// Those of a packet with these first bytes.
+    /// The header of a packet that starts with these bytes.
     pub fn new(first: &[u8]) -> Header {
         let mut header = Header::default();
         let kept = &first[..first.len().min(MOST)];
@@ -63,15 +64,18 @@ impl Header {
         }
     }
 
-    /// The TCP header without its options, and these; `None` where it is no TCP segment over IPv4.
+    /// The TCP header without options, and the options.
+    /// `None` unless it is a TCP segment over IPv4.
     fn tcp(&self) -> Option<(&[u8], &[u8])> {
         let bytes = self.bytes();
         let tcp = bytes.get(IP..).filter(|_| bytes[0] == PLAIN && bytes[9] == TCP)?;
         tcp.get(..usize::from(*tcp.get(12)? >> 4) * 4)?.split_at_checked(20)
     }
 
-    /// The ACK for an ACK filter; `None` unless it is a TCP segment over IPv4 with ACK and without SYN. As in Linux's CAKE
-    /// (`cake_tcph_may_drop`), an ACK with unusual flags or options is not pure.
+    /// The ACK for an ACK filter.
+    /// `None` unless it is a TCP segment over IPv4 with ACK and without SYN. As in Linux's CAKE (`cake_tcph_may_drop`), an ACK with unusual
+    /// flags
+    /// or options is not pure.
     pub(crate) fn ack(&self) -> Option<AckHeader> {
         let bytes = self.bytes();
         let (plain, options) = self.tcp()?;
@@ -94,7 +98,7 @@ impl Header {
     }
 }
 
-/// Four bytes as they are on the wire.
+/// Four bytes in network byte order.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
@@ -105,7 +109,7 @@ struct Options {
     timestamps: Option<Timestamps>,
     sack: [(u32, u32); 4],
     blocks: usize,
-    /// Whether there are others than these two, and `AccECN`'s among them.
+    /// Whether there are options other than these two, including `AccECN`'s.
     has_others: bool,
     has_byte_counts: bool,
 }
@@ -153,27 +157,28 @@ impl Options {
     }
 }
 
-/// Adds headers to a file: of each packet the length and the bytes.
+/// Appends headers to a file: length and bytes of each packet.
 pub(crate) fn store(header: &Header, file: &mut Vec<u8>) {
     file.push(header.length);
     file.extend_from_slice(header.bytes());
 }
 
-/// Reads a file of headers, of each packet sent in order.
+/// Reads a file of headers: one entry per packet sent, in order.
 #[derive(Clone, Debug)]
 pub struct HeaderReader<'a> {
     file: &'a [u8],
-    /// The position of the next.
+    /// The position of the next entry.
     pub at: usize,
 }
 
 impl<'a> HeaderReader<'a> {
-    /// A file from its beginning.
+    /// Reads a file from its beginning.
     pub fn new(file: &'a [u8]) -> Self {
         HeaderReader { file, at: 0 }
     }
 
-    /// The headers of the next packet, empty if the file contains none at all. `None` if the file is damaged or at its end.
+    /// Reads the headers of the next packet; `None` at the end and if the file is damaged.
+    /// The headers are empty if the whole file is.
     pub fn read(&mut self) -> Option<Header> {
         if self.file.is_empty() {
             return Some(Header::default());
@@ -184,7 +189,7 @@ impl<'a> HeaderReader<'a> {
         Some(Header::new(bytes))
     }
 
-    /// Whether all was read.
+    /// Whether the whole file has been read.
     pub fn is_over(&self) -> bool {
         self.at == self.file.len()
     }
@@ -227,7 +232,7 @@ mod tests {
         assert_eq!([1, 8, 256].map(|flag| pure(bit::ACK | flag, &STAMPS)), [Some(false); 3]);
         assert_eq!(pure(bit::ACK, &[254, 4, 0, 0]), Some(false));
         assert_eq!((pure(bit::ACK | bit::SYN, &[]), pure(0, &[])), (None, None));
-        // AccECN's option, of its base alone, makes it impure too.
+        // AccECN's option makes it impure too, even without counters.
         assert_eq!(pure(bit::ACK, &[174, 2, 0, 0]), Some(false));
         let has = |options: &[u8]| [TcpOption::AccEcn, TcpOption::Sack].map(|option| ack(bit::ACK | bit::SYN, 1, options).has(option));
         assert_eq!(

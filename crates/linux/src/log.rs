@@ -1,4 +1,4 @@
-//! The log of a kernel's run: the hosts' actions in order.
+//! The log of a kernel's run: the actions of hosts in order.
 
 use crate::header::Header;
 use crate::packet::Packet;
@@ -11,9 +11,9 @@ pub const ENTRY_BYTES: usize = 32;
 /// An action of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// It sent a packet.
+    /// A host sent a packet.
     Sent(Packet),
-    /// The receiving application read bytes of a flow.
+    /// A receiving application read bytes of a flow.
     Read {
         /// The flow.
         flow: u32,
@@ -50,16 +50,17 @@ pub enum Entry {
     Completed {
         /// The flow.
         flow: u32,
-        /// When it was opened.
+        /// The time at which it was opened.
         opened: Time,
-        /// Its payload in bytes.
+        /// The payload in bytes.
         bytes: u64,
     },
-    /// A queue of the kernel decided about a packet. These entries are ordered among themselves, but not relative to others.
+    /// A queue of the kernel decided about a packet.
+    /// These entries are ordered among themselves, but not relative to others.
     Decided {
         /// The number of the queue's link.
         link: u32,
-        /// Its decision.
+        /// The decision.
         decision: HostDecision,
     },
     /// A queue of the kernel releases packets that it held back.
@@ -67,9 +68,10 @@ pub enum Entry {
         /// The number of its link.
         link: u32,
     },
-    /// The run has ended; nothing comes after it.
+    /// The run has ended. This is the last entry.
     End {
-        /// The value of [`KernelNetwork::fingerprint`](crate::KernelNetwork::fingerprint), which a replay must reproduce.
+        /// The value of [`KernelNetwork::fingerprint`](crate::KernelNetwork::fingerprint).
+        /// A replay must reproduce it.
         fingerprint: u64,
     },
 }
@@ -77,13 +79,13 @@ pub enum Entry {
 /// An entry and its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logged {
-    /// When it happened.
+    /// The time of the action.
     pub at: Time,
-    /// What happened.
+    /// The action.
     pub entry: Entry,
 }
 
-/// An entry as it is stored: every kind has these fields, in little endian and in this order.
+/// An entry as stored: every kind has these fields, in this order and in little endian.
 #[derive(Default)]
 struct Stored {
     kind: u8,
@@ -105,17 +107,17 @@ const END: u8 = 8;
 const DECIDED: u8 = 9;
 const WOKEN: u8 = 10;
 
-/// The fates of packets in a queue of the kernel, in the order of their numbers in the log.
+/// The fates of packets in a queue of the kernel, in the order of their log numbers.
 const FATES: [Fate; 5] =
     [Fate::Passed, Fate::Marked, Fate::Dropped(DropReason::Early), Fate::Dropped(DropReason::Forced), Fate::Dropped(DropReason::Tail)];
 
-/// Two numbers in one.
+/// Combines two numbers into one.
 fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
 impl Entry {
-    /// The flow that it is about.
+    /// The flow to which the entry belongs.
     pub fn flow(&self) -> Option<u32> {
         match *self {
             Entry::Sent(packet) => Some(packet.flow),
@@ -194,7 +196,7 @@ impl Entry {
 }
 
 impl Logged {
-    /// The serialized entry, without the kernel's handle and the headers of a packet.
+    /// Serializes the entry, without the kernel's handle and the headers of a packet.
     pub fn to_bytes(&self) -> [u8; ENTRY_BYTES] {
         let stored = self.entry.store();
         let mut bytes = [0; ENTRY_BYTES];
@@ -208,7 +210,7 @@ impl Logged {
         bytes
     }
 
-    /// The entry that was stored; `None` if there is no entry of its kind.
+    /// Parses a stored entry; `None` for an unknown kind.
     pub fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Option<Logged> {
         let number =
             |from: usize, length: usize| bytes[from..from + length].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));

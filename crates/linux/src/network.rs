@@ -19,35 +19,35 @@ use sojourn_units::Time;
 /// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It reached its host.
+    /// The packet reached its host.
     Delivered,
-    /// A link dropped it.
+    /// A link dropped the packet.
     Dropped,
 }
 
 /// A packet that has left the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// Its time.
+    /// The time of the fate.
     pub at: Time,
     /// The packet, marked if a queue marked it.
     pub packet: Packet,
-    /// What became of it.
+    /// The fate.
     pub fate: Fate,
 }
 
 /// An action of a watched link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkAction {
-    /// It received this packet.
+    /// The link received this packet.
     Arrive(Packet),
-    /// It has sent this one, if it buffers packets.
+    /// The link has sent this packet; reported only if it buffers packets.
     Depart(Packet),
-    /// It dropped this one.
+    /// The link dropped this packet.
     Drop(DropCause, Packet),
-    /// It marked an arriving or departing packet.
+    /// The link marked an arriving or departing packet.
     Mark {
-        /// Its flow.
+        /// The flow of the packet.
         flow: u32,
     },
 }
@@ -55,7 +55,7 @@ pub enum LinkAction {
 /// An event at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkEvent {
-    /// Its time.
+    /// The time of the event.
     pub at: Time,
     /// The number of the link.
     pub link: u32,
@@ -63,7 +63,8 @@ pub struct LinkEvent {
     pub action: LinkAction,
 }
 
-/// Collects packets that leave the network. They are handed over after it has run, because a host may send in response.
+/// Collects packets that leave the network.
+/// They are delivered after the network has run, because a host may send in response.
 #[derive(Clone, Default, Debug)]
 struct Exit {
     settled: VecDeque<Settled>,
@@ -127,14 +128,14 @@ impl Sink<Packet> for Exit {
     }
 }
 
-/// A queue of the kernel to be made.
+/// A request to create a queue of the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueueOrder {
-    /// The number of its link.
+    /// The number of the link.
     pub link: u32,
     /// The largest packet in bytes.
     pub packet: u32,
-    /// Its discipline.
+    /// The kernel's discipline.
     pub qdisc: Qdisc,
 }
 
@@ -148,22 +149,24 @@ struct Routes {
     back: RouteId,
 }
 
-/// The network of a plan between hosts that send at any time. It is deterministic: equal input yields equal output.
+/// The network of a plan between hosts that send at any time.
+/// It is deterministic: equal input yields equal output.
 #[derive(Clone, Debug)]
 pub struct KernelNetwork {
     network: Network<Packet>,
     routes: Vec<Routes>,
-    /// The links whose queues the kernel has: the number of each in the plan, and its place among those that measure.
+    /// The links whose queues are the kernel's.
+    /// Each has its number in the plan, and its index among measured links.
     kernel_queues: Vec<(u32, usize)>,
     exit: Exit,
     now: Time,
 }
 
 impl KernelNetwork {
-    /// The network at time 0. `make` makes queues of the kernel.
+    /// The network at time 0. `make` creates queues of the kernel.
     ///
     /// # Errors
-    /// A parameter out of range for its link, as text.
+    /// A parameter is out of range for its link. The error is a text.
     pub fn new(wiring: &Wiring, make: &mut MakeQueue<'_>) -> Result<Self, String> {
         let mut builder = NetworkBuilder::new(Window { from: wiring.warmup, until: wiring.duration });
         let mut kernel_queues = Vec::new();
@@ -207,7 +210,7 @@ impl KernelNetwork {
         Ok(KernelNetwork { network, routes, kernel_queues, exit: Exit::default(), now: Time::ZERO })
     }
 
-    /// Creates duplicates with `copy`; without it they have the handle of their packet.
+    /// Sets the function that copies packets. Without it, duplicates have their packet's handle.
     pub fn set_copies(&mut self, copy: CopyPacket) {
         self.exit.copy = Some(copy);
     }
@@ -217,8 +220,8 @@ impl KernelNetwork {
         self.exit.link_events.get_or_insert_default();
     }
 
-    /// Watches a link of the plan: [`KernelNetwork::next_link_event`] returns its events. Returns whether it drops or marks packets after
-    /// their arrival.
+    /// Watches a link of the plan: [`KernelNetwork::next_link_event`] returns its events.
+    /// Returns whether the link drops or marks packets after their arrival.
     pub fn watch(&mut self, link: u32) -> bool {
         self.tell_signals();
         let place = self.network.place_of(link);
@@ -229,7 +232,7 @@ impl KernelNetwork {
         })
     }
 
-    /// The next event of a watched link in chronological order, or the next drop or mark of any link.
+    /// The next event of a watched link, or drop or mark of any link, in chronological order.
     pub fn next_link_event(&mut self) -> Option<LinkEvent> {
         self.exit.link_events.as_mut()?.pop_front()
     }
@@ -239,8 +242,8 @@ impl KernelNetwork {
         self.now
     }
 
-    /// Accepts a packet from a host after executing all earlier events. Packets of unknown flows are dropped. A time before the last call
-    /// counts as that call's time.
+    /// Accepts a packet from a host after executing all earlier events.
+    /// Packets of unknown flows are dropped. A time before the last call counts as the last call's time.
     pub fn send(&mut self, now: Time, packet: Packet) {
         self.advance(now);
         let Some(routes) = self.routes.get(packet.flow as usize) else {
@@ -265,7 +268,7 @@ impl KernelNetwork {
         self.network.wake(self.now, link, &mut self.exit);
     }
 
-    /// What the queues of the kernel decided since this was asked last: the link's number with each decision.
+    /// The decisions of the kernel's queues since the last call, each with its link's number.
     pub fn take_decisions(&mut self) -> Vec<(u32, HostDecision)> {
         let mut taken = Vec::new();
         for &(number, place) in &self.kernel_queues {
@@ -280,7 +283,8 @@ impl KernelNetwork {
         self.exit.settled.pop_front()
     }
 
-    /// The time of the next event: now if a packet has left it; `None` if none is scheduled.
+    /// The time of the next event; `None` if none is scheduled.
+    /// It is the current time if a packet has left the network.
     pub fn next_event(&mut self) -> Option<Time> {
         if self.exit.settled.is_empty() { self.network.next_event() } else { Some(self.now) }
     }
@@ -295,20 +299,20 @@ impl KernelNetwork {
         self.network.impairments()
     }
 
-    /// The links, in the order of the plan, without those that measure nothing.
+    /// The measured links, in the order of the plan.
     pub fn links(&self) -> &[Link<Packet>] {
         self.network.links()
     }
 
-    /// The same links, to start traces.
+    /// The measured links, mutable, to start traces.
     pub fn links_mut(&mut self) -> &mut [Link<Packet>] {
         self.network.links_mut()
     }
 
-    /// Ends the run: completes all statistics and runs the audit.
+    /// Ends the run: completes all statistics and performs the audit.
     ///
     /// # Errors
-    /// The imbalance, as text.
+    /// The imbalance as text.
     pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
         self.advance(end);
         self.network.finish(end)

@@ -1,4 +1,4 @@
-//! A packet of the kernel's sockets, as the network sees it.
+//! A packet of the kernel's sockets in the network.
 
 use crate::header::Header;
 use sojourn_aqm as aqm;
@@ -20,31 +20,31 @@ pub mod flag {
     pub const BACK: u8 = 32;
     /// Is a retransmission.
     pub const AGAIN: u8 = 64;
-    /// Of a scalable sender: ECT(1), besides [`ECT`] (rfc9331#4.1).
+    /// The packet is of a scalable sender: ECT(1), in addition to [`ECT`] (rfc9331#4.1).
     pub const ECT1: u8 = 128;
 }
 
-/// A packet: what the network reads of its headers, the headers, and the kernel's handle of it.
+/// A packet: the header fields that the network uses, the headers, and the kernel's handle.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet {
     /// The kernel's handle; 0 in a replay.
     pub handle: u64,
-    /// The flow it belongs to.
+    /// The flow of the packet.
     pub flow: u32,
-    /// Sequence number of its first byte.
+    /// The sequence number of its first byte.
     pub seq: u32,
     /// TSval, in the sender's unit.
     pub ts_value: u32,
     /// TSecr.
     pub ts_echo: u32,
-    /// Size on the wire in bytes, IP header included.
+    /// The size on the wire in bytes, including the IP header.
     pub size: u16,
     /// Bytes of payload.
     pub payload: u16,
-    /// Its sender's smoothed round-trip time in ms; 0 is unknown.
+    /// The smoothed round-trip time of its sender in ms; 0 if unknown.
     pub rtt_ms: u16,
-    /// See [`flag`].
+    /// The flags: see [`flag`].
     pub flags: u8,
     /// Its headers.
     pub header: Header,
@@ -81,7 +81,7 @@ impl aqm::Packet for Packet {
     fn rtt_hint_ms(&self) -> u16 {
         self.rtt_ms
     }
-    /// Outside of a network, that of its flow.
+    /// Outside a network, this is the flow's number.
     fn place(&self) -> u32 {
         self.flow
     }

@@ -10,11 +10,13 @@ use sojourn_units::{Stream, Time};
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Written {
-    /// Bytes that it writes, of a session those of a new connection; the largest number without end; 0 for none.
+    /// Bytes to write; the maximum is endless, 0 is none.
+    /// For a session they are the bytes of a new connection.
     pub bytes: u64,
-    /// Bytes of the request that goes ahead of a connection of a session, the other way and on a connection of its own; 0: none.
+    /// Bytes of the request before a session's connection; 0 is none.
+    /// It is sent in the reverse direction, on a connection of its own.
     pub request: u64,
-    /// 1 if nothing follows.
+    /// 1 if this is the last action.
     pub last: u8,
 }
 
@@ -23,15 +25,16 @@ pub struct Written {
 pub(crate) enum Source {
     /// One connection, or datagrams.
     Application(Application),
-    /// One connection after another; when it acts next, and the payload of a full packet in bytes.
+    /// A session with the time of its next action, and the payload of a full packet in bytes.
     Session(Session, Time, u32),
 }
 
-/// What the kernel's TCP takes of a full packet: headers of IP and TCP with timestamps, in bytes.
+/// Bytes of a full packet that are not payload in the kernel's TCP.
+/// They are the headers of IP and TCP with timestamps.
 const HEADERS: u32 = 52;
 
 impl Source {
-    /// The source of a flow. A session draws the same numbers as in the simulator.
+    /// The source of a flow. A session draws the same random numbers as in the simulator.
     pub fn new(flow: &Flow, wiring: &Wiring) -> Source {
         let random = |name: String| Stream::named(wiring.seed, &name);
         let stop = if flow.stop >= wiring.duration { Time::NEVER } else { flow.stop };
@@ -55,7 +58,7 @@ impl Source {
         }
     }
 
-    /// Performs its action at its time.
+    /// Performs the action that is due.
     pub fn act(&mut self) -> Written {
         match self {
             Source::Application(application) => match application.act() {
@@ -74,7 +77,7 @@ impl Source {
         }
     }
 
-    /// A connection of a session is complete.
+    /// Handles the completion of a session's connection.
     pub fn on_complete(&mut self, now: Time) {
         if let Source::Session(session, next, _) = self
             && let Some(at) = session.on_complete(now)

@@ -1,4 +1,5 @@
-//! The plan for the kernel: links, routes and traffic. It is passed as TOML, which supports infinite numbers and absent values.
+//! The plan for the kernel: links, routes and traffic.
+//! It is passed as TOML, which supports infinite numbers and absent values.
 
 use crate::groups::check_groups;
 use alloc::format;
@@ -17,44 +18,47 @@ use sojourn_spec::tcp::{Control, EcnChoice};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Time};
 
-/// The plan of one run, as far as the kernel needs it.
+/// The plan of one run, with the parts that the kernel needs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wiring {
     /// The seed of every random stream.
     pub seed: u64,
-    /// When statistics begin.
+    /// The start of statistics.
     pub warmup: Time,
-    /// When the run ends.
+    /// The end of the run.
     pub duration: Time,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// Number of hosts, each of which is a network namespace.
+    /// The number of hosts. Each host is a network namespace.
     pub hosts: u32,
-    /// Whether the headers of packets are kept, because a link reads those of ACKs or for a capture.
+    /// Whether the headers of packets are kept.
+    /// They are needed if a link reads those of ACKs, and for a capture.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub headers: bool,
     /// The links.
     pub links: Vec<Link>,
-    /// Their traces.
+    /// The traces of the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<WrittenTrace>,
-    /// The packets that their classes and filters take.
+    /// The packets that match the links' classes and filters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassRules>,
     /// The flows.
     pub flows: Vec<Flow>,
 }
 
-/// The trace of a link as text: of each row its span in ns, its service, its delay in ns and its loss in billionths.
+/// The trace of a link as text.
+/// Each row has its span in ns, its service, its delay in ns and its loss in billionths.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenTrace {
     /// The number of the link.
     pub link: u32,
-    /// Whether the service of a row is the bytes of an opportunity at its end; else it is a rate in bit/s.
+    /// Whether the service of a row is the bytes of an opportunity at its end.
+    /// Otherwise it is a rate in bit/s.
     pub opportunities: bool,
-    /// The rows, as numbers with a space between.
+    /// The rows as numbers separated by spaces.
     pub rows: String,
 }
 
@@ -81,23 +85,23 @@ impl WrittenTrace {
     }
 }
 
-/// The packets that the disciplines of a link take.
+/// The packets of a link's disciplines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassRules {
     /// The number of the link.
     pub link: u32,
-    /// Of each discipline, in order.
+    /// The packets of each discipline, in order.
     pub rules: Vec<Classification>,
 }
 
-/// A source and where it sends.
+/// A source and its destination.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name, of which its random streams are made.
+    /// The name, which names its random streams.
     pub name: String,
-    /// Its group, by which classes know its packets.
+    /// The group, by which classes match its packets.
     pub group: u32,
     /// The DSCP of its packets, 0 to 63.
     #[serde(default)]
@@ -106,17 +110,17 @@ pub struct Flow {
     pub source: u32,
     /// The host that receives its data.
     pub destination: u32,
-    /// The links that its data takes.
+    /// The links of its data.
     pub forward: Vec<u32>,
-    /// The links that its acknowledgments take.
+    /// The links of its acknowledgments.
     pub back: Vec<u32>,
-    /// When it starts.
+    /// The start time.
     pub start: Time,
-    /// When it stops.
+    /// The stop time.
     pub stop: Time,
-    /// What it sends.
+    /// The traffic that it sends.
     pub traffic: Traffic,
-    /// How its sockets are set; `None` over UDP.
+    /// The socket options; `None` over UDP.
     pub tcp: Option<Tcp>,
 }
 
@@ -124,14 +128,15 @@ pub struct Flow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// The kernel's name of the congestion control, at most 15 characters; `sojourn` asks `control`.
+    /// The kernel's name of the congestion control, at most 15 characters.
+    /// `sojourn` calls the controller in `control`.
     pub controller: String,
     /// The simulator's controller, if the kernel's congestion control is `sojourn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Size of a full packet with its headers, in bytes.
     pub packet: u32,
-    /// The ECN that the connection asks for.
+    /// The ECN mode that the connection requests.
     pub ecn: EcnChoice,
     /// Whether SACK is offered.
     pub sack: bool,
@@ -141,18 +146,18 @@ pub struct Tcp {
 }
 
 impl Flow {
-    /// The hash by which queues and routers identify its packets, as in the simulator for one connection. Connections of a session share it
-    /// here.
+    /// The hash by which queues and routers identify its packets.
+    /// For a single connection it is that of the simulator. Connections of a session share it here.
     pub(crate) fn hash(&self) -> u64 {
         FlowHashes::of_name(&self.name)
     }
 }
 
 impl Wiring {
-    /// As text for the kernel.
+    /// Serializes the plan as text for the kernel.
     ///
     /// # Errors
-    /// A link or a flow that can't be serialized, as text.
+    /// A link or a flow can't be serialized. The error is a text.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
@@ -160,7 +165,7 @@ impl Wiring {
     /// Parses the output of [`Wiring::to_toml`], and checks the kernel's assumptions.
     ///
     /// # Errors
-    /// The error, as text.
+    /// The first error as text.
     pub fn from_toml(text: &str) -> Result<Wiring, String> {
         let mut wiring: Wiring = toml::from_str(text).map_err(|error| error.message().to_string())?;
         wiring.read_traces()?;
@@ -184,7 +189,7 @@ impl Wiring {
         dscps
     }
 
-    /// Gives links their traces.
+    /// Assigns the traces to their links.
     fn read_traces(&mut self) -> Result<(), String> {
         for written in core::mem::take(&mut self.traces) {
             let Some(link) = self.links.get_mut(written.link as usize) else {
@@ -193,13 +198,14 @@ impl Wiring {
             let Some(rows) = written.read() else {
                 return Err(format!("links.{}.trace: expected rows of four numbers each", link.name));
             };
-            // The record's description of the trace is in the plan.
+            // The record takes the description of the trace from the plan.
             link.trace = Some(Trace { sha256: "".into(), rows: Arc::new(rows) });
         }
         Ok(())
     }
 
-    /// The packets that the disciplines of a link take, in order; none where it has neither classes nor filters.
+    /// The packets of a link's disciplines, in order.
+    /// Empty if the link has neither classes nor filters.
     pub(crate) fn rules_of(&self, link: u32) -> &[Classification] {
         self.classes.iter().find(|classes| classes.link == link).map_or(&[], |classes| &classes.rules)
     }

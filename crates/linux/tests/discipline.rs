@@ -1,4 +1,4 @@
-//! A queue of ours as a queue discipline of the kernel, with packets that the kernel must get back.
+//! A queue of the simulator as a qdisc, with packets that the kernel must get back.
 
 use proptest::prelude::*;
 use sojourn_aqm::REGISTRY;
@@ -11,7 +11,7 @@ fn discipline(queue: &str) -> Discipline {
     Discipline::new(format!("{link}\nqueue = {{ {queue} }}").as_bytes()).unwrap_or_else(|error| panic!("{queue}: {error}"))
 }
 
-/// Every queue of ours with its defaults, and those that hold packets back or keep them in several queues.
+/// Every queue with its defaults, and queues that hold packets back or have several parts.
 fn queues() -> Vec<String> {
     let registered = REGISTRY.iter().filter(|entry| !(entry.default)().is_placeholder());
     let mut queues: Vec<String> = registered.map(|entry| format!("aqm = '{}', limit = '15 packets', ecn = true", entry.name)).collect();
@@ -20,7 +20,7 @@ fn queues() -> Vec<String> {
     queues
 }
 
-/// What the kernel does to a discipline.
+/// A call of the kernel to a discipline.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Enqueue { flow: u32, ect1: bool },
@@ -39,7 +39,7 @@ fn calls() -> impl Strategy<Value = Vec<(u64, Call)>> {
     prop::collection::vec((0..20_000_000u64, call), 1..150)
 }
 
-/// The packets of the kernel that a discipline has.
+/// The packets that a discipline holds for the kernel.
 #[derive(Default)]
 struct Kernel {
     last: u64,
@@ -53,7 +53,7 @@ impl Kernel {
         discipline.enqueue(now, Packet { handle: self.last, flow, flags, size: 1000, payload: 948, ..Packet::default() });
     }
 
-    /// Takes back what the discipline sends and drops; each must be one that waits.
+    /// Takes back the packets that the discipline sends and drops. Each must be a waiting one.
     fn take_back(&mut self, discipline: &mut Discipline, sent: Option<Packet>) -> bool {
         let dropped = std::iter::from_fn(|| discipline.next_dropped()).map(|(packet, _)| packet);
         sent.into_iter().chain(dropped).all(|packet| self.waiting.remove(&packet.handle))
@@ -70,7 +70,7 @@ fn a_reset_gives_back_every_packet_that_waits_once_whatever_the_queue() {
         discipline.reset(Time::from_nanos(2_000));
         assert!(kernel.take_back(&mut discipline, None), "{queue}: a packet came back twice");
         assert!(kernel.waiting.is_empty(), "{queue}: lost {:?}", kernel.waiting);
-        // The queue starts again: it is empty and has counted nothing.
+        // The queue is reset: it is empty and its counters are zero.
         assert_eq!((discipline.dequeue(Time::from_nanos(3_000)), discipline.counters().arrived), (None, 0), "{queue}");
         kernel.enqueue(&mut discipline, Time::from_nanos(4_000), 0, 0);
         assert_eq!(discipline.dequeue(Time::from_nanos(5_000)).map(|packet| packet.handle), Some(21), "{queue}");

@@ -1,4 +1,4 @@
-//! The network as a kernel uses it: whatever hosts send, and whenever.
+//! The network under a kernel: arbitrary packets at arbitrary times.
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::linux;
@@ -70,8 +70,8 @@ fn wiring(queue: Queue) -> Wiring {
     }
 }
 
-/// A kernel's queue for tests: a FIFO of 20 packets. With a mood other than 0 it drops and marks what it likes, and holds back what it
-/// has.
+/// A kernel's queue for tests: a FIFO of 20 packets.
+/// With a mood other than 0, it drops, marks and holds back packets at random.
 #[derive(Clone, Default, Debug)]
 struct Fifo {
     waiting: VecDeque<(u32, u64)>,
@@ -79,7 +79,7 @@ struct Fifo {
 }
 
 impl Fifo {
-    /// Whether something is done that happens once in `one_in`.
+    /// True once in `one_in` calls on average.
     fn likes(&mut self, one_in: u64) -> bool {
         self.mood ^= self.mood << 13;
         self.mood ^= self.mood >> 7;
@@ -115,16 +115,17 @@ impl HostQueue for Fifo {
     }
 }
 
-/// A queue of ours as the kernel runs it: what the driver in C does, without the kernel.
+/// A queue of the simulator as the kernel runs it.
+/// It does what the C driver does, without the kernel.
 #[derive(Clone, Debug)]
 struct OfOurs {
     discipline: Discipline,
-    /// The packets that wait, as the kernel would know them: the handle and the number of each.
+    /// The waiting packets as handle and number.
     waiting: Vec<(u64, u32)>,
 }
 
 impl OfOurs {
-    /// Without the four bytes before the text of the option.
+    /// Builds the discipline. The option's text comes after four bytes.
     fn make(order: &QueueOrder) -> Result<Box<dyn HostQueue>, String> {
         let text = order.qdisc.options[4..].split(|&byte| byte == 0).next().unwrap();
         Ok(Box::new(OfOurs { discipline: Discipline::new(text)?, waiting: Vec::new() }))
@@ -146,7 +147,7 @@ impl HostQueue for OfOurs {
     fn enqueue(&mut self, now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
         self.waiting.push((packet.handle, number));
         let flags = if packet.can_mark { flag::ECT } else { 0 } | if packet.is_marked { flag::CE } else { 0 };
-        // What the driver reads of the headers: the tests have it in the handle.
+        // The driver reads these fields from headers; in tests they are in the handle.
         let (flow, payload) = ((packet.handle % 4) as u32, (packet.handle % 3) as u16);
         let (handle, size, rtt_ms) = (packet.handle, packet.size as u16, packet.rtt_hint_ms);
         self.discipline.enqueue(now, Packet { handle, flow, size, payload, rtt_ms, flags, ..Packet::default() });
@@ -178,7 +179,7 @@ fn of_kernel(text: &str) -> Queue {
     Queue { aqm: AqmConfig::Linux(linux::Params { linux: text.into() }), ..Queue::default() }
 }
 
-/// Every registered queue that is one of ours.
+/// Every registered queue of the simulator.
 fn queues() -> Vec<Queue> {
     let known = REGISTRY.iter().filter(|entry| !(entry.default)().is_placeholder());
     known.map(|entry| Queue { aqm: (entry.default)(), ..Queue::droptail(Amount::Packets(20)) }).collect()
@@ -266,7 +267,7 @@ fn a_plan_with_any_controller_comes_back_as_it_was_written() {
         let mut plan = wiring(Queue::default());
         plan.flows[0].tcp.as_mut().unwrap().control = Some(Control((entry.default)()));
         let read = Wiring::from_toml(&plan.to_toml().unwrap());
-        // One in Python is not in the kernel.
+        // A law in Python can't run in the kernel.
         let expected = if entry.name == "external" {
             Err(String::from(
                 "flows.f/0.tcp.control.cc: expected a registered controller, since a Linux host takes none in Python, got external",
@@ -298,7 +299,8 @@ fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_b
     assert_eq!(reno.undo().cwnd, 40);
 }
 
-/// What a host sends: how long after the packet before, and the packet, of a byte at least.
+/// The packets that a host sends, each with the time since the previous one.
+/// A packet has at least one byte.
 fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
     let send = (0u64..3_000_000, 0u32..4, 1..=u16::MAX, any::<u16>(), any::<u8>(), any::<u32>());
     let packet = send.prop_map(|(gap, flow, size, payload, flags, seq)| {
@@ -312,7 +314,7 @@ fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
     })
 }
 
-/// What a copy's handle has more than that of its packet.
+/// The difference between the handles of a copy and its packet.
 const COPY: u64 = 1000;
 
 #[test]
@@ -383,10 +385,10 @@ proptest! {
         let mut networks = [of_kernel(&format!("sojourn {table}")), queue].map(|queue| KernelNetwork::new(&wiring(queue), &mut OfOurs::make).unwrap());
         let mut now = SECOND.as_nanos();
         for (gap, packet) in sends {
-            // Two ends that meet in a nanosecond are told apart by the network alone.
+            // Only the network can order two ends of transmission in one nanosecond.
             now += gap + 1;
             let (flow, payload) = ((packet.handle % 4) as u32, (packet.handle % 3) as u16);
-            // A mark on a packet that has one is not seen from outside.
+            // A mark on a packet that is already marked is not visible.
             let flags = packet.flags & !(flag::ECT1 | flag::CE);
             networks.iter_mut().for_each(|network| network.send(Time::from_nanos(now), Packet { flow, payload, flags, ..packet }));
         }
@@ -413,7 +415,7 @@ proptest! {
                 guest.wake(now, (wakes % 3) as u32);
             }
             while let Some((settled, fate)) = guest.settled() {
-                // The kernel itself frees what its queue drops.
+                // The kernel itself frees packets that its queue drops.
                 prop_assert!(fate == Fate::Dropped || left.insert(settled.handle), "a packet leaves twice");
             }
         }

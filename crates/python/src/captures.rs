@@ -1,4 +1,4 @@
-//! Packet captures: writing and reading.
+//! Writes and reads packet captures.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ pub fn run(job: &Job, path: &Path, points: &CapturePoints, stop: &dyn Fn() -> bo
     run_captured(job, points, opened(path)?, stop)
 }
 
-/// Creates the record of a kernel's run and writes the packets at these points to an existing file.
+/// Creates the record of a kernel's run and captures the packets at these points.
+/// They are written to an existing file.
 pub fn replay(plan: &Plan, logs: &Logs<'_>, path: &Path, points: &CapturePoints) -> Result<Outcome, Error> {
     replay_captured(plan, logs, points, opened(path)?)
 }
@@ -27,7 +28,8 @@ fn opened(path: &Path) -> Result<BufWriter<File>, Error> {
     Ok(BufWriter::with_capacity(BUFFER, file))
 }
 
-/// The flows of a capture and the load of its link, as JSON. Times are in seconds since its first packet.
+/// The flows of a capture and the load of its link, as JSON.
+/// Times are in seconds since its first packet.
 #[pyfunction]
 pub fn capture_flows(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let named = |said: &dyn std::fmt::Display| crate::refused(format!("{}: {said}", path.display()));
@@ -92,7 +94,7 @@ fn datagrams(flow: &Datagrams) -> Value {
             "first_s": seconds(each.first),
             "last_s": seconds(each.last),
             "rightward": flow.left == (way == 0),
-            // Each tenth of a second with packets, and its bytes on the link.
+            // Tenths of a second with packets, and the bytes in each on the link.
             "tenths": each.load.tenths,
         })
     };

@@ -12,21 +12,22 @@ use std::sync::Arc;
 /// The input of a controller on an ACK. Data is in segments, times are in seconds.
 #[pyclass(name = "AckSample", frozen, get_all, module = "sojourn")]
 pub struct PyAck {
-    /// Its arrival time.
+    /// The arrival time.
     now: f64,
     /// The congestion window that the controller chose last.
     window: f64,
     /// RTT of the newest segment that it acknowledges; None if that was retransmitted.
     rtt: Option<f64>,
-    /// Smoothed round-trip time before it, 0 before the first sample.
+    /// The smoothed round-trip time before it; 0 before the first sample.
     srtt: f64,
     /// Newly acknowledged segments.
     acked: f64,
     /// Segments declared lost since the last ACK.
     lost: f64,
-    /// Newly reported marked segments, with `ecn` "accurate" or "l4s"; else 0, and only `on_mark` reports marks, also with "dctcp".
+    /// Newly reported marked segments with `ecn` "accurate" or "l4s"; else 0.
+    /// Otherwise only `on_mark` reports marks, including with "dctcp".
     marked: f64,
-    /// Segments in flight after it.
+    /// Segments in flight after the ACK.
     in_flight: f64,
     /// Segments delivered since the connection opened.
     delivered: f64,
@@ -43,7 +44,7 @@ pub struct PyAck {
 /// The input of a controller on a loss or a mark.
 #[pyclass(name = "CongestionEvent", frozen, get_all, module = "sojourn")]
 pub struct PyCongestionEvent {
-    /// When, in seconds.
+    /// The time in seconds.
     now: f64,
     /// The effective window in segments: the controller's, or the receive window if smaller.
     window: f64,
@@ -53,7 +54,7 @@ pub struct PyCongestionEvent {
 
 /// A controller in Python.
 pub struct PyController {
-    /// Its name in messages: `FILE: controllers.NAME`.
+    /// The name in messages: `FILE: controllers.NAME`.
     pub place: Arc<str>,
     pub object: Py<PyAny>,
     pub trouble: Trouble,
@@ -68,10 +69,11 @@ impl fmt::Debug for PyController {
 const EXPECTED: &str =
     "a window of 1 to 1e9 segments, (window, pace) with a pace above 0 in segments a second or None for no pace, or None to keep both";
 
-/// The callback for a call of a controller or a law that hangs: the run ends with this message.
+/// The callback for a call of a controller or a law that hangs.
+/// The run ends with this message.
 #[pyclass(frozen, module = "sojourn")]
 pub struct Alarm {
-    /// Its name in messages.
+    /// The name in messages.
     pub place: Arc<str>,
     /// The destination of the message.
     pub trouble: Trouble,
@@ -83,7 +85,7 @@ impl Alarm {
         self.trouble.hang(crate::refused(format!("{}: {said}", self.place)));
     }
 
-    /// A copy of a controller has the same.
+    /// Returns the same alarm: copies of a controller share it.
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
     }
@@ -94,7 +96,7 @@ fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
     if is_truth_value(answer) { None } else { answer.extract::<f64>().ok().filter(|number| number.is_finite()) }
 }
 
-/// The decision of an answer; `None` if invalid.
+/// The decision in an answer; `None` if it is invalid.
 fn decision(answer: &Bound<'_, PyAny>, last: Decision) -> Option<Decision> {
     if answer.is_none() {
         return Some(last);
@@ -167,7 +169,7 @@ impl Decider for PyController {
     }
 }
 
-/// The factory of controllers, a callable that takes the callback for hanging calls.
+/// The factory of controllers: a callable that gets the callback for hanging calls.
 pub fn supplier(place: Arc<str>, factory: Py<PyAny>, trouble: Trouble) -> Supplier {
     Supplier(Arc::new(move |_| {
         let object = make(&place, &factory, &trouble, (Alarm { place: Arc::clone(&place), trouble: trouble.clone() },));

@@ -42,7 +42,7 @@ impl Episode {
         self.run().as_ref().map(sojourn_lab::Episode::path_rates).ok_or_else(Episode::over)
     }
 
-    /// Runs to the end: the record as JSON, and its series.
+    /// Runs to the end. Returns the record as JSON, and its series.
     fn finish(&self, py: Python<'_>) -> PyResult<(String, Py<PyDict>)> {
         let run = self.run().take().ok_or_else(Episode::over)?;
         let done = py.detach(|| run.finish()).map_err(|error| crate::failed(&self.filename, error))?;
@@ -50,9 +50,9 @@ impl Episode {
     }
 }
 
-/// Steps episodes on all cores, each until its time in seconds. `windows` in segments and `paces` in segments per second have a number for
-/// each agent of each episode, in order: a window of NaN keeps the last decision, an infinite pace disables pacing. Returns a row of
-/// `OBSERVATION` for each agent, and whether each episode has ended.
+/// Steps episodes on all cores, each until its time in seconds.
+/// `windows` in segments and `paces` in segments per second have one number per agent of each episode, in order. A window of NaN keeps the
+/// last decision, an infinite pace disables pacing. Returns a row of `OBSERVATION` per agent, and whether each episode has ended.
 #[pyfunction]
 pub fn step_episodes<'py>(
     py: Python<'py>,
@@ -66,7 +66,7 @@ pub fn step_episodes<'py>(
     if [windows.len(), paces.len()] != [agents; 2] || until.len() != episodes.len() {
         return Err(PyValueError::new_err("expected a window and a pace for each agent, and a time for each episode"));
     }
-    // Another thread, or the same call, may have it already.
+    // Another thread, or this call, may already hold it.
     let mut held = Vec::with_capacity(episodes.len());
     for episode in &episodes {
         held.push(episode.get().run.try_lock().map_err(|_| PyValueError::new_err("expected each run once"))?);
@@ -90,5 +90,5 @@ pub fn step_episodes<'py>(
     Ok((PyArray2::from_vec2(py, &rows)?, ended))
 }
 
-/// The names of the numbers that an agent observes of a step.
+/// The names of the numbers in an agent's observation of a step.
 pub const OBSERVATION: [&str; 10] = Observation::NAMES;

@@ -109,7 +109,8 @@ fn unless<T>(trouble: &Trouble, result: Result<T, impl std::fmt::Display>) -> Py
     }
 }
 
-/// A trajectory of the fluid model: arrays `t`, `queue`, `probability`, `load` and `window0`, `window1`, ...
+/// A trajectory of the fluid model.
+/// It consists of the arrays `t`, `queue`, `probability`, `load` and `window0`, `window1`, ...
 #[pyfunction]
 #[pyo3(signature = (queue, plant, run, laws=None))]
 pub fn fluid(py: Python<'_>, queue: &str, plant: &str, run: &str, laws: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyDict>> {
@@ -135,7 +136,8 @@ fn written(point: &Point, interval: Option<Duration>) -> String {
     .to_string()
 }
 
-/// The operating point of a plant with this many packets waiting, at the probability that it needs; as JSON.
+/// The operating point of a plant with `packets` waiting, as JSON.
+/// Its probability is the one that the flows need.
 #[pyfunction]
 pub fn point_with(plant: &str, packets: f64) -> PyResult<String> {
     let plant = plant_of(&Table::read("plant", plant).map_err(crate::refused)?).map_err(crate::refused)?;
@@ -163,19 +165,20 @@ impl Resting {
         let trouble = Trouble::default();
         let (plant, control) = closed(queue, plant, laws, &trouble)?;
         let point = unless(&trouble, sojourn_fluid::operating_point(&plant, &control))?;
-        // A discontinuous law may have no steady state; later calls report that.
+        // A discontinuous law may have no steady state. Later calls report that.
         let control = sojourn_fluid::at_rest(&plant, &control, &point).unwrap_or(control);
         unless(&trouble, Ok::<_, NoPoint>(()))?;
         Ok(Resting { plant, control, point, response: OnceLock::new(), trouble })
     }
 
-    /// The operating point, as JSON: queue, utilization, load, probability, window, rtts, interval.
+    /// The operating point as JSON.
+    /// The fields are queue, utilization, load, probability, window, rtts and interval.
     fn point(&self) -> String {
         written(&self.point, self.control.interval())
     }
 
-    /// The law's frequency response around the point, measured on its code: a row for each frequency (rad/s), with the response
-    /// to the queue (real, imaginary, per packet) and to the load (real, imaginary).
+    /// The law's frequency response around the point, measured on its code.
+    /// A row per frequency (rad/s) has the response to the queue (real, imaginary, per packet) and to the load (real, imaginary).
     fn response<'py>(&self, py: Python<'py>, omega: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if self.response.get().is_none() {
             let found = unless(&self.trouble, Response::around(&self.plant, &self.control, &self.point))?;
@@ -185,8 +188,10 @@ impl Resting {
         table(py, answers.map(|gain| vec![gain.queue.re, gain.queue.im, gain.load.re, gain.load.im]).collect())
     }
 
-    /// The law's describing function, measured on its code: a row for each oscillation of the queue (mean and amplitude in
-    /// packets, frequency in rad/s), with its real and imaginary part (per packet) and the mean probability.
+    /// The law's describing function, measured on its code.
+    /// A row per oscillation of the queue (mean and amplitude in packets, frequency in rad/s) has its real and imaginary part (per packet)
+    /// and the
+    /// mean probability.
     fn describe<'py>(&self, py: Python<'py>, oscillations: Vec<(f64, f64, f64)>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let answer = |(mean, amplitude, omega)| {
             let oscillation = Oscillation { mean, amplitude, omega };

@@ -70,11 +70,12 @@ fn controller(text: &str) -> Result<Controller, String> {
     design.build().map_err(said)
 }
 
-/// The results of a fuzzy controller at the points `(a, b)`, in the units of its output; NaN if no rule fires. `design` is
-/// JSON: `row` and `column` (terms with their centers), `output` (`range`, and `terms` with left, peak and right),
-/// `rules` (a table as text), `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid.
+/// The results of a fuzzy controller at the points `(a, b)`, in the units of its output.
+/// NaN if no rule fires. `design` is JSON: `row` and `column` (terms with their centers), `output` (`range`, and `terms` with left, peak
+/// and
+/// right), `rules` (a table as text), `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid.
 ///
-/// Raises `ScenarioError` for a wrong design, or if `a` and `b` differ in length.
+/// Raises `ScenarioError` for an invalid design, or if `a` and `b` differ in length.
 #[pyfunction]
 pub fn infer<'py>(
     py: Python<'py>,
@@ -91,7 +92,8 @@ pub fn infer<'py>(
     Ok(values.collect::<Vec<_>>().into_pyarray(py))
 }
 
-/// The fuzzy controller of a queue discipline or of a congestion controller, to be shown: its terms, rules and results.
+/// The fuzzy controller of a queue discipline or of a congestion controller, for display.
+/// It has terms, rules and results.
 #[pyclass(frozen, module = "sojourn")]
 pub struct FuzzyLaw {
     controller: Controller,
@@ -99,7 +101,8 @@ pub struct FuzzyLaw {
 
 #[pymethods]
 impl FuzzyLaw {
-    /// The fuzzy controller of a queue table (JSON). Raises `ScenarioError` for an invalid table, or a discipline without fuzzy rules.
+    /// The fuzzy controller of a queue table (JSON).
+    /// Raises `ScenarioError` for an invalid table, or a discipline without fuzzy rules.
     #[staticmethod]
     fn of_queue(queue: &str) -> PyResult<FuzzyLaw> {
         let config = aqm_of(queue).map_err(crate::refused)?;
@@ -110,7 +113,8 @@ impl FuzzyLaw {
         }
     }
 
-    /// The fuzzy controller of a congestion controller at the start of a connection. Raises `ScenarioError` for one without fuzzy rules.
+    /// The fuzzy controller of a congestion controller at the start of a connection.
+    /// Raises `ScenarioError` for a controller without fuzzy rules.
     #[staticmethod]
     fn of_controller(name: &str) -> PyResult<FuzzyLaw> {
         let config = sojourn_cc::REGISTRY.iter().find(|entry| entry.name == name).map(|entry| (entry.default)());
@@ -121,7 +125,7 @@ impl FuzzyLaw {
         }
     }
 
-    /// The first input, the second input and the output: name and terms of each, in order.
+    /// The two inputs and the output in order, each as name and terms.
     fn variables(&self) -> Vec<(String, Vec<String>)> {
         let (row, column, output) = (self.controller.row(), self.controller.column(), self.controller.output());
         [(row.name(), row.terms()), (column.name(), column.terms()), (output.name(), output.terms())]
@@ -129,7 +133,7 @@ impl FuzzyLaw {
             .to_vec()
     }
 
-    /// The grades of numbers in the terms of a variable: a row for each term that has a set.
+    /// The grades of numbers in the terms of a variable: a row per term that is a set.
     fn grades<'py>(&self, py: Python<'py>, variable: &str, x: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (row, column, output) = (self.controller.row(), self.controller.column(), self.controller.output());
         let x = x.as_slice()?;
@@ -146,7 +150,8 @@ impl FuzzyLaw {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
-    /// The rule table: the term of the output for each term of the first input (rows) and of the second; `None` without a rule.
+    /// The rule table; `None` is a missing rule.
+    /// It has the output's term for each term of the first input (rows) and of the second.
     fn rules(&self) -> Vec<Vec<Option<String>>> {
         let (rules, output) = (self.controller.rules(), self.controller.output());
         let consequent = |i, j| {
@@ -157,7 +162,8 @@ impl FuzzyLaw {
         (0..self.controller.row().terms().len()).map(|i| (0..columns).map(|j| consequent(i, j)).collect()).collect()
     }
 
-    /// The results over a grid: a row for each number of the first input. NaN where there is no number.
+    /// The results over a grid: a row per number of the first input.
+    /// NaN if the result is not a number.
     fn surface<'py>(
         &self,
         py: Python<'py>,
@@ -169,7 +175,8 @@ impl FuzzyLaw {
         Ok(PyArray2::from_vec2(py, &rows.as_slice()?.iter().map(row).collect::<Vec<_>>())?)
     }
 
-    /// The rules that fire at a point: the term of each input and of the output, and the strength. A term that a rule ignores is "".
+    /// The rules that fire at a point: the terms of both inputs and the output, and the strength.
+    /// A term that a rule ignores is "".
     fn fired(&self, row: f64, column: f64) -> Vec<(String, String, String, f64)> {
         let (first, second, output) = (self.controller.row().terms(), self.controller.column().terms(), self.controller.output().terms());
         let name = |terms: &[String], at: Option<usize>| at.map_or(String::new(), |at| terms[at].clone());

@@ -8,7 +8,8 @@ use sojourn_scenario::Checked;
 use sojourn_scenario::record::Host;
 use std::path::PathBuf;
 
-/// A run on a kernel. Its scenario and the traces of its links are read once, for the plan and for the record.
+/// A run on a kernel.
+/// Its scenario and its link traces are read once, for the plan and for the record.
 #[pyclass(frozen)]
 pub struct KernelRun {
     scenario: Checked,
@@ -23,7 +24,7 @@ impl KernelRun {
         Ok(KernelRun { scenario: checked(text, &filename)?, filename, seed })
     }
 
-    /// The kernel's plan as TOML; `capture` contains the names of the links and hosts to capture.
+    /// The kernel's plan as TOML. `capture` contains the names of links and hosts to capture.
     #[pyo3(signature = (capture=None))]
     fn plan(&self, capture: Option<(Vec<String>, Vec<String>)>) -> PyResult<String> {
         let plan = self.scenario.plan(self.seed);
@@ -35,8 +36,8 @@ impl KernelRun {
         wiring.to_toml().map_err(refused)
     }
 
-    /// The record (JSON) and the series of a run from the kernel's log and packet headers; `host` is the record's description of the kernel
-    /// as JSON. For `capture` see `run`. The interpreter's lock is released meanwhile.
+    /// The record (JSON) and the series of a run, from the kernel's log and packet headers.
+    /// `host` is the record's description of the kernel as JSON. For `capture` see `run`. The interpreter's lock is released meanwhile.
     #[pyo3(signature = (logs, host, capture=None))]
     fn record(
         &self,

@@ -1,4 +1,4 @@
-//! Laws written in Python: called once per interval, never per packet.
+//! Laws written in Python, which are called once per interval and never per packet.
 
 use crate::controllers::{self, Alarm};
 use crate::trouble::{Trouble, copied, is_truth_value, make, noted, one_line};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The input of a law for one interval.
 #[pyclass(name = "Sample", frozen, get_all, module = "sojourn")]
 pub struct PySample {
-    /// End of the interval in seconds.
+    /// The end of the interval in seconds.
     now: f64,
     /// Packets waiting at the end of the interval.
     backlog_packets: f64,
@@ -32,7 +32,7 @@ pub struct PySample {
     sojourn: f64,
 }
 
-/// The treatment of a finite answer outside 0..=1.
+/// The treatment of a finite result outside 0..=1.
 #[derive(Clone, Copy, PartialEq)]
 pub enum OutOfRange {
     /// Rejected: in a run, where the law has seen only real queues.
@@ -42,7 +42,7 @@ pub enum OutOfRange {
 }
 
 struct PyLaw {
-    /// Its name in messages: `FILE: laws.NAME`.
+    /// The name in messages: `FILE: laws.NAME`.
     place: Arc<str>,
     out_of_range: OutOfRange,
     object: Py<PyAny>,
@@ -52,7 +52,7 @@ struct PyLaw {
 }
 
 impl PyLaw {
-    /// The law's answer to one sample. An error names the law and the time.
+    /// The law's result for one sample. An error names the law and the time.
     fn answer(&self, py: Python<'_>, sample: PySample) -> PyResult<Probability> {
         let when = format!("at {} s", sample.now);
         let called = self.object.call_method1(py, "step", (sample,));
@@ -105,9 +105,10 @@ impl ExternalLaw for PyLaw {
     }
 }
 
-/// Factories by name: each is a callable that takes the callback for hanging calls, and returns a new law with a method `step(sample) ->
-/// float`. A factory with an attribute `is_controller` creates congestion controllers instead. Messages about a law start with `place` and
-/// its name.
+/// Factories by name.
+/// Each is a callable that gets the callback for hanging calls, and returns a new law with a method `step(sample) -> float`. A factory with
+/// an
+/// attribute `is_controller` creates congestion controllers instead. Messages about a law start with `place` and its name.
 pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::default();
     for (name, factory) in laws.into_iter().flatten() {

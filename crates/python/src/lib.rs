@@ -1,4 +1,5 @@
-//! The extension module `_sojourn`: converts scenarios, records and arrays; it has no logic of its own.
+//! The extension module `_sojourn`: converts scenarios, records and arrays.
+//! It has no logic of its own.
 
 mod captures;
 mod controllers;
@@ -38,7 +39,7 @@ fn checked(text: &str, filename: &str) -> PyResult<Checked> {
     checked_with(text, filename, None)
 }
 
-/// The checked scenario; with `laws`, for a caller that supplies exactly these.
+/// The checked scenario. `laws` are exactly the laws that the caller supplies.
 fn checked_with(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Checked> {
     let document = Document::from_toml(filename, text).map_err(refused)?;
     match laws {
@@ -60,24 +61,26 @@ fn failed(filename: &str, error: Error) -> PyErr {
     }
 }
 
-/// A text in one line with escaped special characters.
+/// A text on one line with escaped special characters.
 #[pyfunction]
 fn one_line(text: &str) -> String {
     sojourn_scenario::one_line(text)
 }
 
-/// The checked scenario as JSON; with `laws`, for a caller that supplies exactly these.
+/// The checked scenario as JSON. `laws` are exactly the laws that the caller supplies.
 #[pyfunction]
 #[pyo3(signature = (text, filename, laws=None))]
 fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<String> {
     serde_json::to_string(&checked_with(text, filename, laws)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The keys of runs, and the SHA-256 of the trace of each link that has one, by the link's name.
+/// The keys of runs, and the SHA-256 of each link's trace, by the name of the link.
 type Keys = (Vec<String>, HashMap<String, String>);
 
-/// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and engine are the
-/// same. `laws` are the caller's. A run belongs to its key if its record names the same traces.
+/// The cache keys of a scenario's runs, one per seed.
+/// Two runs have the same key if and only if scenario, seed and engine are the same. `laws` are the caller's. A run belongs to its key if
+/// its
+/// record names the same traces.
 #[pyfunction]
 fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Keys> {
     let scenario = checked_with(text, filename, Some(laws))?;
@@ -85,13 +88,15 @@ fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<Str
     Ok((scenario.keys(seeds, engine).collect(), traces.collect()))
 }
 
-/// The keys of the shared beginnings of a scenario's runs with these seeds; empty without one. They are hints for grouping runs.
+/// The keys of the shared beginnings of a scenario's runs with these seeds.
+/// Empty if there is no shared beginning. They are hints for grouping runs.
 #[pyfunction]
 fn beginnings(text: &str, filename: &str, seeds: Vec<u64>) -> PyResult<Vec<String>> {
     Ok(checked(text, filename)?.beginnings(seeds).into_iter().flatten().collect())
 }
 
-/// Rejects a text that is not TOML; without `whole`, checks only the numbers of key parts and tables, before parsing.
+/// Rejects a text that is not TOML.
+/// Without `whole`, it checks only the numbers of key parts and tables, before parsing.
 #[pyfunction]
 fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
     if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_shape(filename, text) }.map_err(refused)
@@ -112,8 +117,8 @@ struct Grid {
 
 #[pymethods]
 impl Grid {
-    /// Parses a sweep and checks every point. `read(name)` returns the file name and the text of the scenario. Errors have a position in
-    /// the text if it was `written` by a user.
+    /// Parses a sweep and checks every point.
+    /// `read(name)` returns the file name and the text of the scenario. Errors have a position in the text if it was `written` by a user.
     #[new]
     fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>, written: bool) -> PyResult<Grid> {
         let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
@@ -139,7 +144,7 @@ impl Grid {
         self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect()
     }
 
-    /// The number of runs of a point.
+    /// The number of runs per point.
     #[getter]
     fn replications(&self) -> u32 {
         self.sweep.replications
@@ -149,13 +154,13 @@ impl Grid {
         self.sweep.points()
     }
 
-    /// The value of each axis at a point of the grid, as a JSON list. Points are counted from 0.
+    /// The value of each axis at a point of the grid, as a JSON list. Points count from 0.
     fn labels(&self, index: usize) -> PyResult<String> {
         self.within(index)?;
         Ok(json!(self.sweep.labels(index)).to_string())
     }
 
-    /// The first seed and the scenario, as TOML, of a point of the grid.
+    /// The first seed, and the scenario as TOML, of a point of the grid.
     fn point(&self, index: usize) -> PyResult<(u64, String)> {
         self.within(index)?;
         let run = self.sweep.point(&self.base, index).map_err(refused)?;
@@ -186,8 +191,10 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
     Ok(all.unbind())
 }
 
-/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile. `capture` is an existing file, which
-/// becomes a pcapng file, and the names of the links and hosts to capture, or none for all links with a rate.
+/// Runs a scenario. Returns the record as JSON, and its series.
+/// The interpreter's lock is released meanwhile. `capture` is an existing file, which becomes a pcapng file, with the names of the links
+/// and
+/// hosts to capture; without names it captures all links with a rate.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
 fn run(
@@ -226,9 +233,9 @@ fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &troub
     laws::from_python(laws, &format!("{filename}: "), laws::OutOfRange::Refused, trouble)
 }
 
-/// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes. Ctrl-C, a
-/// failed run, or an error in `on_done` or in a law stops the runs and is raised. The attribute `job` of an error of a run or of a law is
-/// the run's index.
+/// Runs many jobs on `threads` threads (0: one per core).
+/// `on_done(index, record, series)` is called for each as it finishes. Ctrl-C, a failed run, or an error in `on_done` or in a law stops the
+/// runs and is raised. The attribute `job` of an error of a run or of a law is the run's index.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
 fn run_many(
@@ -303,14 +310,17 @@ fn record_schema() -> String {
     sojourn_scenario::record_schema().to_string()
 }
 
-/// The registries as JSON: `aqm`, `cc`, `impairment`, `traffic` and `profile`, lists of entries.
+/// The registries as JSON.
+/// They are `aqm`, `cc`, `impairment`, `traffic` and `profile`, each a list of entries.
 #[pyfunction]
 fn registry() -> PyResult<String> {
     listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The drop probability of a queue law with a timer, from a JSON queue table: a row for each backlog and a column for each
-/// change since the timer's last expiry, both in packets. NaN where the backlog before would have been negative.
+/// The drop probability of a queue law with a timer, from a JSON queue table.
+/// The result has a row per backlog and a column per change since the timer's last expiry, both in packets. NaN if the previous backlog
+/// would
+/// have been negative.
 #[pyfunction]
 fn surface<'py>(
     py: Python<'py>,
@@ -322,7 +332,8 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The ECN mode negotiated by a sender with `ecn` and a receiver with `peer_ecn`; all three are JSON, as in a resolved scenario.
+/// The ECN mode that a sender with `ecn` and a receiver with `peer_ecn` negotiate.
+/// All three are JSON, as in a resolved scenario.
 #[pyfunction]
 fn agreed_ecn(ours: &str, peer: &str) -> PyResult<String> {
     listing::agreed_ecn(ours, peer).map_err(refused)

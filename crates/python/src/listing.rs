@@ -9,8 +9,9 @@ use sojourn_spec::tcp::{EcnChoice, OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
-/// `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp`, each from its own registry: name, summary, parameters with
-/// defaults. The parameters of a profile are the options that it sets; those of a TCP option are its defaults in each profile.
+/// Lists `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp` from their registries.
+/// An entry has its name, summary, and parameters with defaults. The parameters of a profile are the options that it sets; those of a TCP
+/// option are its defaults in each profile.
 pub fn registry() -> Result<String, serde_json::Error> {
     macro_rules! entries {
         ($registry:path, $config:ident) => {
@@ -28,7 +29,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     .to_string())
 }
 
-/// Every congestion controller, with whether it counts marks, and its traceable variables.
+/// Every congestion controller: whether it counts marks, and its traceable variables.
 fn controllers() -> Result<Vec<Value>, serde_json::Error> {
     let start = Start::new(1.0, f64::INFINITY);
     let entry = |entry: &sojourn_cc::Entry| {
@@ -41,7 +42,8 @@ fn controllers() -> Result<Vec<Value>, serde_json::Error> {
     sojourn_cc::REGISTRY.iter().map(entry).collect()
 }
 
-/// Every TCP profile, with the options in which it differs from the `rfc` profile. That profile comes with all options.
+/// Every TCP profile with the options in which it differs from the profile `rfc`.
+/// That profile has all options.
 fn profiles() -> Vec<Value> {
     let rfc = TcpOptions::rfc();
     let entry = |profile: &ProfileEntry| {
@@ -90,7 +92,7 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     rows.ok_or_else(|| format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()))
 }
 
-/// The ECN that both hosts agree on. See `_sojourn.agreed_ecn`.
+/// The ECN mode on which both hosts agree. See `_sojourn.agreed_ecn`.
 pub fn agreed_ecn(ours: &str, peer: &str) -> Result<String, String> {
     let read = |text: &str| serde_json::from_str::<EcnChoice>(text).map_err(|error| error.to_string());
     serde_json::to_string(&read(ours)?.agreed(read(peer)?)).map_err(|error| error.to_string())

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// The steps of a path, positions as digits. A `ScenarioError` for a text that is no path.
+/// The steps of a path, positions as digits. Raises `ScenarioError` for an invalid path.
 #[pyfunction]
 pub fn path_split(path: &str) -> PyResult<Vec<String>> {
     sojourn_scenario::split_path(path).map_err(crate::refused)

@@ -1,4 +1,5 @@
-//! Errors of laws and controllers in Python: the first error of a run, with a note of its law and time.
+//! Errors of laws and controllers in Python.
+//! The first error of a run is kept, with a note of its law and time.
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
@@ -21,15 +22,16 @@ impl Trouble {
         self.first.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// The same for the laws of one run of many: their errors get its index as the attribute `job`.
+    /// A copy for the laws of one of many runs.
+    /// Their errors get its index as the attribute `job`.
     pub fn of_job(&self, index: usize) -> Self {
         Trouble { job: Some(index), ..self.clone() }
     }
 
-    /// Stores an error unless there is one already.
+    /// Stores an error unless one is already stored.
     pub fn set(&self, error: PyErr) {
         if let Some(index) = self.job {
-            // An error that takes no attributes is raised without one.
+            // If an error has no attributes, it is raised without the index.
             let _ = Python::attach(|py| error.value(py).setattr("job", index));
         }
         self.lock().get_or_insert(error);
@@ -46,7 +48,7 @@ impl Trouble {
         self.hangs.load(Ordering::Relaxed)
     }
 
-    /// Whether there is an error.
+    /// Whether an error is stored.
     pub fn is_set(&self) -> bool {
         self.lock().is_some()
     }
@@ -57,12 +59,13 @@ impl Trouble {
     }
 }
 
-/// Whether an answer is True or False, of Python or of NumPy: a comparison where a probability was meant.
+/// Whether a result is True or False, of Python or of NumPy.
+/// Such a result is a comparison instead of a probability.
 pub fn is_truth_value(answer: &Bound<'_, PyAny>) -> bool {
     answer.get_type().name().is_ok_and(|name| ["bool", "bool_"].iter().any(|truth| name == *truth))
 }
 
-/// The first 80 characters of a text as a message shows them, in one line.
+/// The first 80 characters of a text on one line, as messages show them.
 pub fn one_line(text: &str) -> String {
     let flat = sojourn_scenario::one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     match flat.char_indices().nth(80) {
@@ -71,16 +74,17 @@ pub fn one_line(text: &str) -> String {
     }
 }
 
-/// The error of a law with a note of the law and the time. Errors that are not the law's, such as Ctrl-C, get no note.
+/// The error of a law with a note of the law and the time.
+/// Errors that are not the law's, such as Ctrl-C, get no note.
 pub fn noted(py: Python<'_>, error: PyErr, place: &str, when: &str) -> PyErr {
     if error.is_instance_of::<PyException>(py) {
-        // An error that takes no notes is raised without one.
+        // If an error has no notes, it is raised without one.
         let _ = error.value(py).call_method1("add_note", (format!("{place}: raised {when}"),));
     }
     error
 }
 
-/// A copy of a law with its state. If that fails, the error is stored and the run stops.
+/// A copy of a law with its state. If copying fails, the error is stored and the run stops.
 pub fn copied(py: Python<'_>, object: &Py<PyAny>, place: &str, trouble: &Trouble) -> Py<PyAny> {
     let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object.bind(py),)));
     copied.map(Bound::unbind).unwrap_or_else(|error| {
@@ -89,7 +93,8 @@ pub fn copied(py: Python<'_>, object: &Py<PyAny>, place: &str, trouble: &Trouble
     })
 }
 
-/// A fresh law, made with these arguments. If the factory fails, its error is stored and the run stops at once.
+/// A new law, made with these arguments.
+/// If the factory fails, its error is stored and the run stops at once.
 pub fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble, arguments: impl for<'py> PyCallArgs<'py>) -> Py<PyAny> {
     Python::attach(|py| {
         factory.call1(py, arguments).unwrap_or_else(|error| {

@@ -1,4 +1,5 @@
-//! Executes work that calls Python on another thread, while the caller's thread polls for signals, which only the main thread can handle.
+//! Executes work that calls Python on another thread, and polls for signals meanwhile.
+//! Only the main thread can handle signals.
 
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
@@ -8,11 +9,13 @@ use std::time::Duration;
 
 /// Polling interval for signals.
 const EVERY: Duration = Duration::from_millis(20);
-/// Number of polls after a controller was told to stop, before it is abandoned.
+/// The number of polls after which a controller that was told to stop is abandoned.
 const PATIENCE: u32 = 50;
 
-/// Executes this work on its own thread. Ctrl-C is stored as its trouble, and the work must end. `None` if a call of a controller hangs,
-/// for example in a sleep; its thread is abandoned.
+/// Executes this work on its own thread.
+/// Ctrl-C is stored as its trouble, and the work must then end. `None` if a call of a controller hangs, for example in a sleep; its thread
+/// is
+/// abandoned.
 pub fn waited<T: Send + 'static>(py: Python<'_>, trouble: &Trouble, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     py.detach(|| {
         let (give, take) = channel();
@@ -34,14 +37,14 @@ pub fn waited<T: Send + 'static>(py: Python<'_>, trouble: &Trouble, work: impl F
     })
 }
 
-/// Executes this work on a thread that stays attached to the interpreter. Otherwise each call of Python would create and free a thread
-/// state, half of the time of a short call.
+/// Executes this work on a thread that stays attached to the interpreter.
+/// Otherwise each call of Python would create and free a thread state, which is half of the time of a short call.
 fn known_to_python<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(work))
 }
 
-/// Executes this work in a pool of `threads` threads (0: one per core) attached to the interpreter. All have ended when it returns, because
-/// a thread that frees its state during interpreter shutdown would be killed.
+/// Executes this work in a pool of `threads` threads attached to the interpreter.
+/// 0 threads means one per core. All have ended when it returns: a thread that frees its state during interpreter shutdown would be killed.
 pub fn in_pool(threads: usize, work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let spawn = |thread: ThreadBuilder| std::thread::Builder::new().spawn_scoped(scope, || known_to_python(|| thread.run())).map(drop);
@@ -52,7 +55,7 @@ pub fn in_pool(threads: usize, work: impl FnOnce() + Send) {
     });
 }
 
-/// Whether the user pressed Ctrl-C. If so, the error is stored, to be raised after the run.
+/// Whether the user pressed Ctrl-C. If so, stores the error, which is raised after the run.
 pub fn interrupted(trouble: &Trouble) -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,

@@ -1,5 +1,7 @@
-//! The WebAssembly interface: the page writes a question into allocated memory and reads the answer from memory. It takes no pointers;
-//! `unsafe` only asserts that the exported names are unique.
+//! The WebAssembly interface.
+//! The page writes a question into allocated memory and reads the answer from memory. The interface takes no pointers; `unsafe` only
+//! asserts
+//! that the exported names are unique.
 
 use crate::{Answer, answer};
 use std::sync::{Mutex, MutexGuard};
@@ -11,7 +13,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(|held| held.into_inner())
 }
 
-/// Allocates memory for a question of this length; returns its address.
+/// Allocates memory for a question of `bytes` bytes; returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn question(bytes: usize) -> *mut u8 {
     let mut question = lock(&QUESTION);
@@ -33,7 +35,7 @@ pub extern "C" fn text() -> *const u8 {
     lock(&ANSWER).json.as_ptr()
 }
 
-/// Its bytes.
+/// The number of bytes of the answer's text.
 #[unsafe(no_mangle)]
 pub extern "C" fn text_bytes() -> usize {
     lock(&ANSWER).json.len()
@@ -45,7 +47,7 @@ pub extern "C" fn numbers() -> *const f64 {
     lock(&ANSWER).numbers.as_ptr()
 }
 
-/// How many they are.
+/// The number of the answer's numbers.
 #[unsafe(no_mangle)]
 pub extern "C" fn numbers_count() -> usize {
     lock(&ANSWER).numbers.len()

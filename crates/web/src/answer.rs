@@ -1,4 +1,4 @@
-//! Questions and answers.
+//! Questions of the page and their answers.
 
 use crate::numbers::Numbers;
 use crate::{law, run, stability};
@@ -8,13 +8,14 @@ use sojourn_scenario::{Checked, Document};
 /// An answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Answer {
-    /// A JSON object. If it has `error`, that is the only content.
+    /// A JSON object. If it has a field `error`, it has no other.
     pub json: String,
-    /// The concatenated columns of numbers to which it refers.
+    /// The concatenated columns of numbers to which the JSON refers.
     pub numbers: Vec<f64>,
 }
 
-/// Answers a question. Returns an error if it needs more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
+/// Answers a question.
+/// The answer is an error if it needs more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
 pub fn answer(question: &str) -> Answer {
     let mut numbers = Numbers::default();
     match answered(question, &mut numbers) {

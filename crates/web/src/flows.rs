@@ -11,7 +11,7 @@ use sojourn_traffic::Traffic;
 use sojourn_units::Rate;
 use std::collections::BTreeSet;
 
-/// Maximum number of flow classes; flows of similar RTT form one class.
+/// The maximum number of flow classes. Flows of similar RTT form one class.
 const CLASSES: usize = 8;
 
 /// A link with a queue.
@@ -22,14 +22,14 @@ pub(crate) struct Managed<'a> {
     pub queue: &'a Queue,
 }
 
-/// The link of this name.
+/// The link called `name`.
 pub(crate) fn managed<'a>(scenario: &'a Checked, name: &str) -> Result<Managed<'a>, String> {
     let found = (0..).zip(&scenario.links).find(|(_, link)| link.name == name);
     let found = found.and_then(|(index, link)| Some(Managed { index, link, rate: link.rate?, queue: link.queue.as_deref()? }));
     found.filter(|found| found.queue.classes.is_none()).ok_or_else(|| format!("link: expected one with a rate and a queue, got \"{name}\""))
 }
 
-/// A plant with notes on its omissions.
+/// A plant, with notes on what the model omits.
 pub(crate) struct Modeled {
     pub plant: Plant,
     pub notes: BTreeSet<String>,
@@ -78,7 +78,8 @@ fn class(plan: &Plan, flow: &Flow, tcp: &TcpOptions, packet: f64, notes: &mut BT
     Class { flows: 1.0, delay: delay.max(1e-5), increase: increase / acks, decrease }
 }
 
-/// At most [`CLASSES`] classes of neighbors in the order of their round-trip times, the first ones larger by one if they cannot be equal.
+/// Merges classes into at most [`CLASSES`] classes of similar round-trip times.
+/// Neighbors in the order of round-trip times are merged. If the classes cannot have equal sizes, the first ones are larger by one.
 fn merged(each: &[Class]) -> Vec<Class> {
     let alike = each.windows(2).all(|pair| (pair[1].delay - pair[0].delay) < 1e-9);
     let parts = if alike { 1 } else { each.len().min(CLASSES) };

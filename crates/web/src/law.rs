@@ -9,14 +9,16 @@ use sojourn_scenario::Checked;
 use sojourn_scenario::check::Group;
 use sojourn_units::{Probability, Time};
 
-/// Rows and columns of a surface.
+/// The number of rows and of columns of a surface.
 const STEPS: usize = 49;
 
-/// The probability of a law with a timer, for each backlog and each change since the timer's last expiry, both in packets: a row for
-/// each backlog. NaN where the backlog before would have been negative, `None` for a discipline without a timer.
+/// The probability of a law with a timer, with a row per backlog.
+/// A column is a change since the timer's last expiry; both are in packets. NaN if the previous backlog would have been negative. `None`
+/// for a
+/// discipline without a timer.
 ///
 /// # Errors
-/// A parameter that is out of range.
+/// A parameter is out of range.
 pub fn grid(config: &AqmConfig, link: &Link, backlog: &[f64], change: &[f64]) -> Result<Option<Vec<Vec<f64>>>, ParamError> {
     let fresh = config.build(link)?;
     let Some(interval) = fresh.update_interval() else { return Ok(None) };
@@ -34,7 +36,7 @@ pub fn grid(config: &AqmConfig, link: &Link, backlog: &[f64], change: &[f64]) ->
     Ok(Some(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect()))
 }
 
-/// The first flow through a link whose controller has fuzzy rules, with its group.
+/// The first flow through a link whose controller has fuzzy rules, and its group.
 pub(crate) fn fuzzy_flow(scenario: &Checked, link: u32) -> Option<(u32, &Group)> {
     let mut first = 0;
     scenario.groups.iter().find_map(|group| {
@@ -45,7 +47,8 @@ pub(crate) fn fuzzy_flow(scenario: &Checked, link: u32) -> Option<(u32, &Group)>
     })
 }
 
-/// The surface of a link's law over its whole queue, or else of the first controller with fuzzy rules.
+/// The surface of a link's law over its whole queue.
+/// Without such a law, it is the surface of the first controller with fuzzy rules.
 pub(crate) fn surface(scenario: &Checked, link: &str, numbers: &mut Numbers) -> Result<Value, String> {
     let managed = managed(scenario, link)?;
     let limit = managed.queue.options.planned_limit().in_packets(scenario.packet).clamp(1, 1000);
@@ -53,7 +56,7 @@ pub(crate) fn surface(scenario: &Checked, link: &str, numbers: &mut Numbers) -> 
     let config = &managed.queue.aqm;
     let refused = |error: ParamError| format!("links.{link}.queue.{error}");
     let rules = config.queue_rules(&on).transpose().map_err(refused)?;
-    // Rules are constant beyond twice their target, and beyond a change of the size of the target.
+    // Rules are constant beyond twice their target, and beyond a change as large as the target.
     let (most, half) = match &rules {
         Some(rules) => (f64::from(limit).min(3.0 * rules.axes.target), 1.5 / rules.axes.change),
         None => (f64::from(limit), (f64::from(limit) / 4.0).clamp(4.0, 50.0).round()),
@@ -91,8 +94,10 @@ fn steps(low: f64, high: f64) -> Vec<f64> {
     (0..STEPS).map(|i| low + (high - low) * i as f64 / (STEPS - 1) as f64).collect()
 }
 
-/// What the rules of a controller give between the terms of both inputs, which are counted from the middle one, and NaN where they
-/// give no number. The centers of FLOWER's terms move in a run, what the rules give between them does not.
+/// The results of a controller's rules between the terms of both inputs.
+/// Terms are counted from the middle one. NaN if the rules yield no number. The centers of FLOWER's terms move during a run, but the
+/// results
+/// between them do not.
 fn between_terms(control: &CcConfig) -> Option<(Vec<f64>, Vec<f64>)> {
     let rules = control.fuzzy()?.ok()?;
     let (error, trend) = (rules.row().centers()?, rules.column().centers()?);

@@ -1,4 +1,4 @@
-//! The laboratory behind one function, for hosts without files, clock or threads, such as web pages.
+//! The laboratory as one function, for hosts without files, clock or threads: web pages.
 //!
 //! [`answer`] takes a question as JSON and returns JSON, with columns of numbers in a separate array. User errors are answers with `error`,
 //! in the usual form. `ask` names the question:

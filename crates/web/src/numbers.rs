@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-/// Columns of numbers. JSON refers to one by its first number and its length.
+/// Columns of numbers. JSON refers to a column by its first index and its length.
 #[derive(Default)]
 pub(crate) struct Numbers(Vec<f64>);
 
 impl Numbers {
-    /// Adds a column; returns its place.
+    /// Adds a column and returns its reference.
     pub fn add(&mut self, column: impl IntoIterator<Item = f64>) -> Value {
         let first = self.0.len();
         self.0.extend(column);

@@ -8,17 +8,17 @@ use sojourn_scenario::Checked;
 use sojourn_scenario::check::{Sampled, Trace, Waits};
 use sojourn_units::Duration;
 
-/// The most events of a run: some 3 s of a page's time.
+/// The maximum number of events of a run: about 3 s in a page.
 pub const MOST_EVENTS: u64 = 10_000_000;
 
-/// The most flows of a run.
+/// The maximum number of flows of a run.
 pub const MOST_FLOWS: u64 = 20_000;
 
-/// The most bytes that packets, flows and traces of a run may take.
+/// The maximum memory of a run's packets, flows and traces in bytes.
 pub const MOST_MEMORY: u64 = 500_000_000;
 
-/// Limits of the traces of a watched link: samples of queue and windows, flows with windows, and waits of packets; the first controller
-/// with fuzzy rules is also traced.
+/// Limits of the traces of a watched link.
+/// They are samples of queue and windows, flows with windows, and waits of packets. The first controller with fuzzy rules is also traced.
 const SAMPLES: u64 = 1500;
 const WINDOWS: usize = 8;
 const WAITS: f64 = 50_000.0;
@@ -29,7 +29,8 @@ pub(crate) fn check_size(scenario: &Checked) -> Result<(), String> {
     if flows <= MOST_FLOWS { Ok(()) } else { Err(format!("flows: expected at most {MOST_FLOWS} in a page, got {flows}")) }
 }
 
-/// Runs a scenario: its record, and its series as columns. With `watch`, the series are those of this link and of the first flows.
+/// Runs a scenario. Returns its record, and its series as columns.
+/// With `watch`, the series are those of this link and of the first flows.
 pub(crate) fn run(mut scenario: Checked, seed: Option<u64>, watch: Option<&str>, numbers: &mut Numbers) -> Result<Value, String> {
     check_size(&scenario)?;
     if let Some(name) = watch {

@@ -8,7 +8,7 @@ use sojourn_aqm::Link;
 use sojourn_fluid::{Complex, Control, Grid, Loop};
 use sojourn_scenario::Checked;
 
-/// Points of a Bode plot.
+/// The number of points of a Bode plot.
 const POINTS: usize = 300;
 
 /// The operating point, the margins, and the open loop's response.
@@ -42,7 +42,8 @@ pub(crate) fn stability(scenario: &Checked, seed: Option<u64>, link: &str, numbe
     }))
 }
 
-/// The frequencies of the plot. Below a tenth of the pole of the windows and of the crossover there are only integrators.
+/// The frequencies of the plot.
+/// Below a tenth of the pole of the windows and of the crossover, only integrators have an effect.
 fn shown(closed: &Loop, crossover: f64) -> Vec<f64> {
     let all = closed.grid(2).0;
     let pole = closed.point.rtts.iter().map(|rtt| 2.0 / (rtt * closed.point.window)).fold(f64::INFINITY, f64::min);

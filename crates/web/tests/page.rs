@@ -1,4 +1,4 @@
-//! What a page asks for, natively: the same code is compiled to WebAssembly.
+//! The questions of a page, tested natively; the same code is compiled to WebAssembly.
 
 use serde_json::{Value, json};
 use sojourn_lab::{Bounds, Laws, Simulation};
@@ -28,7 +28,7 @@ to = "b"
 traffic = { kind = "bulk" }
 "#;
 
-/// The scenario with another discipline.
+/// The scenario with this discipline.
 fn with(queue: &str) -> String {
     SCENARIO.replace("aqm = \"pi\"", queue).replace(", target = 20 }", " }")
 }
@@ -92,7 +92,8 @@ fn a_hostile_scenario_is_refused_before_it_takes_time_or_memory() {
     assert_eq!(asked(&flows("100000")), "flows: expected at most 20000 in a page, got 100000");
 }
 
-/// With smaller bounds than a page has, so that the test is quick: `make playground-test` has those of the page.
+/// Tests smaller bounds than those of a page, so that the test is fast.
+/// `make playground-test` tests the bounds of a page.
 #[test]
 fn a_run_that_needs_more_than_its_bounds_says_what_and_how_far_it_came() {
     let within = |toml: &str, events: u64, memory: u64| {
@@ -122,7 +123,8 @@ fn the_loop_has_a_bode_plot_that_crosses_0_db_where_its_margins_say() {
     assert!(none.contains("no steady state"), "{none}");
 }
 
-/// What `Loop(...).margins()` of `sojourn.analysis` gives for this scenario: gain, phase in degrees, delay and crossover.
+/// Tests the results of `Loop(...).margins()` of `sojourn.analysis` for this scenario.
+/// They are gain, phase in degrees, delay and crossover.
 #[test]
 fn margins_are_those_of_the_analysis_in_python() {
     let python = [
@@ -149,7 +151,7 @@ fn a_law_with_a_timer_has_a_surface() {
     let (backlog, change) = (column(&numbers, &found["rows"]), column(&numbers, &found["columns"]));
     let surface = column(&numbers, &found["values"]);
     assert_eq!(surface.len(), backlog.len() * change.len());
-    // Of an integral law, a longer queue gives no lower probability.
+    // With an integral law, a longer queue does not lower the probability.
     let still = change.len() / 2;
     let column: Vec<f64> = (0..backlog.len()).map(|row| surface[row * change.len() + still]).collect();
     assert!(column.windows(2).all(|pair| pair[0] <= pair[1]) && column[0] < column[backlog.len() - 1]);
@@ -159,7 +161,7 @@ fn a_law_with_a_timer_has_a_surface() {
     );
 }
 
-/// The value of a surface in a row and a column, which are the nearest to these.
+/// The value of a surface at the nearest row and column.
 fn value_at(found: &Value, numbers: &[f64], row: f64, step: f64) -> f64 {
     let nearest = |axis: &[f64], to: f64| (0..axis.len()).min_by(|&a, &b| (axis[a] - to).abs().total_cmp(&(axis[b] - to).abs())).unwrap();
     let (rows, columns) = (column(numbers, &found["rows"]), column(numbers, &found["columns"]));
@@ -172,7 +174,7 @@ fn a_law_with_a_probability_for_each_flow_shows_what_its_rules_give() {
         let queue = format!("aqm = \"{law}\", packet = \"1000 B\", target = \"40 ms\"");
         let (found, numbers) = ask(json!({ "ask": "surface", "toml": with(&queue), "link": "wire" }));
         assert_eq!((found["of"].as_str(), found["interval"].as_f64()), (Some("rules"), Some(interval)), "{law}");
-        // The target is 50 packets, a row of 0 to 150 in 48 steps; at both ends of the error the rules give 4 units of 0.04.
+        // The target is 50 packets; a row spans 0 to 150 in 48 steps. At both ends of the error, the rules yield 4 units of 0.04.
         let at = |queue, change| value_at(&found, &numbers, queue, change);
         assert_eq!((at(50.0, 0.0), at(0.0, 0.0), at(100.0, 0.0)), (0.0, -0.16, 0.16), "{law}");
         assert!(at(0.0, 70.0).is_nan(), "{law}: a queue below 0 before");
@@ -185,7 +187,7 @@ fn a_controller_with_fuzzy_rules_shows_them_with_the_point_where_it_is() {
     let flower = with("aqm = \"droptail\"").replace("cc = \"reno\"", "cc = \"flower\"").replace("delayed_ack = false", "timestamps = true");
     let (found, numbers) = ask(json!({ "ask": "surface", "toml": flower, "link": "wire" }));
     assert_eq!((found["of"].as_str(), found["flow"].as_str()), (Some("controller"), Some("ftp/0")));
-    // Of the paper's table: error and trend add up to a change of at most one segment; beyond the last usual trend it resets.
+    // In the paper's table, error and trend add up to a change of at most one segment. Beyond the last normal trend it resets.
     let at = |error, trend| value_at(&found, &numbers, error, trend);
     assert_eq!((at(0.0, 0.0), at(5.0, 0.0), at(-5.0, 0.0)), (0.0, 1.0, -1.0));
     assert!((at(-2.5, 2.5)).abs() < 1e-9 && at(0.0, 5.0).is_nan());

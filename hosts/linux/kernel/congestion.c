@@ -10,9 +10,9 @@
 
 struct ours {
 	u32 controller;
-	u32 delivered_ce;       /* marks that it has been told of */
-	u32 lost;               /* losses that it has been told of */
-	u32 advanced;           /* segments below the number of this ACK, and not of the last one */
+	u32 delivered_ce;       /* marks already reported to it */
+	u32 lost;               /* losses already reported to it */
+	u32 advanced;           /* segments that this ACK covers and the last one did not */
 	bool open;              /* whether nothing was lost, marked or out of order when this ACK arrived */
 	struct sojourn_needs needs;
 };
@@ -49,8 +49,8 @@ static u32 reduce(struct sock *sk)
 }
 
 /*
- * A pause is over: the window is halved for each timeout that has passed. It does as tcp_cwnd_restart, which the kernel does not
- * call where a congestion control has cong_control.
+ * Handles the end of a pause: halves the window for each timeout that has passed. It does what tcp_cwnd_restart does, which the
+ * kernel does not call if a congestion control has cong_control.
  */
 static void restart(struct sock *sk, s32 idle)
 {
@@ -89,8 +89,8 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 }
 
 /*
- * Whether a reduction is over with this state: then a congestion control without cong_control is told CA_EVENT_COMPLETE_CWR. It
- * is not where a recovery is taken back before its end.
+ * Whether this state ends a reduction. A congestion control without cong_control then receives CA_EVENT_COMPLETE_CWR. A recovery
+ * that is undone before its end does not count.
  */
 static bool ends_reduction(const struct tcp_sock *tp, u8 state)
 {
@@ -170,7 +170,7 @@ static void tell_losses(struct sock *sk, const struct sojourn_ack *told)
 	}
 }
 
-/* Segments leave one by one at this pace, which is in thousandths of a segment per second. */
+/* Sets the pacing rate, in thousandths of a segment per second. Segments are sent one by one. */
 static void set_pace(struct sock *sk, u64 pace)
 {
 	if (!pace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hosts: a network namespace each, with one device. What a host sends goes to the network of the scenario, and one timer
- * brings back what arrives. A device has no Ethernet header, no queue and no offload that would join segments: the network
+ * The hosts. Each is a network namespace with one device. The device passes the host's packets to the network of the scenario, and one
+ * timer delivers arriving packets. A device has no Ethernet header, no queue and no offload that would join segments, so the network
  * gets each IP packet as it would be on a wire.
  */
 #include <linux/inetdevice.h>
@@ -136,8 +136,8 @@ bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 }
 
 /*
- * A host sends. The network gets a copy, and the host is told at once that its packet has left: else TCP would take a packet in
- * the network for one that waits in the host, and not send it again.
+ * Sends a packet of a host. The network gets a copy, and the packet is freed immediately. Otherwise TCP would assume that it still
+ * waits in the host, and would not retransmit it.
  */
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
@@ -169,7 +169,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	return NETDEV_TX_OK;
 }
 
-/* An impairment duplicates a packet. */
+/* Copies a packet that an impairment duplicates. */
 u64 sojourn_copy(u64 handle)
 {
 	struct sk_buff *copy = skb_copy((const struct sk_buff *)(unsigned long)handle, GFP_ATOMIC);
@@ -179,7 +179,7 @@ u64 sojourn_copy(u64 handle)
 	return (unsigned long)copy;
 }
 
-/* A packet arrives at its host. */
+/* Delivers a packet to its host. */
 static void deliver(struct sk_buff *skb, const struct sojourn_packet *packet)
 {
 	struct flow *flow = &flows[packet->flow];

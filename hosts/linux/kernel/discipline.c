@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queue discipline `sojourn`: any of our queues for any device of the kernel. Its option is a text that says which
- * (Task in crates/linux/src/discipline.rs). The queue keeps what it must know of a packet; the packet itself is the kernel's.
+ * The queue discipline `sojourn`: any queue of the simulator for any device of the kernel. Its option is a text that selects the
+ * queue (Task in crates/linux/src/discipline.rs). The queue stores the fields of a packet that it needs; the kernel owns the packet.
  */
 #include <linux/ip.h>
 #include <linux/module.h>

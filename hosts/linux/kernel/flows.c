@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Senders and sinks: kernel threads with kernel sockets. They sleep until there is something to do, so virtual time goes on. */
+/* Senders and sinks: kernel threads with kernel sockets. They sleep while idle, so that virtual time advances. */
 #include <linux/ip.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 #include "sojourn.h"
 
 #define CHUNK (1 << 16)
-#define UNSENT (1 << 18)                   /* what waits unsent in a socket: enough for any growth of the window */
+#define UNSENT (1 << 18)                   /* limit of unsent bytes in a socket: enough for any growth of the window */
 
 #define UDP_HEADERS (sizeof(struct iphdr) + sizeof(struct udphdr))
 
@@ -56,7 +56,7 @@ void sojourn_flow_looks(struct flow *flow)
 			look(connection);
 }
 
-/* Called by the kernel's TCP where it takes a round-trip sample (the patch adds the call). */
+/* Called by the kernel's TCP when it takes a round-trip sample (the patch adds the call). */
 void sojourn_on_rtt(struct sock *sk, long rtt_us)
 {
 	struct connection *connection = READ_ONCE(sk->sk_user_data);
@@ -65,7 +65,7 @@ void sojourn_on_rtt(struct sock *sk, long rtt_us)
 		sojourn_rtt(guest, sojourn_now(), connection->flow->number, rtt_us);
 }
 
-/* Called by the kernel's TCP where its congestion state changes (the patch adds the call). */
+/* Called by the kernel's TCP when its congestion state changes (the patch adds the call). */
 void sojourn_on_state(struct sock *sk, u8 state)
 {
 	struct connection *connection = READ_ONCE(sk->sk_user_data);
@@ -217,7 +217,7 @@ static int echo_reader(void *data)
 	}
 }
 
-/* The application writes. Pending data comes first, but endless data is discarded. */
+/* Writes data of the application. Pending data is written first, but endless data is discarded. */
 static int write_more(struct connection *connection, const struct sojourn_written *written)
 {
 	bool endless = written->bytes == U64_MAX || connection->unwritten == U64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The size of each struct that Rust mirrors, and the offset of each of its fields: abi/src/layout.rs checks the same. */
+/* Checks the size of each struct that Rust mirrors, and the offset of each field; abi/src/layout.rs checks the same. */
 #define SIZE(type, size) static_assert(sizeof(struct type) == (size))
 #define FIELD(type, field, offset) static_assert(offsetof(struct type, field) == (offset))
 

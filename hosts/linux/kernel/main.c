@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A run: reads the plan from the file `plan.toml` of the host's current folder, makes hosts and flows, waits until the run is over,
- * and ends the kernel. The log goes to the file `log`, the headers of packets to `headers` if the plan asks for them; what went wrong
- * goes to the file `error`. There are no user programs.
+ * A run. It reads the plan from the file `plan.toml` in the current folder of the host machine, creates hosts and flows, waits for
+ * the end of the run, and ends the kernel. It writes the log to the file `log`, the headers of packets to `headers` if the plan
+ * requests them, and errors to `error`. There are no user programs.
  */
 #include <linux/hrtimer.h>
 #include <linux/init.h>
@@ -12,8 +12,8 @@
 #include <os.h>
 #include "sojourn.h"
 
-#define START (2 * NSEC_PER_SEC)           /* of the run, in the kernel's time */
-#define FULL (1 << 20)                     /* bytes of log that are written together */
+#define START (2 * NSEC_PER_SEC)           /* start of the run, in the kernel's time */
+#define FULL (1 << 20)                     /* bytes of log per write */
 
 struct guest *guest;
 struct flow *flows;
@@ -102,7 +102,7 @@ static int open_new(const char *name)
 	return file;
 }
 
-/* Adds to a file. A full disk ends the run. */
+/* Appends to a file. A full disk ends the run. */
 void sojourn_store(u32 file, const u8 *bytes, size_t length)
 {
 	while (length) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets with anything in them, for a test: `sojourn_noise=N` on the kernel's command line sends N of them in the course of a run. Half
- * of them leave from hosts into the network of the scenario, the others go through our queues on a device of their own. Now and then
- * such a device is reset, which must free every packet that waits.
+ * Packets of random bytes for a test: `sojourn_noise=N` on the kernel's command line sends N of them during a run. Hosts send half of
+ * them into the network of the scenario. The others pass through queues of the simulator on devices of their own. Occasionally such a
+ * device is reset, which must free every waiting packet.
  */
 #include <linux/init.h>
 #include <linux/ip.h>
@@ -29,7 +29,7 @@ static const char *const tasks[] = {
 };
 
 static struct net_device *devices[ARRAY_SIZE(tasks)];
-static u32 waiting[ARRAY_SIZE(tasks)];     /* packets that wait in each */
+static u32 waiting[ARRAY_SIZE(tasks)];     /* waiting packets of each */
 
 static void on_free(struct sk_buff *skb)
 {
@@ -45,7 +45,7 @@ static void give(struct sk_buff *skb, u32 number)
 	dev_queue_xmit(skb);
 }
 
-/* Taking a device down resets its queue discipline. */
+/* Resets the queue discipline of a device by taking the device down. */
 static void reset(u32 number)
 {
 	struct net_device *device = devices[number];
@@ -63,7 +63,7 @@ static void reset(u32 number)
 		sojourn_stop("noise: device %u: error %d", number, error);
 }
 
-/* The device is busy until the next packet of the noise is sent. */
+/* Keeps the device busy until the next random packet is sent. */
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
 	dev_consume_skb_any(skb);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's own queue disciplines on links of the scenario. Each has a device of its own, on which the discipline is set as `tc`
- * does it, over rtnetlink. The link of the network takes the place of the device's transmitter: it takes the next packet whenever
- * it is free. The device itself transmits only what a discipline had held back and now gives by itself.
+ * The kernel's own queue disciplines on links of the scenario. Each has a device of its own, on which the discipline is installed
+ * over rtnetlink, as `tc` does. The link of the network replaces the transmitter of the device: it dequeues the next packet when it
+ * is idle. The device itself transmits only packets that a discipline held back and then releases.
  */
 #include <linux/ip.h>
 #include <linux/netlink.h>
@@ -20,7 +20,7 @@ struct queue {
 	u32 link;
 	struct net_device *device;
 	struct Qdisc *qdisc;
-	struct sk_buff *woken;          /* what it gives by itself, until the link takes it */
+	struct sk_buff *woken;          /* packet that it released by itself, until the link dequeues it */
 	/* Packets dropped by the discipline since the link's last query: a growing list, and the part already reported. */
 	struct dropped *dropped;
 	u32 room;
@@ -143,7 +143,7 @@ bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *ma
 	return false;
 }
 
-/* A discipline releases packets that it held back; the link is idle. */
+/* Handles packets that a discipline held back and now releases, while the link is idle. */
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
 	struct queue *queue = *(struct queue **)netdev_priv(device);
@@ -224,7 +224,7 @@ int sojourn_set_discipline(const struct net_device *device, const char *kind, co
 struct told {
 	struct gnet_stats_basic sent;
 	struct gnet_stats_queue queue;
-	struct sojourn_counted counted;        /* by one of ours */
+	struct sojourn_counted counted;        /* by a discipline `sojourn` */
 	bool ours;
 };
 
@@ -256,7 +256,7 @@ static int read_told(const struct nlmsghdr *header, int length, struct told *tol
 	return 0;
 }
 
-#define TOLD (1 << 18)                     /* the longest answer: the options of one of ours are a text */
+#define TOLD (1 << 18)                     /* the longest answer: the options of `sojourn` are a text */
 
 static int ask_statistics(const struct net_device *device, struct told *told)
 {
@@ -274,8 +274,8 @@ static int ask_statistics(const struct net_device *device, struct told *told)
 }
 
 /*
- * Writes what `tc -s qdisc show` would say of each queue at the end of a run, a line each, to the file `qdiscs`. A queue whose options
- * are longer than a message says nothing.
+ * Writes the output of `tc -s qdisc show` for each queue at the end of a run, one line each, to the file `qdiscs`. A queue whose
+ * options exceed a message has no line.
  */
 void sojourn_queues_told(void)
 {
@@ -316,7 +316,7 @@ static int make_device(struct queue *queue, u32 mtu)
 	return error ? error : sojourn_open_device(queue->device);
 }
 
-/* Makes the queue of a link. NULL, and the reason in `error`, where the kernel refuses the discipline. */
+/* Creates the queue of a link. If the kernel rejects the discipline, returns NULL and writes the reason to `error`. */
 struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error)
 {
 	struct queue *queue = kzalloc(sizeof(*queue), GFP_KERNEL);

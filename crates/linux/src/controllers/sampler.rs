@@ -1,5 +1,5 @@
-//! Delivery rate samples for the simulator's controllers (draft-ietf-ccwg-bbr#4.1). The kernel measures the rate but does not store the
-//! data in flight and lost when a segment was sent; it is stored here.
+//! Delivery rate samples for the simulator's controllers (draft-ietf-ccwg-bbr#4.1).
+//! The kernel measures the rate, but does not store the data in flight and lost when a segment was sent. It is stored here.
 
 use super::KernelAck;
 use alloc::collections::VecDeque;
@@ -9,11 +9,11 @@ use sojourn_units::{Duration, Time, comes_before};
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// One past its last byte, as it stands in the segment.
+    /// The byte after its last one, as a sequence number.
     end: u32,
-    /// Segments in flight when it had been sent, itself included.
+    /// Segments in flight when it was sent, including itself.
     in_flight: u32,
-    /// `tcp_sock.lost` then.
+    /// The value of `tcp_sock.lost` when it was sent.
     lost: u32,
     app_limited: bool,
     is_lost: bool,
@@ -22,14 +22,14 @@ struct Sent {
 /// The unacknowledged segments.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Sampler {
-    /// In the order of their bytes.
+    /// The segments in the order of their bytes.
     sent: VecDeque<Sent>,
-    /// The segment declared lost last.
+    /// The segment that was declared lost last.
     last_lost: Option<u32>,
 }
 
 impl Sampler {
-    /// A segment is about to leave.
+    /// Handles a segment that is about to be sent.
     pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck, cc: &mut AnyController) {
         if ack.in_flight == 0 {
             cc.on_event(&Event::FlightStart { now, srtt: micros(ack.srtt_us), app_limited: ack.app_limited != 0 });
@@ -43,7 +43,7 @@ impl Sampler {
         }
     }
 
-    /// A segment is lost.
+    /// Handles the loss of a segment.
     pub fn on_lost(&mut self, now: Time, end: u32, ack: &KernelAck, cc: &mut AnyController) {
         let Some(at) = self.sent.iter().position(|sent| sent.end == end) else { return };
         let previous = at.checked_sub(1).map(|previous| self.sent[previous].end);
@@ -65,7 +65,7 @@ impl Sampler {
         });
     }
 
-    /// Data was acknowledged, or a loss was found.
+    /// Handles an ACK, or a detected loss; returns the rate sample.
     pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> RateSample {
         let newest = self.sent.iter().find(|sent| sent.end == ack.newest).copied();
         while self.sent.front().is_some_and(|first| !comes_before(ack.unacknowledged, first.end)) {

@@ -1,4 +1,4 @@
-//! Our queues as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`).
+//! Queues of the simulator as a qdisc of the kernel (`hosts/linux/kernel/discipline.c`).
 
 use crate::exclusive::Exclusive;
 use crate::memory::copy;
@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 use core::slice;
 use sojourn_linux::{Discipline, DropReason, Packet, Time};
 
-/// What a queue counted. C declares the same.
+/// The counters of a queue. C declares the same struct.
 #[repr(C)]
 pub struct Counted {
     pub arrived: u64,
@@ -18,11 +18,12 @@ pub struct Counted {
     pub ack_filter: u64,
 }
 
-/// The queue of a task, or null and what is wrong with the task in `error`.
+/// Creates the queue of a task. If the task is invalid, returns null and writes to `error`.
 ///
 /// # Safety
-/// `task` points to `length` bytes that nothing writes meanwhile, and `error` to `room` bytes that nothing else uses meanwhile. The bytes of
-/// `error` need no value.
+/// `task` points to `length` bytes that nothing writes meanwhile, and `error` to `room` bytes that nothing else uses meanwhile. The bytes
+/// of
+/// `error` need not be initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_discipline(
     task: *const u8,
@@ -36,33 +37,35 @@ pub unsafe extern "C" fn sojourn_discipline(
     made.ok().map(|discipline| Box::new(Exclusive::new(discipline)))
 }
 
-/// Frees a queue, if there is one. Its packets are the kernel's: reset it first.
+/// Frees a queue, if not null. Reset it first, because its packets are the kernel's.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_free(discipline: Option<Box<Exclusive<Discipline>>>) {
     // Stops the kernel if the queue is in use.
     discipline.iter().for_each(|discipline| discipline.with(|_| ()));
 }
 
-/// A packet arrives.
+/// Enqueues a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_enqueue(discipline: &Exclusive<Discipline>, now: u64, packet: &Packet) {
     discipline.with(|discipline| discipline.enqueue(Time::from_nanos(now), *packet));
 }
 
-/// The next packet to send; false without writing anything if none is left.
+/// Dequeues the next packet. If there is no packet, returns false and writes nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_dequeue(discipline: &Exclusive<Discipline>, now: u64, packet: &mut MaybeUninit<Packet>) -> bool {
     let next = discipline.with(|discipline| discipline.dequeue(Time::from_nanos(now)));
     next.map(|next| packet.write(next)).is_some()
 }
 
-/// When it sends again what it holds back now, in ns; the largest number if it holds nothing back.
+/// The time in ns at which it releases packets that it holds back.
+/// The maximum if it holds none back.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_ready(discipline: &Exclusive<Discipline>) -> u64 {
     discipline.with(|discipline| discipline.ready()).unwrap_or(Time::NEVER).as_nanos()
 }
 
-/// The next packet that was dropped, and whether the queue was full; false without writing anything if none is left.
+/// The next dropped packet, and whether the queue was full.
+/// If no packet is left, returns false and writes nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_dropped(
     discipline: &Exclusive<Discipline>,
@@ -73,19 +76,19 @@ pub extern "C" fn sojourn_discipline_dropped(
     next.map(|(dropped, reason)| (packet.write(dropped), full.write(u8::from(reason == DropReason::Tail)))).is_some()
 }
 
-/// From `now` on `active` flows are active.
+/// Sets the number of active flows from `now` on.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_flows(discipline: &Exclusive<Discipline>, now: u64, active: u32) {
     discipline.with(|discipline| discipline.set_flows(Time::from_nanos(now), active));
 }
 
-/// Drops everything that waits; the queue starts again as a new one.
+/// Drops all waiting packets and resets the queue to a new one.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_reset(discipline: &Exclusive<Discipline>, now: u64) {
     discipline.with(|discipline| discipline.reset(Time::from_nanos(now)));
 }
 
-/// Its counters.
+/// Writes the counters of the queue.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_discipline_counted(discipline: &Exclusive<Discipline>, counted: &mut MaybeUninit<Counted>) {
     discipline.with(|discipline| {

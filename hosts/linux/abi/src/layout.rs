@@ -1,11 +1,13 @@
-//! The structs that C mirrors: `hosts/linux/kernel/layout.h` checks the same sizes and offsets there.
+//! The structs that C mirrors.
+//! `hosts/linux/kernel/layout.h` checks the same sizes and offsets in C.
 
 use crate::discipline::Counted;
 use crate::queues::{Offered, Order};
 use core::mem::offset_of;
 use sojourn_linux::{GuestFlow, Header, KernelAck, KernelNeeds, Packet, Windows, Written};
 
-/// Checks the size of a struct and the offset of each of its fields when it is compiled. The first name is that of C.
+/// Checks the size of a struct and the offset of each field at compile time.
+/// The first name is that of C.
 macro_rules! layout {
     ($name:ident: $type:ty, $size:literal { $($field:ident: $offset:literal,)* }) => {
         const _: () = {

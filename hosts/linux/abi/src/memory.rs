@@ -1,4 +1,4 @@
-//! The memory of the kernel, and its end when something is wrong.
+//! The kernel's memory, and its stop on a fatal error.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
@@ -7,34 +7,36 @@ use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
 unsafe extern "C" {
-    /// Returns memory of this size, or null. Stops the kernel if the memory is not aligned to `align` bytes.
+    /// Returns memory of this size, or null.
+    /// Stops the kernel if the memory is not aligned to `align` bytes.
     safe fn sojourn_alloc(size: usize, align: usize) -> *mut c_void;
     fn sojourn_free(memory: *mut c_void);
     fn sojourn_panic(text: *const u8, length: usize) -> !;
 }
 
-/// The kernel's memory.
+/// The allocator that uses the kernel's memory.
 struct KernelMemory;
 
 /// The alignment of all memory of the kernel (`ARCH_KMALLOC_MINALIGN`; main.c checks it).
 const ALIGNED: usize = 8;
 const PAGE: usize = 4096;
 
-// SAFETY: `alloc` returns null or memory of at least the size and the alignment of the layout, as its comment and the check in C say. The
-// memory belongs to the caller until `dealloc` returns it to the allocator that it came from.
+// SAFETY: `alloc` returns null, or memory with at least the layout's size and alignment, as its comment and the check in C state. The
+// memory
+// belongs to the caller until `dealloc` returns it to the same allocator.
 unsafe impl GlobalAlloc for KernelMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() > PAGE {
             return core::ptr::null_mut();
         }
-        // The kernel aligns a power of two to itself up to a page, also with slab debugging (Documentation/core-api/memory-allocation.rst).
-        // Other sizes have the least alignment.
+        // The kernel aligns a size that is a power of two to itself, up to a page, also with slab debugging
+        // (Documentation/core-api/memory-allocation.rst). Other sizes have the minimum alignment.
         let size = if layout.align() > ALIGNED { layout.size().max(layout.align()).next_power_of_two() } else { layout.size() };
         sojourn_alloc(size, layout.align()).cast()
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _layout: Layout) {
-        // SAFETY: the caller promises that `alloc` returned this memory and that nothing uses it any more.
+        // SAFETY: the caller promises that `alloc` returned this memory and that nothing uses it anymore.
         unsafe { sojourn_free(memory.cast()) }
     }
 }
@@ -42,13 +44,14 @@ unsafe impl GlobalAlloc for KernelMemory {
 #[global_allocator]
 static MEMORY: KernelMemory = KernelMemory;
 
-/// Stops the kernel, with the reason in its file `error`.
+/// Stops the kernel and writes the reason to its file `error`.
 pub fn give_up(text: &str) -> ! {
-    // SAFETY: C reads this many bytes of the text, which is there until the kernel ends.
+    // SAFETY: C reads this many bytes of the text, which exists until the kernel ends.
     unsafe { sojourn_panic(text.as_ptr(), text.len()) }
 }
 
-/// A text of a fixed size: there may be no memory when the kernel stops. What is longer is cut.
+/// A text of a fixed size, because there may be no memory when the kernel stops.
+/// Longer text is cut off.
 struct Text {
     bytes: [u8; 256],
     length: usize,
@@ -68,11 +71,12 @@ impl Write for Text {
 fn panic(info: &PanicInfo<'_>) -> ! {
     let mut text = Text { bytes: [0; 256], length: 0 };
     let _ = write!(text, "{info}");
-    // SAFETY: C reads the bytes that are written, which are there until the kernel ends.
+    // SAFETY: C reads the initialized bytes, which exist until the kernel ends.
     unsafe { sojourn_panic(text.bytes.as_ptr(), text.length) }
 }
 
-/// Copies a text into a buffer of C, cut to its size and with a zero at its end. Nothing is written if the buffer has no bytes.
+/// Copies a text into a buffer of C, truncated to its size, with a terminating zero.
+/// Nothing is written if the buffer is empty.
 pub fn copy(text: &str, to: &mut [MaybeUninit<u8>]) {
     let Some(room) = to.len().checked_sub(1) else { return };
     let bytes = text.bytes().take(room).chain([0]);

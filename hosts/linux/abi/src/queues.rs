@@ -8,13 +8,13 @@ use core::ffi::{c_char, c_int};
 use core::sync::atomic::AtomicPtr;
 use sojourn_linux::{Dequeued, DropReason, HostPacket, HostQueue, Lost, QueueOrder, Time};
 
-/// A queue of C.
+/// A queue in C.
 #[repr(C)]
 struct Queue {
     unused: [u8; 0],
 }
 
-/// A queue that C is to make.
+/// A request to C to create a queue.
 #[repr(C)]
 pub struct Order {
     pub kind: *const c_char,
@@ -24,7 +24,7 @@ pub struct Order {
     pub mtu: u32,
 }
 
-/// A packet that C is to put into a queue.
+/// A packet for C to enqueue.
 #[repr(C)]
 pub struct Offered {
     pub handle: u64,
@@ -44,17 +44,18 @@ unsafe extern "C" {
 /// A queue of the kernel.
 #[derive(Debug)]
 struct KernelQueue {
-    /// From `sojourn_queue_make`; C keeps it until the kernel ends. Only what has the queue for itself reads this pointer, by `get_mut`.
+    /// The queue from `sojourn_queue_make`. C keeps it until the kernel ends.
+    /// Only an exclusive owner of the queue reads this pointer, by `get_mut`.
     queue: AtomicPtr<Queue>,
-    /// Whether the kernel does not say why it drops: only CHOKe, which seldom is full.
+    /// Whether the kernel gives no reason for drops: only CHOKe, which is seldom full.
     gives_no_reason: bool,
 }
 
 impl KernelQueue {
-    /// Adds what has been dropped since this was asked last.
+    /// Adds the packets dropped since the last call.
     fn add_dropped(&mut self, lost: &mut Lost) {
         let (mut number, mut full) = (0, 0);
-        // SAFETY: C made the queue, and nothing else uses it meanwhile, since `self` is borrowed as mutable.
+        // SAFETY: C made the queue, and nothing else uses it meanwhile, because `self` is borrowed mutably.
         while unsafe { sojourn_queue_dropped(*self.queue.get_mut(), &mut number, &mut full) } {
             let early = full == 0 || self.gives_no_reason;
             lost.push_back((number, if early { DropReason::Early } else { DropReason::Tail }));
@@ -66,7 +67,7 @@ impl HostQueue for KernelQueue {
     fn enqueue(&mut self, _now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
         let HostPacket { handle, is_marked, rtt_hint_ms, .. } = packet;
         let given = Offered { handle, number, rtt_ms: rtt_hint_ms, marked: u8::from(is_marked) };
-        // SAFETY: as in `add_dropped`. The handle is that of a packet which the network gives to the queue and no longer uses.
+        // SAFETY: as in `add_dropped`. The network passes the packet of this handle to the queue and no longer uses it.
         unsafe { sojourn_queue_enqueue(*self.queue.get_mut(), &given) };
         self.add_dropped(lost);
     }
@@ -90,13 +91,13 @@ impl HostQueue for KernelQueue {
     }
 }
 
-/// Makes the queue of a link.
+/// Creates the queue of a link.
 pub fn make(order: &QueueOrder) -> Result<Box<dyn HostQueue>, String> {
     let QueueOrder { link, packet, qdisc } = order;
     let (kind, mut error) = (format!("{}\0", qdisc.kind), 0);
     let options = &qdisc.options;
     let order = Order { kind: kind.as_ptr().cast(), options: options.as_ptr(), length: options.len(), link: *link, mtu: *packet };
-    // SAFETY: the pointers of the order are those of `kind`, which ends in a zero, and of `options`; C copies what it keeps.
+    // SAFETY: the pointers of the order are those of `kind`, which ends in a zero, and of `options`. C copies what it keeps.
     let made = unsafe { sojourn_queue_make(&order, &mut error) };
     if made.is_null() {
         return Err(format!("expected parameters that the kernel takes, got its error {error} for {}", qdisc.kind));
