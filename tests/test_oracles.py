@@ -29,9 +29,9 @@ def judged(theirs: float, ours: float, most: float | None, why: str | None = "wh
     return compare.rows("case", *runs, explained, [QUEUE])[0].verdict
 
 
-def test_a_miss_within_the_noise_is_not_called_inside() -> None:
+def test_a_miss_within_the_noise_is_undecided() -> None:
     assert compare.verdict(QUEUE, compare.Estimate(40, 1), compare.Estimate(41, 1))[2] == "inside"
-    assert compare.verdict(QUEUE, compare.Estimate(40, 3), compare.Estimate(44, 3))[2] == "within noise"
+    assert compare.verdict(QUEUE, compare.Estimate(40, 3), compare.Estimate(44, 3))[2] == "undecided"
     assert compare.verdict(QUEUE, compare.Estimate(40, 1), compare.Estimate(44, 1))[2] == "MISS"
 
 

@@ -9,7 +9,7 @@ import argparse
 import math
 import statistics
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,14 +176,18 @@ def estimate(values: list[float]) -> Estimate:
 
 
 def verdict(metric: Metric, oracle: Estimate, ours: Estimate) -> tuple[float, float, str]:
-    """Difference, bound, and "inside", "within noise" (outside, but within the confidence intervals) or "MISS"."""
+    """Difference, bound, and "inside", "undecided" or "MISS".
+
+    A difference above the bound is a miss if it is also above the noise, the root of the sum of the squares of both
+    half widths. Below that it is undecided: the noise is then wider than the bound, and more seeds have to decide.
+    """
     gap = ours.mean - oracle.mean
     allowed = max(metric.bound * abs(oracle.mean) if metric.relative else metric.bound, metric.floor)
     scale = abs(oracle.mean) if metric.relative and oracle.mean != 0.0 else 1.0
     if abs(gap) <= allowed:
         said = "inside"
     elif math.isfinite(oracle.half + ours.half) and abs(gap) <= math.hypot(oracle.half, ours.half):
-        said = "within noise"
+        said = "undecided"
     else:
         said = "MISS"
     return gap / scale, allowed / scale, said
@@ -193,7 +197,7 @@ def rows(
     case: str,
     oracle: list[dict[str, float]],
     ours: list[dict[str, float]],
-    explained: dict[tuple[str, str], Explanation],
+    explained: Mapping[tuple[str, str], Explanation],
     judged: Sequence[Metric] = METRICS,
 ) -> list[Row]:
     """A row for each metric. Without `ours` there is no verdict.
@@ -205,18 +209,28 @@ def rows(
     result = []
     for metric in judged:
         theirs = estimate([x[metric.name] for x in oracle])
-        if not ours:
-            result.append(Row(case, metric.name, theirs, None, math.nan, metric.bound, "-"))
-            continue
-        mine = estimate([x[metric.name] for x in ours])
-        difference, bound, said = verdict(metric, theirs, mine)
-        entry = explained.get((case, metric.name))
-        if entry is not None and said == "MISS" and abs(mine.mean - theirs.mean) <= entry.most:
-            said = "explained" if entry.why is not None else "unexplained"
-        elif entry is not None and said == "inside":
-            said = "stale"
-        result.append(Row(case, metric.name, theirs, mine, difference, bound, said))
+        mine = estimate([x[metric.name] for x in ours]) if ours else None
+        result.append(judge(case, metric, theirs, mine, explained))
     return result
+
+
+def judge(
+    case: str,
+    metric: Metric,
+    theirs: Estimate,
+    mine: Estimate | None,
+    explained: Mapping[tuple[str, str], Explanation],
+) -> Row:
+    """The row of one metric, as in `rows`."""
+    if mine is None:
+        return Row(case, metric.name, theirs, None, math.nan, metric.bound, "-")
+    difference, bound, said = verdict(metric, theirs, mine)
+    entry = explained.get((case, metric.name))
+    if entry is not None and said == "MISS" and abs(mine.mean - theirs.mean) <= entry.most:
+        said = "explained" if entry.why is not None else "unexplained"
+    elif entry is not None and said == "inside":
+        said = "stale"
+    return Row(case, metric.name, theirs, mine, difference, bound, said)
 
 
 def failed(all_rows: list[Row]) -> bool:

@@ -3,7 +3,7 @@
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
 stores what it found, with its provenance, in `stored.json.xz`; names of controllers after it run those alone.
 `--show` prints the stored table, which `page.py` writes into `docs/linux-comparison.md`. The measures and bounds are
-those of `gaps`; what is outside is explained in `explained.toml`.
+those of `gaps`.
 """
 
 from __future__ import annotations

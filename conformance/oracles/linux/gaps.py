@@ -3,9 +3,9 @@
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
 what it found, with its provenance, in `stored.json.xz`. `--show` prints the stored tables, which `page.py` writes into
 `docs/linux-comparison.md`. The first block is a grid. The cases of the others are drawn at random, so that nothing
-is fitted to them: flows that always send, the same with pacing, and flows that pause. What is outside the bounds is
-explained in `explained.toml`. `--draw 20 --seed 7` draws other cases, prints their table, and stores nothing; its exit
-code is 1 if any figure is outside.
+is fitted to them: flows that always send, the same with pacing, and flows that pause. `compare` judges: a difference
+outside its bound has a star, or a question mark where the noise is wider than the bound. `--draw 20 --seed 7` draws
+other cases, prints their table, and stores nothing; its exit code is 1 if any figure is outside.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import random
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.linux.kernel import find_kernel
@@ -23,16 +22,15 @@ from sojourn.record import Record
 from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
+from .. import compare
 from . import RESULTS
 
 NAME = "gaps"
 """Where it is stored in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.gaps"
 SEEDS, MANY_SEEDS = 5, 20
-MANY = {"choker"}
-"""Cases with many seeds: CHOKeR draws, and its flows time out, so five differ by more than a bound."""
-STUDENT = {SEEDS: 2.776, MANY_SEEDS: 2.093}
-"""Of the 95 % interval of this number of seeds."""
+MANY = {"choker", "cdg, 1 flow"}
+"""Cases with many seeds, whose runs differ by more than a bound: CHOKeR draws and its flows time out, CDG draws."""
 DRAWN, DRAW_SEED = 24, 20261122
 PACED, PACED_SEED = 12, 20261126
 PAUSING, PAUSING_SEED = 12, 20261127
@@ -58,32 +56,19 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What is compared, and how much it may differ."""
-
-    name: str
-    path: str
-    bound: float
-    relative: bool = True
-
-    def gap(self, here: float, there: float) -> float:
-        """The difference of the simulator's value from Linux's."""
-        if not self.relative:
-            return here - there
-        return (here - there) / there if there else 0.0
-
-    def text(self, gap: float) -> str:
-        """A difference as the tables show it."""
-        return f"{100 * gap:+.1f} %" if self.relative else f"{gap:+.3f}"
-
-
-MEASURES = [
-    Measure("goodput", "total.goodput_bps", 0.01),
-    Measure("RTT", "groups.f.rtt_ms.mean", 0.03),
-    Measure("loss ratio", "links.bottleneck.loss_ratio", 0.10),
-    Measure("Jain's index", "total.jain", 0.02, relative=False),
-]
+MEASURES = (
+    compare.Metric("goodput", 0.01),
+    compare.Metric("RTT", 0.03),
+    compare.Metric("loss ratio", 0.10, floor=2e-5),
+    compare.Metric("Jain's index", 0.02, relative=False),
+)
+PATHS = {
+    "goodput": "total.goodput_bps",
+    "RTT": "groups.f.rtt_ms.mean",
+    "loss ratio": "links.bottleneck.loss_ratio",
+    "Jain's index": "total.jain",
+}
+"""Where the record has each measure."""
 
 
 def grid() -> Iterator[tuple[str, Scenario]]:
@@ -163,12 +148,8 @@ def cases() -> Iterator[tuple[str, Scenario]]:
 
 def means(records: list[Record]) -> dict[str, list[float]]:
     """The mean over the seeds of each measure, and half the width of its 95 % interval."""
-    found = {}
-    for each in MEASURES:
-        values = [record.value(each.path) for record in records]
-        half = STUDENT[len(values)] * statistics.stdev(values) / len(values) ** 0.5
-        found[each.name] = [statistics.fmean(values), half]
-    return found
+    found = {name: compare.estimate([record.value(path) for record in records]) for name, path in PATHS.items()}
+    return {name: [each.mean, each.half] for name, each in found.items()}
 
 
 def on_both(scenario: Scenario) -> list[Scenario]:
@@ -191,45 +172,33 @@ def measure(pairs: Iterable[tuple[str, list[Scenario]]], command: str) -> dict[s
     return {"about": about, "cases": found}
 
 
-@dataclass(frozen=True)
-class Gap:
-    """What a measure of a case differs by."""
-
-    measure: Measure
-    size: float
-    apart: bool
-    """Whether the 95 % intervals have nothing in common."""
-
-    @property
-    def missed(self) -> bool:
-        """Whether it is outside the bound, and the intervals do not explain that."""
-        return abs(self.size) > self.measure.bound and self.apart
-
-    def text(self) -> str:
-        """As the tables show it."""
-        return self.measure.text(self.size) + ("*" if self.missed else "")
+def judge(name: str, case: dict[str, dict[str, list[float]]]) -> list[compare.Row]:
+    """The rows of a case, in the order of the measures."""
+    here, there = ({key: compare.Estimate(*pair) for key, pair in case[host].items()} for host in (SIMULATOR, LINUX))
+    return [compare.judge(name, each, there[each.name], here[each.name], {}) for each in MEASURES]
 
 
-def gaps(case: dict[str, dict[str, list[float]]]) -> list[Gap]:
-    """The differences of a case, in the order of the measures."""
-    found = []
-    for each in MEASURES:
-        (here, around_here), (there, around_there) = case[SIMULATOR][each.name], case[LINUX][each.name]
-        found.append(Gap(each, each.gap(here, there), abs(here - there) > around_here + around_there))
-    return found
+def found_to_be(verdict: str, stored: dict[str, Any]) -> list[str]:
+    """The cases and measures with this verdict."""
+    rows = [row for name, case in stored["cases"].items() for row in judge(name, case)]
+    return [f"{row.case}: {row.metric}" for row in rows if row.verdict == verdict]
 
 
-def missed(stored: dict[str, Any]) -> list[str]:
-    """The cases and measures outside the bounds."""
-    return [f"{name}: {gap.measure.name}" for name, case in stored["cases"].items() for gap in gaps(case) if gap.missed]
+SIGNS = {"inside": "", "undecided": "?", "MISS": "*"}
+"""What the tables put behind a difference."""
+
+
+def text(measure: compare.Metric, difference: float) -> str:
+    """A difference as the tables show it."""
+    return f"{100 * difference:+.1f} %" if measure.relative else f"{difference:+.3f}"
 
 
 def spread(stored: dict[str, Any], names: list[str]) -> list[tuple[str, list[str]]]:
     """The median and the largest difference of each measure in these cases, with their labels."""
-    differences = [gaps(stored["cases"][name]) for name in names]
-    sizes = [[abs(gap.size) for gap in column] for column in zip(*differences, strict=True)]
+    rows = [judge(name, stored["cases"][name]) for name in names]
+    sizes = [[abs(row.difference) for row in column] for column in zip(*rows, strict=True)]
     return [
-        (label, [each.text(of(found)).lstrip("+") for each, found in zip(MEASURES, sizes, strict=True)])
+        (label, [text(each, of(found)).lstrip("+") for each, found in zip(MEASURES, sizes, strict=True)])
         for label, of in (("median size", statistics.median), ("largest", max))
     ]
 
@@ -247,7 +216,9 @@ def table(stored: dict[str, Any], names: list[str]) -> list[str]:
         values = [
             f"{linux['goodput'] / 1e6:.3f} Mbit/s", f"{linux['RTT']:.1f} ms", f"{100 * linux['loss ratio']:.3f} %",
         ]  # fmt: skip
-        lines.append(f"| {name} | {' | '.join(values + [gap.text() for gap in gaps(case)])} |")
+        rows = zip(MEASURES, judge(name, case), strict=True)
+        differences = [text(each, row.difference) + SIGNS[row.verdict] for each, row in rows]
+        lines.append(f"| {name} | {' | '.join(values + differences)} |")
     return lines + [f"| {label} | | | | {' | '.join(shown)} |" for label, shown in spread(stored, names)]
 
 
@@ -278,7 +249,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.draw:
         found = measure(((name, on_both(scenario)) for name, scenario in drawn(options.draw, options.seed)), COMMAND)
-        outside = missed(found)
+        outside = found_to_be("MISS", found)
         print("\n".join([*table(found, list(found["cases"])), "", *(f"outside: {each}" for each in outside)]))
         return int(bool(outside))
     if not options.show:

@@ -24,13 +24,14 @@ def groups() -> Iterator[tuple[str, dict[str, Any], list[str]]]:
 
 def summary() -> list[str]:
     """One line for each group of cases: the median difference, and the largest in brackets."""
-    heads = ["compared", "cases", *(each.name for each in gaps.MEASURES), "outside the bounds"]
+    heads = ["compared", "cases", *(each.name for each in gaps.MEASURES), "outside the bounds", "undecided"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for title, cases, names in groups():
         own = {"cases": {name: cases[name] for name in names}}
         (_, medians), (_, largest) = gaps.spread(own, names)
         shown = [f"{median} ({most})" for median, most in zip(medians, largest, strict=True)]
-        lines.append(f"| {' | '.join([title, str(len(names)), *shown, str(len(gaps.missed(own)))])} |")
+        counts = [str(len(gaps.found_to_be(verdict, own))) for verdict in ("MISS", "undecided")]
+        lines.append(f"| {' | '.join([title, str(len(names)), *shown, *counts])} |")
     return lines
 
 

@@ -8,7 +8,7 @@
 
 Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
 discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
-same command. Exit code 1 for a miss that `validate_explained.toml` does not cover or an entry there without a miss, 2
+same command. Exit code 1 for a miss that `explained.toml` does not cover or an entry there without a miss, 2
 where the kernel can't be run.
 """
 
@@ -33,7 +33,7 @@ from . import RESULTS, settings
 from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
-NAME, EXPLAINED = "validate", HERE / "validate_explained.toml"
+NAME, EXPLAINED = "validate", HERE / "explained.toml"
 SEEDS, MANY_SEEDS = 5, 30
 """Seeds of a case; many where the few random drops of five differ by more than a bound."""
 
