@@ -201,7 +201,8 @@ class Page {
   }
 
   private async run(i: 0 | 1, file: string, turn: number): Promise<void> {
-    const error = get(`error-${NAMES[i].toLowerCase()}`), lab = this.labs[i];
+    const side = NAMES[i].toLowerCase(), lab = this.labs[i];
+    const error = get(`error-${side}`), warnings = get(`warnings-${side}`);
     const ask = { table: copy(this.sides[i].table), file, link: Panels.watched(this.sides[i].table), seed: this.seed };
     const asked = JSON.stringify(ask);
     try {
@@ -209,9 +210,10 @@ class Page {
         this.results[i] = await lab.ask<"run">({ kind: "run", ...ask });
         this.asked.results[i] = asked;
       }
-      error.textContent = "";
-      this.together(i, turn);
       const result = this.results[i]!;
+      error.textContent = "";
+      warnings.textContent = result.warnings.join("; ");
+      this.together(i, turn);
       await new Promise((rested) => setTimeout(rested, REST));
       if (turn !== this.turn) return;
       if (asked !== this.asked.laws[i]) {
@@ -228,6 +230,7 @@ class Page {
     } catch (caught) {
       if (caught instanceof Replaced) return;
       error.textContent = caught instanceof Error ? caught.message : String(caught);
+      warnings.textContent = "";
     }
   }
 

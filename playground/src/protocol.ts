@@ -41,6 +41,8 @@ export interface Surface {
 
 export interface Result {
   record: any;
+  /** Settings of the scenario without effect: a sentence each. */
+  warnings: string[];
   toml: string;
   link: string;
   seed: number;

@@ -35,11 +35,11 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
   const begin = performance.now();
   const toml = text(engine, ask.table, ask.file);
   const answer = engine.ask({ ask: "run", toml, file: ask.file, seed: ask.seed, watch: ask.link });
-  const { record, series } = answer.json;
+  const { record, series, warnings } = answer.json;
   const queue = series[`queue/${ask.link}`], signals = series[`signals/${ask.link}`];
   const windows = Object.entries<any>(series).filter(([name]) => name.startsWith("cwnd/"));
   return {
-    record, toml, link: ask.link, seed: ask.seed,
+    record, warnings, toml, link: ask.link, seed: ask.seed,
     queue: {
       t: column(answer, queue.t), packets: column(answer, queue.packets),
       delay: column(answer, queue.delay_s), probability: column(answer, queue.probability),

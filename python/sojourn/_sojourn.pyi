@@ -73,6 +73,9 @@ def check(text: str, filename: str, laws: list[str] | None = None) -> str:
     With `laws`, a queue may name these and no others.
     """
 
+def lints(text: str, filename: str) -> list[tuple[str, str]]:
+    """The warnings about a scenario: for each the name of its rule, and its text."""
+
 def keys(text: str, filename: str, seeds: list[int], engine: str, laws: list[str]) -> tuple[list[str], dict[str, str]]:
     """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal.
 
@@ -162,9 +165,6 @@ def surface(queue: str, backlog: Array, change: Array) -> Array:
 
 def quantity(kind: str, text: str) -> float:
     """A quantity as scenarios write it, of kind `time` (s), `rate` (bit/s) or `size` (bytes)."""
-
-def agreed_ecn(ours: str, peer: str) -> str:
-    """The ECN that a sender with `ecn` agrees on with a receiver with `peer_ecn`, all three as JSON (rfc9768#3.1.2)."""
 
 def path_split(path: str) -> list[str]:
     """The steps of a path, positions as digits. Raises `ScenarioError` for a text that is no path."""

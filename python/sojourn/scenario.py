@@ -209,6 +209,33 @@ class Scenario(MutableMapping[str, Any]):
         with self.clean_errors():
             return _sojourn.check(self.to_toml(), self.file, None if laws is None else list(laws))
 
+    def warnings(self, *, without: Collection[str] = ()) -> list[str]:
+        """What has no effect in the scenario, or another one than its reader may expect.
+
+        Parameters
+        ----------
+        without
+            Names of rules whose warnings are left out, such as `"marks-of-droptail"`.
+
+        Returns
+        -------
+        list[str]
+            A line for each warning: the path of a setting, and what is wrong with it. Empty where nothing is.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario can't be run.
+
+        Examples
+        --------
+        >>> scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.queue.limit", "1000 B")
+        >>> scenario.warnings()
+        ['links.bottleneck.queue.limit: 1000 B is less than a full packet of flows.ftp (1500 B): it can hold none']
+        """
+        with self.clean_errors():
+            return [text for rule, text in _sojourn.lints(self.to_toml(), self.file) if rule not in without]
+
     @contextmanager
     def clean_errors(self) -> Iterator[None]:
         """Prefixes errors of the engine with the label, as `clean_error` does."""

@@ -94,10 +94,14 @@ fn in_laws(ways: &[Way], world: &World, whole: &Outcome) -> Result<(), Fault> {
     metamorphic::hold(ways, &runs)
 }
 
-/// Checks that a serialized scenario is unchanged when parsed again.
+/// Checks that a serialized scenario is unchanged when parsed again, and has its warnings.
 fn as_written(world: &World) -> Result<(), Fault> {
-    let again = Document::from_toml("world.toml", &world.text()).and_then(|again| again.check());
-    match again {
+    let again = || {
+        let document = Document::from_toml("world.toml", &world.text())?;
+        document.lints()?;
+        document.check()
+    };
+    match again() {
         Ok(again) if again.key(1, "") == world.checked.key(1, "") => Ok(()),
         Ok(_) => Err(fault("what is written means the same when it is read again", "another scenario")),
         Err(error) => Err(fault("what is written means the same when it is read again", error.to_string())),

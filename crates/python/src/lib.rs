@@ -74,6 +74,13 @@ fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Stri
     serde_json::to_string(&checked_with(text, filename, laws)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
+/// The warnings about a scenario: for each the name of its rule, and its text.
+#[pyfunction]
+fn lints(text: &str, filename: &str) -> PyResult<Vec<(&'static str, String)>> {
+    let lints = Document::from_toml(filename, text).and_then(|document| document.lints()).map_err(refused)?;
+    Ok(lints.into_iter().map(|lint| (lint.rule, lint.to_string())).collect())
+}
+
 /// The keys of runs, and the SHA-256 of each link's trace, by the name of the link.
 type Keys = (Vec<String>, HashMap<String, String>);
 
@@ -332,13 +339,6 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The ECN mode that a sender with `ecn` and a receiver with `peer_ecn` negotiate.
-/// All three are JSON, as in a resolved scenario.
-#[pyfunction]
-fn agreed_ecn(ours: &str, peer: &str) -> PyResult<String> {
-    listing::agreed_ecn(ours, peer).map_err(refused)
-}
-
 /// Parses a quantity. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
@@ -351,6 +351,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(one_line, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(lints, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(beginnings, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
@@ -365,7 +366,6 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(agreed_ecn, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
     module.add_class::<fluid::Resting>()?;

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_cc::{About, CongestionController, Start};
+use sojourn_cc::About;
 use sojourn_scenario::Document;
 use sojourn_spec::tcp::profiles::ProfileEntry;
-use sojourn_spec::tcp::{EcnChoice, OPTIONS, OptionEntry, PROFILES, TcpOptions};
+use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
@@ -29,13 +29,11 @@ pub fn registry() -> Result<String, serde_json::Error> {
     .to_string())
 }
 
-/// Every congestion controller: whether it counts marks, and its traceable variables.
+/// Every congestion controller with its traceable variables.
 fn controllers() -> Result<Vec<Value>, serde_json::Error> {
-    let start = Start::new(1.0, f64::INFINITY);
     let entry = |entry: &sojourn_cc::Entry| {
         let mut value = listed(entry.name, entry.summary, serde_json::to_value((entry.default)()))?;
         let variable = |about: About| json!({ "name": about.name, "unit": about.unit, "summary": about.summary });
-        value["counts_marks"] = (entry.default)().build(start).is_ok_and(|made| made.needs().ecn.counts()).into();
         value["variables"] = (entry.variables)().into_iter().map(variable).collect();
         Ok(value)
     };
@@ -90,12 +88,6 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
     let rows = sojourn_web::grid(&config, &link, backlog, change).map_err(|error| format!("queue.{error}"))?;
     rows.ok_or_else(|| format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()))
-}
-
-/// The ECN mode on which both hosts agree. See `_sojourn.agreed_ecn`.
-pub fn agreed_ecn(ours: &str, peer: &str) -> Result<String, String> {
-    let read = |text: &str| serde_json::from_str::<EcnChoice>(text).map_err(|error| error.to_string());
-    serde_json::to_string(&read(ours)?.agreed(read(peer)?)).map_err(|error| error.to_string())
 }
 
 /// A quantity in seconds, bit/s or bytes. See `_sojourn.quantity`.

@@ -2,6 +2,7 @@
 
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
+use crate::lints::{self, Lint};
 use crate::path::{self, Step};
 use crate::syntax::{self, line_and_column};
 use crate::written::{Queue, Scenario};
@@ -105,6 +106,14 @@ impl Document {
         let checked = self.check()?;
         checked.check_laws(laws).map_err(|error| self.locate(error))?;
         Ok(checked)
+    }
+
+    /// The warnings about the scenario: settings of a valid scenario that have no effect.
+    ///
+    /// # Errors
+    /// The first error of a scenario that is not valid.
+    pub fn lints(&self) -> Result<Vec<Lint>, Error> {
+        Ok(lints::lints(&self.written()?, &self.check()?))
     }
 
     /// Adds the file to an error. Adds line and column unless the field was set after parsing.

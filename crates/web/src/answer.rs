@@ -34,7 +34,12 @@ fn answered(question: &str, numbers: &mut Numbers) -> Result<Value, String> {
             let document = Document::from_json(question.file(), &table).map_err(|error| error.to_string())?;
             Ok(json!({ "toml": document.table().to_string() }))
         }
-        "run" => run::run(question.checked()?, question.seed()?, question.text("watch").ok(), numbers),
+        "run" => {
+            let warnings = question.document()?.lints().map_err(|error| error.to_string())?;
+            let mut answer = run::run(question.checked()?, question.seed()?, question.text("watch").ok(), numbers)?;
+            answer["warnings"] = warnings.iter().map(ToString::to_string).collect();
+            Ok(answer)
+        }
         "loop" => stability::stability(&question.checked()?, question.seed()?, question.text("link")?, numbers),
         "surface" => law::surface(&question.checked()?, question.text("link")?, numbers),
         other => Err(format!("ask: expected one of table, toml, run, loop, surface, got \"{other}\"")),

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `table` | `toml` | `table`: the scenario as JSON |
 //! | `toml` | `table` | `toml`: the scenario as text |
-//! | `run` | `toml`, `file`, `seed`, `watch` | `record`, and `series`: for each name its columns, as places in the numbers |
+//! | `run` | `toml`, `file`, `seed`, `watch` | `record`, `warnings`, and `series`: for each name its columns, as places in the numbers |
 //! | `loop` | `toml`, `file`, `link` | `point`, `margins`, and `bode`: frequency, gain and phase as places in the numbers |
 //! | `surface` | `toml`, `file`, `link` | a law as a surface over two inputs: `of` what, `rows`, `columns`, `values` row by row |
 //!

@@ -13,10 +13,10 @@ from sojourn import _sojourn
 from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, with_laws
+from sojourn.cli.scenario_warnings import note_warnings
 from sojourn.display import counted
 from sojourn.errors import UserError, one_line
 from sojourn.extras import require
-from sojourn.notes import note_unmet
 from sojourn.scenario import load, parse_assignment
 from sojourn.sweep import read_plan
 
@@ -57,7 +57,7 @@ def check(
         return
     changed = with_laws(scenario, laws, change)
     canonical = changed.canonical(laws.laws)
-    note_unmet(changed)
+    note_warnings(changed)
     if resolved:
         out.print_json(canonical)
     else:

@@ -24,6 +24,7 @@ from sojourn.cli.output import (
     say_written,
     store,
 )
+from sojourn.cli.scenario_warnings import note_warnings, note_warnings_in
 from sojourn.cli.tables import (
     main_measures,
     say_missing,
@@ -44,7 +45,6 @@ from sojourn.flent import check_flent, write_flent
 from sojourn.foreign import file_name, file_names
 from sojourn.measure_names import labelled
 from sojourn.measures import chosen
-from sojourn.notes import note_unmet, note_unmet_in
 from sojourn.qlog import traced, write_qlog
 from sojourn.record import Record, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
@@ -198,7 +198,7 @@ def run(
         raise_failed(failed, seeds)
     for why in failed:
         note(f"a run failed: {why}")
-    note_unmet(scenario)
+    note_warnings(scenario)
     if out_dir is not None:
         say_written(_save(records, out_dir), as_json)
     written = [write_flent(records[0], flent)] if flent is not None else []
@@ -339,7 +339,7 @@ def compare(
             scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, measures=rows,
             threads=threads, cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
-    note_unmet_in(found.cases)
+    note_warnings_in(found.cases)
     show_comparison(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
     if out_dir is not None:

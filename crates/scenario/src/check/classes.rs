@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 /// All queues with a discipline, and their fields.
 /// They are the queue at `field`, or recursively those of its classes.
-pub(super) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
+pub(crate) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
     let Some(scheduler) = &queue.classes else { return vec![(queue, field.to_string())] };
     let of_class = |(i, class): (usize, &'a Class)| disciplines(&class.queue, &format!("{field}.classes[{i}]"));
     scheduler.classes.iter().enumerate().flat_map(of_class).collect()

@@ -1,6 +1,6 @@
 //! Validation: resolves names, fills in defaults, and checks the range of every value.
 
-mod classes;
+pub(crate) mod classes;
 mod flows;
 mod host;
 mod limits;

@@ -105,13 +105,6 @@ impl EcnChoice {
     #[cfg(feature = "serde")]
     const NAMES: [(&'static str, EcnChoice); 3] = [("dctcp", EcnChoice::Dctcp), ("accurate", EcnChoice::Accurate), ("l4s", EcnChoice::L4s)];
 
-    /// The mode that a sender with this mode and a receiver with `peer` negotiate.
-    /// `true` is classic ECN.
-    #[must_use]
-    pub fn agreed(self, peer: EcnChoice) -> EcnChoice {
-        self.or(Ecn::Classic).agreed(peer.or(Ecn::Classic)).into()
-    }
-
     /// The mode, with `on` for `true`.
     fn or(self, on: Ecn) -> Ecn {
         match self {
