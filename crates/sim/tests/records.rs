@@ -115,8 +115,7 @@ impl Observer for Seen {
     fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let numbers = [sender.cwnd(), sender.ssthresh(), sender.in_flight(options), sender.pacing_rate(options).unwrap_or(-1.0)];
         let [state, source] = [sender.loss_state() as u64, sender.delay_source().map_or(9, |source| source as u64)];
-        let mut hash =
-            Hash(Hash::of(&[now.as_nanos(), flow.into(), state, source, sender.is_active().into(), sender.deadline().as_nanos()]));
+        let mut hash = Hash(Hash::of(&[now.as_nanos(), flow.into(), state, source]));
         numbers.into_iter().for_each(|number| hash.add_number(number));
         self.of_senders = self.of_senders.wrapping_add(hash.0);
     }
@@ -163,12 +162,7 @@ fn of_link(link: &Link) -> Vec<f64> {
     let drops = [counters.dropped_early, counters.dropped_forced, counters.dropped_tail, counters.dropped_acks, counters.dropped_bytes];
     let counts = [counters.arrived, counters.arrived_bytes, counters.marked, stats.sent, stats.drops_of_earlier];
     let mut found: Vec<f64> = counts.into_iter().chain(drops).map(|count| count as f64).collect();
-    found.extend([
-        stats.sent_bits(),
-        stats.bits_on_link(),
-        link.utilization().unwrap_or(-1.0),
-        link.rate().map_or(0.0, |rate| rate.as_bps() as f64),
-    ]);
+    found.extend([stats.sent_bits(), link.utilization().unwrap_or(-1.0), link.rate().map_or(0.0, |rate| rate.as_bps() as f64)]);
     found.extend([&stats.queue.packets, &stats.queue.bytes].into_iter().flat_map(Numbers::numbers));
     found.extend([&stats.wait, &stats.probability].into_iter().flat_map(Numbers::numbers));
     found.extend(stats.waits.numbers());
