@@ -103,7 +103,7 @@ def commands() -> str:
         said.extend([f"## {name}", inspect.cleandoc(command.help or "")])
         rows: list[list[object]] = []
         for each in command.params:
-            words = each.opts if each.param_type_name == "option" else [each.name.upper()]
+            words = [*each.opts, *each.secondary_opts] if each.param_type_name == "option" else [each.name.upper()]
             if words != ["--help"]:
                 default = "" if each.default in (None, False, ()) or each.required else each.default
                 rows.append([", ".join(f"`{word}`" for word in words), default, getattr(each, "help", "")])
