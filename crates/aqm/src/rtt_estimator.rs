@@ -400,6 +400,14 @@ mod tests {
         assert_eq!(router.memory(), 4 * (size_of::<Key>() + size_of::<Slot>()));
     }
 
+    #[test]
+    fn a_flow_that_has_sent_a_syn_alone_is_not_idle() {
+        let mut router = RttEstimator::new(4);
+        (0..4).for_each(|flow| _ = router.syn(5000 + flow, flow));
+        router.syn(5100, 9);
+        assert_eq!((router.data(header(5150, 9, None)), router.data(header(5200, 0, None))), (0, 200));
+    }
+
     proptest! {
         #[test]
         fn the_estimate_never_exceeds_what_was_measured(

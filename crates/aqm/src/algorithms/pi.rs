@@ -262,6 +262,20 @@ mod tests {
     }
 
     #[test]
+    fn a_design_has_a_positive_number_of_flows_a_round_trip_time_and_a_phase_margin() {
+        let design = Design { flows: 30.0, rtt: Duration::from_millis(60), beta: 0.5 };
+        let refused = |design: Design| design.check().err().map(|error| error.field);
+        assert_eq!(refused(design.clone()), None);
+        for flows in [0.0, -1.0, 1e9, f64::NAN] {
+            assert_eq!(refused(Design { flows, ..design.clone() }), Some("design.flows".into()), "{flows}");
+        }
+        for beta in [0.0, 0.86] {
+            assert_eq!(refused(Design { beta, ..design.clone() }), Some("design.beta".into()), "{beta}");
+        }
+        assert_eq!(refused(Design { rtt: Duration::ZERO, ..design }), Some("design.rtt".into()));
+    }
+
+    #[test]
     fn gains_that_move_away_from_the_target_are_refused() {
         let error = Params { a: 0.1, b: 0.2, ..Params::default() }.build(&test_link()).unwrap_err();
         assert_eq!(error.field, "a");

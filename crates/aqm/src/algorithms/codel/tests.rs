@@ -30,6 +30,18 @@ fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> 
     times
 }
 
+/// RFC 8289, section 5.5: the count goes on where the last drop was due less than 16 intervals ago.
+#[test]
+fn a_state_that_ended_16_intervals_ago_begins_with_a_count_of_one() {
+    let count_after = |ms: u64| {
+        let mut codel = Params::default().build(&test_link()).unwrap();
+        (codel.drop_next, codel.count, codel.last_count) = (at(100.0), 9, 4);
+        codel.enter_dropping(Time::from_nanos((100 + ms) * MS));
+        codel.count
+    };
+    assert_eq!([1599, 1600].map(count_after), [5, 1]);
+}
+
 #[test]
 fn drops_come_at_gaps_of_the_interval_over_the_root_of_the_count() {
     // 100 ms above the target, then 100/sqrt(1), 100/sqrt(2), ... after the first drop: 200, 270.7, 328.4, 378.4, 423.2, 464.

@@ -11,8 +11,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-/// Ticks of the kernel's packet scheduler in a second.
-const TICKS: f64 = 1e9 / 64.0;
+/// Ticks of the kernel's packet scheduler in a microsecond.
+const TICKS: f64 = 1e3 / 64.0;
 
 /// A share of 1 as it is sent.
 const SHARE: f64 = 4_294_967_296.0;
@@ -56,9 +56,14 @@ pub(super) fn options(choke: bool, given: &[Given]) -> Result<Vec<u8>, Wrong> {
     let w = tc_weight_log(burst as f64, min_bytes as f64 / avpkt as f64).ok_or_else(|| (format!("burst {burst}"), TC_BURST))?;
     let p =
         slope(max_bytes - min_bytes, share as f64 / SHARE).ok_or_else(|| (format!("min {min} and max {max}"), "a larger probability"))?;
-    let (cell, table) = idle(w, avpkt as f64 / rate as f64 * TICKS).ok_or_else(|| (format!("burst {burst}"), "a smaller burst"))?;
+    let (cell, table) = idle(w, ticks(avpkt, rate)).ok_or_else(|| (format!("burst {burst}"), "a smaller burst"))?;
     let logs = Logs { w, p, cell, table };
     Ok(encoded([limit as u32, min as u32, max as u32], &logs, flags as u8, share as u32))
+}
+
+/// The time in ticks to send so many bytes at this rate in bytes a second, as `tc` computes it: in whole microseconds and whole ticks.
+fn ticks(bytes: u64, rate: u64) -> f64 {
+    libm::floor(libm::floor(1e6 * bytes as f64 / rate as f64) * TICKS)
 }
 
 fn encoded(sizes: [u32; 3], logs: &Logs, flags: u8, share: u32) -> Vec<u8> {

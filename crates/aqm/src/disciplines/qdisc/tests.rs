@@ -285,6 +285,9 @@ fn a_queue_balances_only_if_each_packet_is_accounted_for_in_each_part_and_in_eac
         q.offer(Time::ZERO, Parcel { id, place: id % 2, size: 1000, ..Parcel::default() }, None);
     }
     q.take(Time::ZERO);
+    let now = Time::from_nanos(9);
+    q.offer(now, Parcel { id: 9, place: 1, size: 1000, ..Parcel::default() }, None);
+    assert_eq!(q.samples().last().and_then(|droptail| droptail.oldest), Some(Time::ZERO), "the oldest packet of the class");
     let balances = |change: &dyn Fn(&mut Qdisc<Parcel>)| {
         let mut changed = q.clone();
         change(&mut changed);

@@ -29,7 +29,7 @@ fn a_discipline_is_sent_as_tc_sends_it() {
 fn the_logarithms_and_the_table_of_red_are_those_of_tc() {
     type Sent = (&'static str, [u32; 3], [u8; 3], u32, [u8; 3], u32);
     let two_percent = 0x051e_b851;
-    let sent: [Sent; 6] = [
+    let sent: [Sent; 8] = [
         (
             "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit probability 0.02",
             [400_000, 30_000, 90_000],
@@ -56,6 +56,23 @@ fn the_logarithms_and_the_table_of_red_are_those_of_tc() {
             two_percent,
         ),
         ("choke limit 1000 min 100 max 300 burst 200 bandwidth 2mbit", [1000, 100, 300], [7, 24, 19], 2037, [4, 8, 16], two_percent),
+        (
+            // 0.5 / 32768 B is a power of 2.
+            "red limit 400000 min 16384 max 49152 avpkt 1024 burst 30 bandwidth 10mbit probability 0.5",
+            [400_000, 16_384, 49_152],
+            [5, 17, 15],
+            2539,
+            [5, 10, 20],
+            0x8000_0000,
+        ),
+        (
+            "red limit 400000 avpkt 1001 burst 30 bandwidth 50111kbit min 20000 max 60000",
+            [400_000, 20_000, 60_000],
+            [4, 21, 12],
+            3352,
+            [6, 13, 27],
+            two_percent,
+        ),
         ("choke limit 1000 bandwidth 5mbit", [1000, 83, 250], [6, 23, 17], 2576, [5, 10, 20], two_percent),
     ];
     for (text, sizes, logs, sum, entries, probability) in sent {
