@@ -1,6 +1,6 @@
 //! Which class a packet belongs to, or which filter takes it: by the group of its flow and by its ECN codepoint.
 
-use crate::Ecn;
+use crate::{DualClass, Ecn};
 use alloc::vec::Vec;
 
 /// What packets a class or a filter takes.
@@ -19,6 +19,30 @@ impl Rule {
     fn takes(&self, group: u32, ecn: Ecn) -> bool {
         self.groups.as_ref().is_none_or(|groups| groups.contains(&group)) && self.ecn.as_ref().is_none_or(|known| known.contains(&ecn))
     }
+}
+
+/// A filter of a dual queue: what it takes, and what for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DualFilter {
+    /// The packets that it takes.
+    pub rule: Rule,
+    /// What they are taken for.
+    pub class: DualClass,
+}
+
+/// How packets get to a discipline and into its queues.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Classification {
+    /// The packets of its class, if it is that of a class.
+    pub rule: Rule,
+    /// The packets of the classes around that one, the outermost first.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub outer: Vec<Rule>,
+    /// The filters of its dual queue: the first that takes a packet counts.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub filters: Vec<DualFilter>,
 }
 
 /// Finds the class of a packet. What follows from its route is looked up before the run.

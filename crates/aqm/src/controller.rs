@@ -1,9 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
-use crate::algorithms::drop_tail::DropTail;
-use crate::queuing::NO_LIMIT;
 use crate::{
-    AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Dropped, DualFilter, Fate, HostQueue,
+    AckFilter, Amount, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Dropped, DualFilter, Fate, HostQueue,
     PacketView,
 };
 use alloc::boxed::Box;
@@ -13,9 +11,9 @@ use sojourn_units::{Duration, Stream};
 /// Decides about the packets of one queue: an algorithm with the queue's limit, its ECN switch and its counters. It holds
 /// no packets.
 #[derive(Clone, Debug)]
-pub struct QueueController {
+pub struct ControllerOf<A> {
     /// The algorithm.
-    pub aqm: AnyAqm,
+    pub aqm: A,
     /// The limit of its queue.
     pub limit: Amount,
     /// Whether ECN-capable packets are marked instead of dropped.
@@ -37,11 +35,11 @@ pub struct QueueController {
     drawn: Option<u32>,
 }
 
-impl QueueController {
+impl<A: Aqm> ControllerOf<A> {
     /// A controller that has counted nothing yet; `random` is this queue's own stream.
-    pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, random: Stream) -> Self {
+    pub fn new(aqm: A, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
-        QueueController {
+        ControllerOf {
             aqm,
             limit,
             ecn,
@@ -57,9 +55,20 @@ impl QueueController {
         }
     }
 
-    /// A controller that passes everything and counts it.
-    pub fn passing() -> Self {
-        QueueController::new(AnyAqm::DropTail(DropTail), NO_LIMIT, false, Stream::named(0, ""))
+    /// A controller of the same queue under `aqm`, before anything has happened.
+    pub fn with<B: Aqm>(&self, aqm: B) -> ControllerOf<B> {
+        let (dscps, filters) = (self.dscps.clone(), self.filters.clone());
+        ControllerOf { ack_filter: self.ack_filter, dscps, filters, ..ControllerOf::new(aqm, self.limit, self.ecn, self.random.clone()) }
+    }
+
+    /// The stream that the algorithm draws from.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.random
+    }
+
+    /// The same, to go over to another run's.
+    pub(crate) fn stream_mut(&mut self) -> &mut Stream {
+        &mut self.random
     }
 
     /// Draws from now on as the controller of another run, if it has not drawn yet: see [`Stream::go_over`].
@@ -100,7 +109,7 @@ impl QueueController {
     }
 
     /// Admits an arriving packet of `size` bytes if the algorithm passes all and there is room. If it does not, nothing has happened, and
-    /// [`QueueController::decide_arrival`] is to be called.
+    /// [`ControllerOf::decide_arrival`] is to be called.
     #[inline]
     pub fn admits_unasked(&mut self, size: u32, backlog: &Backlog) -> bool {
         let admits = self.no_arrivals && self.has_room(size, backlog);

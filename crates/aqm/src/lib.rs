@@ -58,20 +58,21 @@ mod needs;
 mod packet;
 #[cfg(test)]
 mod parcel;
-mod queuing;
+mod qdisc;
 mod registry;
 mod rtt_estimator;
 mod sampled;
 
 pub use ack_filter::{AckFilter, AckHeader, ArrivingAck};
-pub use algorithms::{AnyAqm, AqmConfig, Entry, REGISTRY};
+pub use algorithms::{AnyAqm, AqmConfig, Entry, QueueController, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Dropped, Link};
-pub use classifier::Rule;
-pub use controller::QueueController;
+pub use classifier::{Classification, DualFilter, Rule};
+pub use controller::ControllerOf;
 pub use counters::{Counters, DropReason, Fate, Subqueue, SubqueueSample};
-pub use disciplines::classes::{ClassConfig, Shares};
-pub use disciplines::discipline::{Arrival, Contents, Desk, Given, Leaving, Loss, Queues, Taken, Useless, Waiting};
-pub use disciplines::qdisc::{AnyDiscipline, Qdisc, QdiscConfig};
+pub use disciplines::cake::Diffserv;
+pub use disciplines::discipline::{Arrival, Contents, Desk, Given, Layout, Leaving, Loss, OwnQueues, Queues, Taken, Useless, Waiting};
+pub use disciplines::dual::{DualAqm, DualQueues, DualQueuing, LowLatency};
+pub use disciplines::flows::{FlowAqm, FlowQueues, FlowQueuing, Overflow};
 pub use flow_hashes::FlowHashes;
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
@@ -79,9 +80,7 @@ pub use host_queue::{Dequeued, HostDecision, HostQueue, Lost};
 pub use law::{Law, Sample};
 pub use needs::Needs;
 pub use packet::{Backlog, DualClass, Ecn, HostPacket, Packet, PacketView};
-pub use queuing::{
-    CakeQueuing, Classification, Diffserv, DualAqm, DualFilter, DualQueuing, Fills, FlowAqm, FlowQueuing, LowLatency, Overflow,
-};
+pub use qdisc::{ClassConfig, Qdisc, QdiscConfig, Shares};
 pub use registry::Plugin;
 pub use rtt_estimator::{Header, RttEstimator, Timestamps};
 pub use sampled::Sampled;

@@ -31,29 +31,29 @@ impl core::fmt::Debug for dyn Plugin {
 ///
 /// ```text
 /// "name" => module::Algorithm: "summary",
-/// "name" => module::Algorithm in FlowQueues: "summary",
+/// "name" => module::Algorithm with queues: "summary",
 /// ```
 ///
-/// The second form says what the algorithm fills, a variant of [`Fills`](crate::Fills); the algorithm's method `queuing` says how. The first is one
-/// queue.
+/// The second form is for an algorithm that fills queues of its own: it implements [`OwnQueues`](crate::OwnQueues). Others fill one queue, first
+/// in, first out.
 ///
 /// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Algorithm`
 /// (which implements [`Aqm`] and `Clone`) and `Params` (with `Default`, serde behind its feature, and
 /// `build(&self, &Link) -> Result<Algorithm, ParamError>`).
 macro_rules! registry {
-    (@fills $aqm:ident) => {{
-        let _ = $aqm;
-        Fills::OneQueue
+    (@layout $type:ty, queues) => { Some(<$type as OwnQueues>::LAYOUT) };
+    (@layout $type:ty,) => { None };
+    (@names $type:ty, $params:ident queues) => { <$type as OwnQueues>::names($params) };
+    (@names $type:ty, $params:ident) => {{
+        let _ = $params;
+        Vec::new()
     }};
-    (@fills $aqm:ident $container:ident) => { Fills::$container($aqm.queuing()) };
-    (@dual $aqm:ident DualQueues) => { Some($aqm) };
-    (@flows $aqm:ident FlowQueues) => { Some($aqm) };
-    (@flows $aqm:ident CakeQueues) => { Some($aqm) };
-    (@$own:ident $aqm:ident $($container:ident)?) => {{
+    (@fill $aqm:ident $controller:ident queues) => { Some(Box::new(Filled::own($controller.with($aqm.clone())))) };
+    (@fill $aqm:ident $controller:ident) => {{
         let _ = $aqm;
         None
     }};
-    ($($name:literal => $module:ident::$algorithm:ident $(in $container:ident)?: $summary:literal,)*) => {
+    ($($name:literal => $module:ident::$algorithm:ident $(with $own:ident)?: $summary:literal,)*) => {
         $(pub mod $module;)*
 
         /// The parameters of any registered algorithm.
@@ -96,6 +96,16 @@ macro_rules! registry {
                 match self { $(AqmConfig::$algorithm(_) => $name,)* }
             }
 
+            /// What its queues need; `None` if it fills one queue, first in, first out.
+            pub fn layout(&self) -> Option<Layout> {
+                match self { $(AqmConfig::$algorithm(_) => registry!(@layout $module::$algorithm, $($own)?),)* }
+            }
+
+            /// The names of its subqueues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+            pub fn subqueues(&self) -> Vec<&'static str> {
+                match self { $(AqmConfig::$algorithm(params) => registry!(@names $module::$algorithm, params $($own)?),)* }
+            }
+
             /// The algorithm with these parameters on this link.
             ///
             /// # Errors
@@ -115,11 +125,11 @@ macro_rules! registry {
         }
 
         impl AnyAqm {
-            /// What it fills.
-            pub fn fills(&self) -> Fills {
+            /// What its queues need; `None` if it fills one queue, first in, first out.
+            pub fn layout(&self) -> Option<Layout> {
                 match self {
-                    $(AnyAqm::$algorithm(aqm) => registry!(@fills aqm $($container)?),)*
-                    AnyAqm::Custom(_) => Fills::OneQueue,
+                    $(AnyAqm::$algorithm(_) => registry!(@layout $module::$algorithm, $($own)?),)*
+                    AnyAqm::Custom(_) => None,
                 }
             }
 
@@ -128,20 +138,15 @@ macro_rules! registry {
                 let after_interval = || self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval);
                 Aqm::needs(self).first_update.unwrap_or_else(after_interval)
             }
+        }
 
-            /// It, if it fills a dual queue.
-            pub(crate) fn dual(&self) -> Option<&dyn DualAqm> {
-                match self { $(AnyAqm::$algorithm(aqm) => registry!(@dual aqm $($container)?),)* AnyAqm::Custom(_) => None }
-            }
-
-            /// The same, to tell it something.
-            pub(crate) fn dual_mut(&mut self) -> Option<&mut dyn DualAqm> {
-                match self { $(AnyAqm::$algorithm(aqm) => registry!(@dual aqm $($container)?),)* AnyAqm::Custom(_) => None }
-            }
-
-            /// It, if it fills a queue for each flow.
-            pub(crate) fn of_flows(&mut self) -> Option<&mut dyn FlowAqm> {
-                match self { $(AnyAqm::$algorithm(aqm) => registry!(@flows aqm $($container)?),)* AnyAqm::Custom(_) => None }
+        impl QueueController {
+            /// The queues that its algorithm fills, under it; `None` if that is one queue, first in, first out.
+            pub(crate) fn own_queues<P: Packet>(&self) -> Option<Box<dyn Discipline<P>>> {
+                match &self.aqm {
+                    $(AnyAqm::$algorithm(aqm) => registry!(@fill aqm self $($own)?),)*
+                    AnyAqm::Custom(_) => None,
+                }
             }
         }
 

@@ -3,7 +3,7 @@
 
 use crate::plant::Plant;
 use sojourn_aqm::algorithms::red::Resolved;
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Fills, Link, ParamError, Sample};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Link, ParamError, Sample};
 use sojourn_units::{Duration, Time};
 
 /// An algorithm as the fluid model sees it.
@@ -168,9 +168,9 @@ impl Control {
 fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
-        () if matches!(aqm.fills(), Fills::DualQueues(_)) => "it has two queues",
-        () if matches!(aqm, AnyAqm::DropHead(_)) => "its losses are noticed before the queue ahead of them is sent",
-        () if aqm.fills() != Fills::OneQueue => "each flow has its own queue",
+        () if aqm.layout().is_some_and(|layout| layout.takes_filters) => "it has two queues",
+        () if aqm.layout().is_some_and(|layout| layout.hashes_flows) => "each flow has its own queue",
+        () if aqm.layout().is_some() => "its losses are noticed before the queue ahead of them is sent",
         () if needs.rtt_hints => "its probability depends on each flow's round-trip time, and the model has one probability for all flows",
         () if needs.waiting_packets => "it compares packets of single flows",
         () if needs.head_drop => "it drops single packets at its own times, by their sojourn time",

@@ -4,6 +4,7 @@ use crate::draw::Draw;
 use crate::repair::repair;
 use crate::schema::{Names, Schema, duration, rate};
 use crate::valid::World;
+use sojourn_aqm::REGISTRY;
 use toml::{Table, Value};
 
 /// The random world of this seed.
@@ -199,8 +200,12 @@ fn queue(schema: &Schema, kind: &str, draw: &mut Draw) -> Value {
 pub fn with_lists(mut queue: Value, schema: &Schema, draw: &mut Draw) -> Value {
     let Value::Table(table) = &mut queue else { return queue };
     table.remove("filters");
+    let takes_filters = |name: &str| {
+        let mut known = REGISTRY.iter().filter(|entry| entry.name == name);
+        known.any(|entry| (entry.default)().layout().is_some_and(|layout| layout.takes_filters))
+    };
     match table.get("aqm").and_then(Value::as_str) {
-        Some("dualpi2" | "dualq") if draw.chance(0.5) => {
+        Some(name) if takes_filters(name) && draw.chance(0.5) => {
             let filters = (0..draw.whole(1, 3)).map(|_| schema.value("Filter", &some_groups(), draw)).collect();
             table.insert("filters".into(), Value::Array(filters));
         }

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{AqmConfig, ArrivingAck, Classification, Counters, DropReason, FlowHashes, Packet as _, Qdisc};
+use sojourn_aqm::{ArrivingAck, Classification, Counters, DropReason, FlowHashes, Packet as _, Qdisc};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -50,11 +50,12 @@ impl Task {
         let rate = link.rate.unwrap_or_else(|| unreachable!("a link with a queue has a rate"));
         let (packet, seed) = (wiring.packet, wiring.seed);
         let (groups, dscps, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
-        if matches!(queue.aqm, AqmConfig::FqCodel(_) | AqmConfig::FqPie(_) | AqmConfig::Cake(_)) {
+        let layout = queue.aqm.layout().unwrap_or_default();
+        if layout.hashes_flows {
             hashes.extend(wiring.flows.iter().map(|flow| FlowHashes::short(flow.hash())));
         }
         let task = Task { link: link.name.clone(), rate, delay: link.delay, packet, seed, groups, hashes, dscps, queue };
-        if !matches!(task.queue.aqm, AqmConfig::Cake(_)) {
+        if !layout.knows_groups {
             return task;
         }
         Task { groups: wiring.flows.iter().map(|flow| flow.group).collect(), dscps: wiring.dscps(), ..task }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use classes::{Class, Scheduler};
 use filters::Filter;
 use sojourn_aqm::algorithms::linux::Linux;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualFilter, DualQueuing, Link, ParamError, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, DualFilter, Link, ParamError, QueueController};
 use sojourn_units::{Amount, Duration, Limit, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
@@ -116,10 +116,8 @@ impl Queue {
     pub fn first_subqueues(&self) -> Vec<String> {
         match (&self.classes, &self.aqm) {
             (Some(scheduler), _) => scheduler.names(),
-            (None, AqmConfig::Cake(params)) => params.diffserv.names().map(String::from).collect(),
-            (None, AqmConfig::DualPi2(_) | AqmConfig::DualQ(_)) => DualQueuing::NAMES.map(String::from).to_vec(),
             (None, AqmConfig::Linux(_)) => self.in_kernel().ok().flatten().map(|own| own.first_subqueues()).unwrap_or_default(),
-            _ => Vec::new(),
+            (None, aqm) => aqm.subqueues().into_iter().map(String::from).collect(),
         }
     }
 

@@ -5,8 +5,11 @@
 //! `nat`, `wash`, `split-gso`, and the memory that a kernel counts for a packet: the limit is that of the queue.
 
 use super::cobalt::{self, Cobalt};
-use crate::queuing::QUEUES;
-use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Dropped, FlowAqm, Link, Needs, PacketView, ParamError};
+use crate::disciplines::cake::{CakeQueues, CakeQueuing, QUEUES};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Diffserv, Dropped, FlowAqm, Given, Layout, Link, Needs, OwnQueues, Packet, PacketView,
+    ParamError,
+};
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
 
@@ -86,9 +89,17 @@ pub struct Cake {
     last: usize,
 }
 
-impl Cake {
-    pub(super) fn queuing(&self) -> CakeQueuing {
-        self.queuing
+impl OwnQueues for Cake {
+    const LAYOUT: Layout = Layout { hashes_flows: true, knows_groups: true, takes_filters: false };
+    type Params = Params;
+    type Queues<P: Packet> = CakeQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> CakeQueues<P> {
+        CakeQueues::new(self.queuing, given)
+    }
+
+    fn names(params: &Params) -> Vec<&'static str> {
+        params.diffserv.names().collect()
     }
 }
 

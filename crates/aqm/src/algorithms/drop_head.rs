@@ -1,7 +1,10 @@
 //! `DropHead`: a FIFO that drops its head when a packet arrives at a full queue, and enqueues that packet (Linux `pfifo_head_drop`,
 //! lakshman-1996). Senders learn of the loss a queue earlier than with droptail. Linux limits packets; here the limit may be in bytes too.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueuing, Link, Overflow, PacketView, ParamError};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Overflow, OwnQueues, Packet, PacketView,
+    ParamError,
+};
 use sojourn_units::Stream;
 
 /// No parameters: the limit belongs to the queue.
@@ -28,9 +31,15 @@ impl DropHead {
     /// One queue for all flows. The longest queue, which drops its head, is this one.
     const QUEUE: FlowQueuing =
         FlowQueuing { queues: 1, quantum: u32::MAX, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: true };
+}
 
-    pub(super) fn queuing(&self) -> FlowQueuing {
-        DropHead::QUEUE
+impl OwnQueues for DropHead {
+    const LAYOUT: Layout = Layout { hashes_flows: false, knows_groups: false, takes_filters: false };
+    type Params = Params;
+    type Queues<P: Packet> = FlowQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
+        FlowQueues::new(DropHead::QUEUE, given)
     }
 }
 

@@ -8,8 +8,10 @@
 //! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueuing, Ecn, Link, LowLatency, Needs, PacketView, ParamError,
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Given, Layout, Link, LowLatency,
+    Needs, OwnQueues, Packet, PacketView, ParamError,
 };
+use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The parameters of DualPI2, under the names of `tc dualpi2`.
@@ -162,9 +164,17 @@ impl DualPi2 {
     }
 }
 
-impl DualPi2 {
-    pub(super) fn queuing(&self) -> DualQueuing {
-        self.queuing
+impl OwnQueues for DualPi2 {
+    const LAYOUT: Layout = DualQueuing::LAYOUT;
+    type Params = Params;
+    type Queues<P: Packet> = DualQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> DualQueues<P> {
+        DualQueues::new(self.queuing, given)
+    }
+
+    fn names(_params: &Params) -> Vec<&'static str> {
+        DualQueuing::NAMES.to_vec()
     }
 }
 

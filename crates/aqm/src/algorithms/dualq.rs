@@ -10,10 +10,11 @@
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
 use crate::{
-    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueuing, Ecn, Link, Needs, PacketView,
-    ParamError,
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Given, Layout, Link,
+    Needs, OwnQueues, Packet, PacketView, ParamError,
 };
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// Makes the enum of laws that may be a base, from the modules and the types of the registry.
@@ -148,9 +149,17 @@ impl DualQ {
     }
 }
 
-impl DualQ {
-    pub(super) fn queuing(&self) -> DualQueuing {
-        self.queuing
+impl OwnQueues for DualQ {
+    const LAYOUT: Layout = DualQueuing::LAYOUT;
+    type Params = Params;
+    type Queues<P: Packet> = DualQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> DualQueues<P> {
+        DualQueues::new(self.queuing, given)
+    }
+
+    fn names(_params: &Params) -> Vec<&'static str> {
+        DualQueuing::NAMES.to_vec()
     }
 }
 

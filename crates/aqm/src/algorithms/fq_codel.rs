@@ -7,7 +7,10 @@
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Needs, Overflow,
+    OwnQueues, Packet, PacketView, ParamError,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -107,9 +110,13 @@ pub struct FqCodel {
     last: usize,
 }
 
-impl FqCodel {
-    pub(super) fn queuing(&self) -> FlowQueuing {
-        self.queuing
+impl OwnQueues for FqCodel {
+    const LAYOUT: Layout = FlowQueuing::LAYOUT;
+    type Params = Params;
+    type Queues<P: Packet> = FlowQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
+        FlowQueues::new(self.queuing, given)
     }
 }
 

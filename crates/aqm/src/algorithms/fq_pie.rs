@@ -5,7 +5,10 @@
 
 use super::pie::linux::{Constants, Vars};
 use super::pie::{self, Rule, Times};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueuing, Link, Needs, Overflow, PacketView, ParamError};
+use crate::{
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Needs, Overflow,
+    OwnQueues, Packet, PacketView, ParamError,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream, Time};
@@ -112,9 +115,13 @@ impl FqPie {
     }
 }
 
-impl FqPie {
-    pub(super) fn queuing(&self) -> FlowQueuing {
-        self.queuing
+impl OwnQueues for FqPie {
+    const LAYOUT: Layout = FlowQueuing::LAYOUT;
+    type Params = Params;
+    type Queues<P: Packet> = FlowQueues<P>;
+
+    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
+        FlowQueues::new(self.queuing, given)
     }
 }
 

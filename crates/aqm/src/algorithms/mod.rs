@@ -1,10 +1,15 @@
 //! The registered algorithms: a file and a line for each.
 
+use crate::controller::ControllerOf;
+use crate::disciplines::discipline::{Discipline, NO_LIMIT};
+use crate::disciplines::filled::Filled;
 use crate::registry::registry;
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, Fills, FlowAqm, Law, Link, Needs, PacketView, ParamError, Plugin,
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, Law, Layout, Link, Needs, OwnQueues, Packet, PacketView, ParamError,
+    Plugin,
 };
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use sojourn_fuzzy::Controller;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
@@ -12,7 +17,7 @@ mod ce_threshold;
 
 registry! {
     "droptail" => drop_tail::DropTail: "FIFO that drops packets that arrive at a full queue",
-    "drophead" => drop_head::DropHead in FlowQueues: "FIFO that drops its head when a packet arrives at a full queue, as Linux's pfifo_head_drop",
+    "drophead" => drop_head::DropHead with queues: "FIFO that drops its head when a packet arrives at a full queue, as Linux's pfifo_head_drop",
     "red" => red::Red: "random early detection: gentle, adaptive, in packets or bytes",
     "pi" => pi::Pi: "proportional-integral control of the queue, Hollot et al. 2001",
     "rem" => rem::Rem: "random exponential marking by a price, Athuraliya et al. 2001",
@@ -25,20 +30,20 @@ registry! {
     "linux" => linux::Linux: "a queue discipline of a Linux kernel in the syntax of `tc`, on a Linux host",
     "fuzzy-red" => fuzzy_red::FuzzyRed: "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
     "codel" => codel::Codel: "controlled delay: drops by the sojourn time of packets, RFC 8289",
-    "fq-codel" => fq_codel::FqCodel in FlowQueues: "a queue for each flow, each under CoDel, RFC 8290",
+    "fq-codel" => fq_codel::FqCodel with queues: "a queue for each flow, each under CoDel, RFC 8290",
     "fuzzy-rtt" => fuzzy_rtt::FuzzyRtt: "a fuzzy law for each class of round-trip times, Boudi and Loudini 2024",
     "flc" => flc::Flc: "a fuzzy controller of the queue and its change, after Ren et al. 2002",
     "pid" => pid::Pid: "PID control of the queue designed for stability margins, after Fan et al. 2003",
     "pi-rtt" => pi_rtt::PiRtt: "PID whose probability is scaled by the inverse square of a packet's RTT",
     "pi2" => pi2::Pi2: "PI control of the delay with a squared output, the base law of RFC 9332",
-    "dualpi2" => dualpi2::DualPi2 in DualQueues: "two queues under one PI law, one of them for scalable senders (DualPI2, RFC 9332)",
-    "dualq" => dualq::DualQ in DualQueues: "a dual queue with another law than PI2, coupled by that law's probability (RFC 9332)",
+    "dualpi2" => dualpi2::DualPi2 with queues: "two queues under one PI law, one of them for scalable senders (DualPI2, RFC 9332)",
+    "dualq" => dualq::DualQ with queues: "a dual queue with another law than PI2, coupled by that law's probability (RFC 9332)",
     "step" => step::Step: "signals above a threshold in packets, bytes or time, as switches do for DCTCP (RFC 8257)",
     "choke" => choke::Choke: "RED that drops an arriving packet and a randomly drawn packet if both are of the same flow, Pan et al. 2000",
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
-    "fq-pie" => fq_pie::FqPie in FlowQueues: "a queue for each flow, each under PIE, as in Linux",
+    "fq-pie" => fq_pie::FqPie with queues: "a queue for each flow, each under PIE, as in Linux",
     "cobalt" => cobalt::Cobalt: "CoDel, and BLUE against flows that do not react, as in the queues of Linux's CAKE",
-    "cake" => cake::Cake in CakeQueues: "fair shares of hosts and flows in tins, each queue under COBALT, with a shaper: Linux's CAKE",
+    "cake" => cake::Cake with queues: "fair shares of hosts and flows in tins, each queue under COBALT, with a shaper: Linux's CAKE",
     "pie" => pie::Pie: "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }
 
@@ -67,6 +72,19 @@ impl AqmConfig {
         }
     }
 }
+
+/// The controller of a queue under any algorithm.
+pub type QueueController = ControllerOf<AnyAqm>;
+
+impl QueueController {
+    /// A controller that passes everything and counts it.
+    pub fn passing() -> Self {
+        QueueController::new(AnyAqm::DropTail(drop_tail::DropTail), NO_LIMIT, false, Stream::named(0, ""))
+    }
+}
+
+/// One algorithm for all flows has nothing to forget when the queue of a flow is empty.
+impl FlowAqm for AnyAqm {}
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.
 #[cfg(test)]

@@ -7,11 +7,84 @@
 mod tin;
 
 use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
-use crate::queuing::{QUEUES, Share};
-use crate::{Amount, ArrivingAck, Backlog, CakeQueuing, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
+use crate::disciplines::flows::FlowAqm;
+use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Overhead, Rate, Time};
+pub(crate) use tin::QUEUES;
 use tin::{Sender, Set, Tin};
+
+/// Mapping of DSCPs to tins.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Diffserv {
+    /// One tin for all.
+    BestEffort,
+    /// Bulk, best effort, voice.
+    #[default]
+    Diffserv3,
+    /// Bulk, best effort, video, voice.
+    Diffserv4,
+}
+
+/// A tin: its name, by how many binary places it has less than the whole rate, and the DSCPs that it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    name: &'static str,
+    pub shift: u32,
+    dscps: &'static [u8],
+}
+
+impl Diffserv {
+    /// The tins, the most urgent last; the first also takes what no other does.
+    pub(crate) fn shares(self) -> &'static [Share] {
+        const ALL: Share = Share { name: "best-effort", shift: 0, dscps: &[] };
+        const BULK: Share = Share { name: "bulk", shift: 4, dscps: &[1, 8] };
+        const VIDEO: Share = Share { name: "video", shift: 1, dscps: &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38] };
+        const VOICE: Share = Share { name: "voice", shift: 2, dscps: &[32, 40, 44, 46, 48, 56] };
+        match self {
+            Diffserv::BestEffort => &[ALL],
+            Diffserv::Diffserv3 => &[ALL, BULK, Share { dscps: &[4, 44, 46, 48, 56], ..VOICE }],
+            Diffserv::Diffserv4 => &[ALL, BULK, VIDEO, VOICE],
+        }
+    }
+
+    /// The names of the tins, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.shares().iter().map(|share| share.name)
+    }
+
+    /// How many tins there are.
+    pub(crate) fn tins(self) -> usize {
+        self.shares().len()
+    }
+
+    /// The tin that takes packets of this DSCP.
+    pub(crate) fn tin(self, dscp: u8) -> usize {
+        self.shares().iter().position(|share| share.dscps.contains(&dscp)).unwrap_or(0)
+    }
+}
+
+/// How CAKE queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CakeQueuing {
+    /// The tins.
+    pub diffserv: Diffserv,
+    /// Whether hosts share alike, whatever the numbers of their flows.
+    pub isolates_hosts: bool,
+    /// The rate at which it sends; `None`: as the link can.
+    pub bandwidth: Option<Rate>,
+    /// What it counts for a packet besides its size.
+    pub overhead: Overhead,
+}
+
+impl CakeQueuing {
+    /// The rate of a tin, if there is a shaper.
+    pub(crate) fn rate_of(&self, tin: usize) -> Option<Rate> {
+        self.bandwidth.and_then(|rate| Rate::from_bps((rate.as_bps() >> self.diffserv.shares()[tin].shift).max(1)))
+    }
+}
 
 /// Where packets come from: the place on their route, their group, and their tin.
 #[derive(Clone, Copy, Debug)]
@@ -166,14 +239,6 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
         self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue).collect()
     }
 
-    fn samples(&self, _desk: &Desk) -> Vec<SubqueueSample> {
-        let sample = |tin: &Tin<P>| {
-            let (packets, bytes) = tin.backlog();
-            SubqueueSample { packets, bytes, oldest: tin.oldest(), probability: None }
-        };
-        self.tins.iter().filter(|_| self.tins.len() > 1).map(sample).collect()
-    }
-
     fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
         self.tins[at].backlog()
     }
@@ -188,18 +253,10 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
         Some((tin as u32 * QUEUES + at as u32, &self.tins[tin].flow(at).waiting))
     }
 
-    fn knows_groups(&self) -> bool {
-        true
-    }
-
     fn add_place(&mut self, place: u32, group: u32) {
         let at = self.origins.partition_point(|origin| origin.place < place);
         let tin = self.queuing.diffserv.tin(self.dscps.get(group as usize).copied().unwrap_or(0));
         self.origins.insert(at, Origin { place, group, tin });
-    }
-
-    fn hashes_flows(&self) -> bool {
-        true
     }
 
     fn set_hash(&mut self, flow: u32, hash: u64) {
@@ -207,7 +264,7 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
     }
 }
 
-impl<P: Packet> Queues<P> for CakeQueues<P> {
+impl<P: Packet, A: FlowAqm> Queues<P, A> for CakeQueues<P> {
     /// Linux `cake_enqueue`.
     fn push(&mut self, now: Time, packet: P) {
         let (at, host) = self.origin(packet.place());
@@ -219,9 +276,8 @@ impl<P: Packet> Queues<P> for CakeQueues<P> {
         self.tins[at].push(now, packet, Sender { hash, host });
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
-        let aqm = &mut desk.controller.aqm;
-        let (queue, since, packet) = self.take(now, |queue| aqm.of_flows().is_none_or(|aqm| aqm.on_empty(queue, now)))?;
+    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
+        let (queue, since, packet) = self.take(now, |queue| aqm.on_empty(queue, now))?;
         let view = PacketView { flow: queue, ..PacketView::of(now, &packet) };
         let flow = self.tins[(queue / QUEUES) as usize].flow((queue % QUEUES) as usize);
         let backlog = Backlog { packets: flow.waiting.len() as u32, bytes: flow.bytes, idle_since: None };
@@ -245,6 +301,14 @@ impl<P: Packet> Queues<P> for CakeQueues<P> {
         let removed = self.tins[(queue / QUEUES) as usize].remove((queue % QUEUES) as usize, at)?;
         self.packets -= 1;
         Some(removed)
+    }
+
+    fn samples(&self, _aqm: &A) -> Vec<SubqueueSample> {
+        let sample = |tin: &Tin<P>| {
+            let (packets, bytes) = tin.backlog();
+            SubqueueSample { packets, bytes, oldest: tin.oldest(), probability: None }
+        };
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(sample).collect()
     }
 }
 

@@ -1,18 +1,21 @@
 //! The interface of a discipline: queues, and the order in which their packets are sent.
 //!
-//! A discipline enqueues, dequeues and reports its [`Contents`]. If an [`Aqm`] decides about its packets one at a time, it implements
-//! [`Queues`]: how packets join its queues and leave them. All such disciplines share one [`Desk`]: the decisions, the limit, the ACK filter
-//! and the counters.
+//! A discipline enqueues, dequeues and reports its [`Contents`]. If an [`Aqm`] decides about its packets one at a time, it consists of
+//! [`Queues`], which say how packets join and leave them, and of the algorithm. [`Filled`](super::filled::Filled) does the rest for all of them: the decisions, the
+//! limit, the ACK filter and the counters. What a queue has whatever its discipline is its [`Desk`].
 
-use crate::queuing::NO_LIMIT;
+use crate::controller::ControllerOf;
 use crate::{
-    AckFilter, Amount, Aqm, ArrivingAck, Backlog, DropReason, Dropped, DualFilter, Fate, Packet, PacketView, QueueController, Subqueue,
-    SubqueueSample,
+    AckFilter, Amount, Aqm, ArrivingAck, Backlog, Counters, DropReason, DualFilter, Fate, Packet, PacketView, Subqueue, SubqueueSample,
 };
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Stream, Time};
+
+/// No limit.
+pub(crate) const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
 
 /// Packets that wait, each with the time of its arrival.
 pub type Waiting<P> = VecDeque<(Time, P)>;
@@ -45,7 +48,7 @@ pub struct Given {
 }
 
 impl Given {
-    pub(crate) fn of(controller: &mut QueueController) -> Self {
+    pub(crate) fn of<A>(controller: &mut ControllerOf<A>) -> Self {
         let (dscps, filters) = (core::mem::take(&mut controller.dscps), core::mem::take(&mut controller.filters));
         Given { limit: controller.limit, dscps, filters }
     }
@@ -56,6 +59,36 @@ impl Given {
     }
 }
 
+/// What queues of an algorithm need from their host.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Layout {
+    /// The hashes of flows, which find a queue ([`Contents::set_hash`]).
+    pub hashes_flows: bool,
+    /// The groups of flows ([`Contents::add_place`]). Filters need them too.
+    pub knows_groups: bool,
+    /// Filters, which choose among the queues ([`Given::filters`]).
+    pub takes_filters: bool,
+}
+
+/// An algorithm that fills queues of its own, as its line in the registry says.
+pub trait OwnQueues: Aqm + Clone + Debug + Send + Sync + 'static {
+    /// What the queues need.
+    const LAYOUT: Layout;
+    /// The parameters of the algorithm.
+    type Params;
+    /// The queues.
+    type Queues<P: Packet>: Queues<P, Self>;
+
+    /// The queues, empty.
+    fn queues<P: Packet>(&self, given: &mut Given) -> Self::Queues<P>;
+
+    /// The names of the subqueues under these parameters, in the order of [`Contents::subqueues`].
+    fn names(params: &Self::Params) -> Vec<&'static str> {
+        let _ = params;
+        Vec::new()
+    }
+}
+
 /// What waits in the queues of a discipline, and what else a host asks besides its packets.
 pub trait Contents<P>: Debug + Send + Sync {
     /// Packets waiting.
@@ -63,11 +96,6 @@ pub trait Contents<P>: Debug + Send + Sync {
 
     /// Takes out all packets, queue by queue, oldest first in each. They are not counted.
     fn drain(&mut self, take: &mut dyn FnMut(P));
-
-    /// Runs the timers that have expired by `now`.
-    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
-        desk.update(now, idle_since, |_| ());
-    }
 
     /// When something may be sent again that is held back now; `None` if nothing is.
     fn ready(&self) -> Option<Time> {
@@ -86,12 +114,6 @@ pub trait Contents<P>: Debug + Send + Sync {
 
     /// The queues that it consists of, which have all of its packets together; nothing if it is one.
     fn subqueues(&self) -> Vec<Subqueue> {
-        Vec::new()
-    }
-
-    /// What waits in each of [`Contents::subqueues`]; `desk` is its own.
-    fn samples(&self, desk: &Desk) -> Vec<SubqueueSample> {
-        let _ = desk;
         Vec::new()
     }
 
@@ -117,39 +139,25 @@ pub trait Contents<P>: Debug + Send + Sync {
         None
     }
 
-    /// Whether it goes by the groups of flows ([`Contents::add_place`]).
-    fn knows_groups(&self) -> bool {
-        false
-    }
-
-    /// Packets of flows of this group come to the link at this place of their route.
+    /// Packets of flows of this group come to the link at this place of their route. Called only with [`Layout::knows_groups`] or filters.
     fn add_place(&mut self, place: u32, group: u32) {
         let _ = (place, group);
     }
 
-    /// Whether it goes by the hashes of flows ([`Contents::set_hash`]).
-    fn hashes_flows(&self) -> bool {
-        false
-    }
-
-    /// Sets the hash of a flow, by which it finds its queue. A flow without is found by its number.
+    /// Sets the hash of a flow, by which it finds its queue. A flow without is found by its number. Called only with
+    /// [`Layout::hashes_flows`].
     fn set_hash(&mut self, flow: u32, hash: u64) {
         let _ = (flow, hash);
     }
-
-    /// From `now` on `active` flows are active.
-    fn set_flows(&mut self, now: Time, active: u32) {
-        let _ = (now, active);
-    }
 }
 
-/// Queues about whose packets an [`Aqm`] decides one at a time: how packets join and leave them.
-pub trait Queues<P: Packet>: Contents<P> {
+/// Queues about whose packets the algorithm `A` decides one at a time: how packets join and leave them.
+pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
     /// Adds a packet that is admitted.
     fn push(&mut self, now: Time, packet: P);
 
     /// Takes out the next packet, about which the algorithm is then asked.
-    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>>;
+    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>>;
 
     /// Changes what the algorithm sees of an arriving packet and of the backlog, which is that of all queues.
     fn show(&self, packet: &P, view: &mut PacketView, backlog: &mut Backlog) {
@@ -181,6 +189,17 @@ pub trait Queues<P: Packet>: Contents<P> {
     /// What waits, where that is one queue that the algorithm may look into.
     fn only_queue(&self) -> Option<&Waiting<P>> {
         None
+    }
+
+    /// Tells the algorithm what it must know before its timer expires.
+    fn before_update(&self, aqm: &mut A) {
+        let _ = aqm;
+    }
+
+    /// What waits in each of [`Contents::subqueues`].
+    fn samples(&self, aqm: &A) -> Vec<SubqueueSample> {
+        let _ = aqm;
+        Vec::new()
     }
 }
 
@@ -215,134 +234,28 @@ pub struct Leaving {
 /// A packet that waits, and that the next arrival makes useless.
 #[derive(Clone, Copy, Debug)]
 pub struct Useless {
-    queue: u32,
-    at: usize,
-    size: u32,
+    pub(super) queue: u32,
+    pub(super) at: usize,
+    pub(super) size: u32,
 }
 
-/// What decides and counts for a discipline: the algorithm with the queue's limit, and what waits and has left.
+/// What a queue has whatever its discipline: how much waits and has left, the timer, and the ACK filter.
 #[derive(Clone, Debug)]
 pub struct Desk {
-    /// The algorithm, the limit and the counters.
-    pub controller: QueueController,
     pub(crate) held: Occupancy,
     pub(crate) departed: u64,
     pub(crate) next_update: Time,
     /// The size of a packet that departs at the instant of the next arrival and still counts for it.
     pub(crate) departure: Option<u32>,
-    useless: Option<Useless>,
+    pub(crate) ack_filter: AckFilter,
+    pub(super) useless: Option<Useless>,
     pub(crate) earlier: DropsOfEarlier,
 }
 
-/// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
-const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
-
 impl Desk {
-    pub(crate) fn new(controller: QueueController) -> Self {
-        Desk {
-            next_update: controller.aqm.first_update(),
-            controller,
-            held: Occupancy::default(),
-            departed: 0,
-            departure: None,
-            useless: None,
-            earlier: DropsOfEarlier { from: Time::NEVER, count: 0 },
-        }
-    }
-
-    /// Offers a packet to `queues`. `lost` gets every packet that is lost meanwhile.
-    #[inline(always)]
-    pub(crate) fn enqueue<P: Packet>(&mut self, queues: &mut impl Queues<P>, arrival: Arrival<P>, lost: Loss<P>) {
-        let Arrival { now, mut packet, idle_since, .. } = arrival;
-        let size = packet.size();
-        let (departure, useless) = (self.departure.take(), self.useless.take());
-        let mut backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
-        if let Some(useless) = useless {
-            backlog = backlog.without_packet(useless.size);
-        }
-        let admits = self.controller.admits_unasked(size, &backlog);
-        let fate = if admits { Fate::Passed } else { self.ask(queues, now, &packet, &backlog) };
-        queues.arrives(&packet, fate);
-        match fate {
-            Fate::Dropped(reason) => {
-                if let Some(position) = self.controller.take_drawn() {
-                    self.drop_at(queues, Useless { queue: 0, at: position as usize, size: 0 }, DropReason::Early, lost);
-                }
-                return lost(packet, reason);
-            }
-            Fate::Marked => packet.mark(),
-            Fate::Passed => {}
-        }
-        if let Some(useless) = useless {
-            self.drop_at(queues, useless, DropReason::AckFilter, lost);
-        }
-        self.held.add(size);
-        queues.push(now, packet);
-        // A packet that finds the link idle goes straight to it.
-        if idle_since.is_none() || self.held.packets > 1 {
-            let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
-            while let Some(dropped) = queues.make_room(self.held.packets + one, self.held.bytes + more) {
-                self.drop_for_room(queues, now, dropped, lost);
-            }
-        }
-    }
-
-    /// The next packet of `queues` to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
-    #[inline(always)]
-    pub(crate) fn dequeue<P: Packet>(&mut self, queues: &mut impl Queues<P>, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        loop {
-            let Taken { since, mut packet, view, backlog, queue } = queues.pop(now, self)?;
-            let (size, sojourn) = (view.size, now.since(since));
-            let fate = self.controller.decide_departure(&view, sojourn, packet.can_mark(), &backlog);
-            queues.leaves(&Leaving { queue, size, at: Some(now), is_earlier: since < self.earlier.from }, fate);
-            match fate {
-                Fate::Passed => {}
-                Fate::Marked => packet.mark(),
-                Fate::Dropped(reason) => {
-                    self.earlier.add(since);
-                    lost(packet, reason);
-                    continue;
-                }
-            }
-            self.departed += 1;
-            return Some((packet, sojourn));
-        }
-    }
-
-    /// Asks the algorithm about an arriving packet.
-    #[inline(never)]
-    fn ask<P: Packet>(&mut self, queues: &impl Queues<P>, now: Time, packet: &P, backlog: &Backlog) -> Fate {
-        let (mut view, mut seen) = (PacketView::of(now, packet), *backlog);
-        queues.show(packet, &mut view, &mut seen);
-        let look = |position: u32| {
-            let (since, other) = queues.only_queue()?.get(position as usize)?;
-            Some(PacketView::of(*since, other))
-        };
-        self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
-    }
-
-    /// Drops a packet that waits, for another one's sake.
-    #[cold]
-    fn drop_at<P: Packet>(&mut self, queues: &mut impl Queues<P>, place: Useless, reason: DropReason, lost: Loss<P>) {
-        let Some((since, packet)) = queues.remove(place.queue, place.at) else { return };
-        self.held.take(packet.size());
-        let leaving = Leaving { queue: place.queue, size: packet.size(), at: None, is_earlier: self.earlier.add(since) };
-        queues.leaves(&leaving, Fate::Dropped(reason));
-        self.controller.counters.count_drop(packet.size(), reason);
-        lost(packet, reason);
-    }
-
-    /// Drops a packet that waits where all queues together hold too much.
-    #[cold]
-    fn drop_for_room<P: Packet>(&mut self, queues: &mut impl Queues<P>, now: Time, dropped: (u32, Time, P), lost: Loss<P>) {
-        let (queue, since, packet) = dropped;
-        let size = packet.size();
-        self.held.take(size);
-        let leaving = Leaving { queue, size, at: None, is_earlier: self.earlier.add(since) };
-        queues.leaves(&leaving, Fate::Dropped(DropReason::Tail));
-        self.controller.counters.count_drop(size, DropReason::Tail);
-        self.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
-        lost(packet, DropReason::Tail);
+    pub(crate) fn new(next_update: Time, ack_filter: AckFilter) -> Self {
+        let earlier = DropsOfEarlier { from: Time::NEVER, count: 0 };
+        Desk { held: Occupancy::default(), departed: 0, next_update, departure: None, ack_filter, useless: None, earlier }
     }
 
     pub(crate) fn backlog(&self, idle_since: Option<Time>) -> Backlog {
@@ -356,17 +269,6 @@ impl Desk {
         self.backlog(None)
     }
 
-    /// Runs the algorithm's timer if it has expired. It is told `first` what it is to know then.
-    pub(crate) fn update(&mut self, now: Time, idle_since: Option<Time>, first: impl Fn(&mut crate::AnyAqm)) {
-        while self.next_update <= now {
-            let (due, backlog) = (self.next_update, self.backlog(idle_since));
-            let aqm = &mut self.controller.aqm;
-            first(aqm);
-            aqm.on_update(due, &backlog);
-            self.next_update = aqm.update_interval().map_or(Time::NEVER, |interval| due + interval.max(SHORTEST_INTERVAL));
-        }
-    }
-
     /// Looks for a waiting ACK of this queue that the one which arrives next makes useless.
     pub(crate) fn compare_acks<P: Packet>(
         &mut self,
@@ -375,14 +277,75 @@ impl Desk {
         header: &dyn Fn(&P) -> Option<crate::AckHeader>,
     ) {
         let own = queue.iter().enumerate().filter(|(_, (_, other))| other.flow() == ack.flow);
-        let found = self.controller.ack_filter.useless(own.map(|(at, (_, other))| (at, header(other))), &ack.header);
+        let found = self.ack_filter.useless(own.map(|(at, (_, other))| (at, header(other))), &ack.header);
         self.useless = found.map(|at| Useless { queue: number, at, size: queue[at].1.size() });
     }
 
     /// Whether it has an ACK filter; forgets what that has found.
     pub(crate) fn filters_next_ack(&mut self) -> bool {
         self.useless = None;
-        self.controller.ack_filter != AckFilter::None
+        self.ack_filter != AckFilter::None
+    }
+}
+
+/// A discipline: what a [`Qdisc`](crate::Qdisc) asks. The queue's [`Desk`] is an argument.
+pub(crate) trait Discipline<P>: Debug + Send + Sync {
+    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>);
+
+    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)>;
+
+    /// Runs the timers that have expired by `now`.
+    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
+        let _ = (desk, now, idle_since);
+    }
+
+    /// What waits.
+    fn contents(&self) -> &dyn Contents<P>;
+
+    /// The same, to change it.
+    fn contents_mut(&mut self) -> &mut dyn Contents<P>;
+
+    /// The counters.
+    fn counters(&self) -> &Counters;
+
+    /// The same, to count wrong.
+    #[cfg(test)]
+    fn counters_mut(&mut self) -> &mut Counters;
+
+    /// The algorithm, if one decides about all packets.
+    fn aqm(&self) -> Option<&dyn Aqm> {
+        None
+    }
+
+    /// What waits in each of [`Contents::subqueues`].
+    fn samples(&self) -> Vec<SubqueueSample> {
+        Vec::new()
+    }
+
+    /// From `now` on `active` flows are active.
+    fn set_flows(&mut self, now: Time, active: u32) {
+        let _ = (now, active);
+    }
+
+    /// The stream that its algorithm draws from.
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    /// The same, to go over to another run's.
+    fn stream_mut(&mut self) -> Option<&mut Stream> {
+        None
+    }
+
+    /// A copy with all its state.
+    fn boxed_clone(&self) -> Box<dyn Discipline<P>>;
+}
+
+impl<P> Clone for Box<dyn Discipline<P>> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
     }
 }
 

@@ -1,15 +1,74 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
-use crate::{
-    Aqm, ArrivingAck, Backlog, DualAqm, DualClass, DualFilter, DualQueuing, Ecn, Fate, LowLatency, Packet, PacketView, Subqueue,
-    SubqueueSample,
-};
+use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, Queues, Taken, Waiting};
+use crate::{Aqm, ArrivingAck, Backlog, DualClass, DualFilter, Ecn, Fate, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Probability, Time};
+
+/// Fewer full packets than this are a short queue (Linux `must_drop`).
+const FEW_PACKETS: u64 = 2;
+
+/// How two queues share a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DualQueuing {
+    /// The percentage of the bytes that the classic queue sends while packets wait in both, 0 to 100.
+    pub classic_share: u32,
+    /// The size of a full packet in bytes: that much the other queue is ahead at first.
+    pub packet: u32,
+    /// The bits of the ECN field of which a packet of the low-latency queue has one (Linux `ecn_mask`).
+    pub ecn_mask: u8,
+    /// Whether the law is told the length of the low-latency queue ([`DualAqm::on_low_latency`]).
+    pub tells_length: bool,
+}
+
+impl DualQueuing {
+    /// What the two queues need.
+    pub const LAYOUT: Layout = Layout { hashes_flows: false, knows_groups: false, takes_filters: true };
+
+    /// Packets of scalable senders, ECT(1) and CE, are in the low-latency queue (rfc9331#5.1).
+    pub const L4S: u8 = 1;
+
+    /// Whether a packet with this ECN field belongs to the low-latency queue, whatever filters say.
+    #[inline]
+    pub fn is_l4s(&self, ecn: Ecn) -> bool {
+        ecn.bits() & self.ecn_mask != 0
+    }
+
+    /// Whether so few bytes wait in both queues that none of their packets is to be signaled (Linux `must_drop`).
+    #[inline]
+    pub fn is_short(&self, backlog_bytes: u64) -> bool {
+        backlog_bytes < FEW_PACKETS * u64::from(self.packet)
+    }
+
+    /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    pub const NAMES: [&str; 2] = ["low-latency", "classic"];
+}
+
+/// What a dual queue asks of an algorithm that fills it.
+pub trait DualAqm: Aqm {
+    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update.
+    fn on_oldest(&mut self, since: Option<Time>);
+
+    /// A packet leaves the low-latency queue, before [`Aqm::on_dequeue`] of it. Called only where [`DualQueuing::tells_length`].
+    fn on_low_latency(&mut self, length: LowLatency) {
+        let _ = length;
+    }
+
+    /// The present probability of a signal for packets of the low-latency queue; [`Aqm::probability`] is that of classic packets.
+    fn low_latency_probability(&self) -> Option<Probability>;
+}
+
+/// The length of the low-latency queue in packets, as one leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LowLatency {
+    /// How many it found there as it arrived.
+    pub found: u32,
+    /// How many wait behind it.
+    pub behind: u32,
+}
 
 /// Filters at work.
 #[derive(Clone, Debug)]
@@ -186,14 +245,6 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
         low_latency.waiting.drain(..).chain(classic.waiting.drain(..)).for_each(|(_, packet)| take(packet));
     }
 
-    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
-        desk.update(now, idle_since, |aqm| {
-            if let Some(aqm) = aqm.dual_mut() {
-                aqm.on_oldest(self.oldest());
-            }
-        });
-    }
-
     fn oldest(&self) -> Option<Time> {
         self.heads().into_iter().flatten().min()
     }
@@ -201,16 +252,6 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
     fn subqueues(&self) -> Vec<Subqueue> {
         let of = |queue: &Queue<P>| Subqueue { packets: queue.waiting.len() as u32, ..queue.did };
         Vec::from([&self.low_latency, &self.classic].map(of))
-    }
-
-    fn samples(&self, desk: &Desk) -> Vec<SubqueueSample> {
-        let aqm = &desk.controller.aqm;
-        let probabilities = [aqm.dual().and_then(DualAqm::low_latency_probability), aqm.probability()];
-        let sample = |at: usize| {
-            let (packets, bytes) = self.subqueue_backlog(at);
-            SubqueueSample { packets, bytes, oldest: self.heads()[at], probability: probabilities[at] }
-        };
-        Vec::from([0, 1].map(sample))
     }
 
     #[inline]
@@ -234,11 +275,6 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
         Some((u32::from(is_l4s), if is_l4s { &self.low_latency.waiting } else { &self.classic.waiting }))
     }
 
-    /// By its filters.
-    fn knows_groups(&self) -> bool {
-        self.filters.is_some()
-    }
-
     fn add_place(&mut self, place: u32, group: u32) {
         if let Some(filters) = &mut self.filters {
             filters.classifier.add_place(place, group);
@@ -247,16 +283,16 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
 }
 
 /// Queue 1 is the low-latency one.
-impl<P: Packet> Queues<P> for DualQueues<P> {
+impl<P: Packet, A: DualAqm> Queues<P, A> for DualQueues<P> {
     #[inline]
     fn push(&mut self, now: Time, packet: P) {
         self.add(now, packet, self.arriving_l4s);
     }
 
     #[inline]
-    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
         let (since, packet, class) = self.take()?;
-        if let (Some(length), Some(aqm)) = (self.take_length(), desk.controller.aqm.dual_mut()) {
+        if let Some(length) = self.take_length() {
             aqm.on_low_latency(length);
         }
         let view = PacketView { class, ..PacketView::of(now, &packet) };
@@ -294,12 +330,26 @@ impl<P: Packet> Queues<P> for DualQueues<P> {
         queue.did.bytes -= u64::from(packet.size());
         Some((since, packet))
     }
+
+    fn before_update(&self, aqm: &mut A) {
+        aqm.on_oldest(self.oldest());
+    }
+
+    fn samples(&self, aqm: &A) -> Vec<SubqueueSample> {
+        let probabilities = [aqm.low_latency_probability(), aqm.probability()];
+        let sample = |at: usize| {
+            let (packets, bytes) = self.subqueue_backlog(at);
+            SubqueueSample { packets, bytes, oldest: self.heads()[at], probability: probabilities[at] }
+        };
+        Vec::from([0, 1].map(sample))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::DropReason;
+    use crate::algorithms::dualq::DualQ;
     use std::vec::Vec;
 
     fn queuing(classic_share: u32) -> DualQueuing {
@@ -326,7 +376,7 @@ mod tests {
     /// This becomes of the packet that was taken last.
     fn leave(queues: &mut DualQueues<u32>, size: u32, fate: Fate, is_earlier: bool) {
         let queue = u32::from(queues.last_is_l4s);
-        queues.leaves(&Leaving { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
+        Queues::<_, DualQ>::leaves(queues, &Leaving { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
     }
 
     /// Which of the next `count` packets are of the low-latency queue.
@@ -380,7 +430,7 @@ mod tests {
         (0..4).for_each(|_| queues.add(Time::ZERO, 1, true));
         queues.add(Time::ZERO, 1, false);
         // An ACK filter takes the second one.
-        queues.remove(1, 1);
+        Queues::<_, DualQ>::remove(&mut queues, 1, 1);
         let lengths: Vec<_> = std::iter::from_fn(|| queues.take().map(|_| queues.take_length())).collect();
         let [first, second, third] = [(0, 2), (2, 1), (3, 0)].map(|(found, behind)| Some(LowLatency { found, behind }));
         assert_eq!(lengths, [first, second, third, None]);

@@ -32,12 +32,12 @@ impl<P: Packet> Contents<P> for Fifo<P> {
     }
 }
 
-impl<P: Packet> Queues<P> for Fifo<P> {
+impl<P: Packet, A> Queues<P, A> for Fifo<P> {
     fn push(&mut self, now: Time, packet: P) {
         self.0.push_back((now, packet));
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, desk: &mut Desk, _aqm: &mut A) -> Option<Taken<P>> {
         let (since, packet) = self.0.pop_front()?;
         let view = PacketView::of(now, &packet);
         Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: 0 })

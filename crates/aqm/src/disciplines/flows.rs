@@ -1,11 +1,61 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
-use crate::queuing::NO_LIMIT;
-use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, FlowQueuing, Overflow, Packet, PacketView};
+use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, NO_LIMIT, Queues, Taken, Waiting};
+use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
+
+/// How flows are assigned to queues and how queues are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowQueuing {
+    /// Number of queues, above zero; flows with the same hash share a queue (rfc8290#5.2.6).
+    pub queues: u32,
+    /// Bytes that a queue may send in a round, above zero (rfc8290#5.2.4).
+    pub quantum: u32,
+    /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
+    pub perturbation: u32,
+    /// What happens where all queues together hold too much.
+    pub overflow: Overflow,
+    /// Whether the algorithm sees the backlog of all queues together where a packet departs, instead of that of the packet's own queue.
+    pub shows_all: bool,
+}
+
+/// What is dropped where all queues together hold too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// The arriving packet.
+    Arrival,
+    /// The packet at the head of the longest queue (rfc8290#4.1.3).
+    HeadOfLongest,
+    /// From the head of the longest queue half of its bytes, but at most [`BATCH`] packets (Linux `fq_codel_drop`).
+    HalfOfLongest,
+}
+
+impl FlowQueuing {
+    /// What queues for flows need.
+    pub const LAYOUT: Layout = Layout { hashes_flows: true, knows_groups: false, takes_filters: false };
+
+    /// The queue of the flow with this hash ([`FlowHashes::of`]).
+    #[inline]
+    pub fn queue_of(&self, hash: u32) -> u32 {
+        // The finalizer of MurmurHash3: every bit moves every bit of the result.
+        let mut hash = hash ^ self.perturbation;
+        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+        hash ^= hash >> 16;
+        ((u64::from(hash) * u64::from(self.queues.max(1))) >> 32) as u32
+    }
+}
+
+/// What a queue for each flow asks of an algorithm that fills it.
+pub trait FlowAqm: Aqm {
+    /// The turn of this queue came at `now` and it was empty; returns whether it has nothing more to forget.
+    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+        let _ = (queue, now);
+        true
+    }
+}
 
 /// Packets that are dropped at once at most (Linux `fq_codel`'s `drop_batch`).
 const BATCH: u32 = 64;
@@ -167,24 +217,19 @@ impl<P: Packet> Contents<P> for FlowQueues<P> {
         Some((index, &self.queues[index as usize].waiting))
     }
 
-    fn hashes_flows(&self) -> bool {
-        true
-    }
-
     fn set_hash(&mut self, flow: u32, hash: u64) {
         self.hashes.set(flow, hash);
     }
 }
 
-impl<P: Packet> Queues<P> for FlowQueues<P> {
+impl<P: Packet, A: FlowAqm> Queues<P, A> for FlowQueues<P> {
     fn push(&mut self, now: Time, packet: P) {
         self.add(now, packet);
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk) -> Option<Taken<P>> {
-        let aqm = &mut desk.controller.aqm;
+    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
         let (queue, since, packet) = self.take(|queue| {
-            aqm.of_flows().map(|aqm| aqm.on_empty(queue, now));
+            aqm.on_empty(queue, now);
         })?;
         let mut view = PacketView::of(now, &packet);
         view.flow = self.hashes.of(view.flow);
@@ -217,6 +262,7 @@ impl<P: Packet> Queues<P> for FlowQueues<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AnyAqm;
     use std::vec::Vec;
 
     #[derive(Clone, Copy, PartialEq, Debug)]
@@ -246,7 +292,7 @@ mod tests {
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
         let next = |_| {
             let (queue, _, packet) = queues.take(|_| ())?;
-            queues.leaves(&Leaving { queue, size: packet.1, at: Some(Time::ZERO), is_earlier: false }, Fate::Passed);
+            Queues::<_, AnyAqm>::leaves(queues, &Leaving { queue, size: packet.1, at: Some(Time::ZERO), is_earlier: false }, Fate::Passed);
             Some(packet.0)
         };
         (0..n).map_while(next).collect()
@@ -255,10 +301,10 @@ mod tests {
     #[test]
     fn queues_take_turns_in_bytes_and_a_new_flow_is_first() {
         let mut queues = empty(QUEUING);
-        (0..6).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
-        (0..12).for_each(|_| queues.push(Time::ZERO, Parcel(2, 500)));
+        (0..6).for_each(|_| queues.add(Time::ZERO, Parcel(1, 1000)));
+        (0..12).for_each(|_| queues.add(Time::ZERO, Parcel(2, 500)));
         assert_eq!(served(&mut queues, 6), [1, 2, 2, 1, 2, 2]);
-        queues.push(Time::ZERO, Parcel(3, 100));
+        queues.add(Time::ZERO, Parcel(3, 100));
         assert_eq!(served(&mut queues, 4), [3, 1, 2, 2]);
         assert_eq!(served(&mut queues, 99).len(), 9);
         assert_eq!(queues.packets(), 0);
@@ -268,25 +314,25 @@ mod tests {
     #[test]
     fn a_flow_that_sends_a_little_at_a_time_is_new_only_once_a_round() {
         let mut queues = empty(QUEUING);
-        (0..40).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
+        (0..40).for_each(|_| queues.add(Time::ZERO, Parcel(1, 100)));
         // A quantum of ten packets is used up: flow 1 is an old one.
         assert_eq!(served(&mut queues, 11), [1; 11]);
-        queues.push(Time::ZERO, Parcel(2, 100));
+        queues.add(Time::ZERO, Parcel(2, 100));
         assert_eq!(served(&mut queues, 2), [2, 1]);
         // Its queue ran empty while flow 1 has 800 bytes left in its turn: it waits behind them.
-        queues.push(Time::ZERO, Parcel(2, 100));
+        queues.add(Time::ZERO, Parcel(2, 100));
         assert_eq!(served(&mut queues, 9), [1, 1, 1, 1, 1, 1, 1, 1, 2]);
         // Once its turn has found it empty, it is new again.
         assert_eq!(served(&mut queues, 11), [1; 11]);
-        queues.push(Time::ZERO, Parcel(2, 100));
+        queues.add(Time::ZERO, Parcel(2, 100));
         assert_eq!(served(&mut queues, 1), [2]);
     }
 
     #[test]
     fn the_queue_with_the_most_bytes_loses_the_packet_at_its_head() {
         let mut queues = empty(QUEUING);
-        (0..3).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
-        queues.push(Time::ZERO, Parcel(2, 900));
+        (0..3).for_each(|_| queues.add(Time::ZERO, Parcel(1, 100)));
+        queues.add(Time::ZERO, Parcel(2, 900));
         assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(2), Time::ZERO, Parcel(2, 900))));
         assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(1), Time::ZERO, Parcel(1, 100))));
         assert_eq!((queues.packets(), served(&mut queues, 9)), (2, std::vec![1, 1]));
@@ -297,8 +343,8 @@ mod tests {
     fn a_batch_takes_half_of_the_longest_queue_and_no_more_than_64_packets() {
         let dropped = |packets: u32| {
             let mut queues = empty(FlowQueuing { overflow: Overflow::HalfOfLongest, ..QUEUING });
-            (0..packets).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
-            queues.push(Time::ZERO, Parcel(2, 100));
+            (0..packets).for_each(|_| queues.add(Time::ZERO, Parcel(1, 100)));
+            queues.add(Time::ZERO, Parcel(2, 100));
             let mut from = Vec::new();
             while from.is_empty() || queues.batch.is_some() {
                 from.push(queues.drop_longest().unwrap().2.0);

@@ -1,8 +1,8 @@
 //! A queue that the host keeps, such as a kernel's own queue discipline. [`Qdisc`](crate::Qdisc) gives it packets, asks for the next
 //! one whenever the link is free, and counts for it.
 
-use super::discipline::{Arrival, Contents, Desk, Loss};
-use crate::{DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
+use super::discipline::{Arrival, Contents, Desk, Discipline, Loss};
+use crate::{Counters, DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
@@ -11,6 +11,7 @@ use sojourn_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub struct HostQueues<P> {
     host: Box<dyn HostQueue>,
+    counters: Counters,
     /// By number.
     packets: Vec<Option<Waiting<P>>>,
     free: Vec<u32>,
@@ -31,7 +32,16 @@ struct Waiting<P> {
 
 impl<P: Packet> HostQueues<P> {
     pub fn new(host: Box<dyn HostQueue>) -> Self {
-        HostQueues { host, packets: Vec::new(), free: Vec::new(), waiting: 0, calls: 0, lost: Lost::new(), decisions: Vec::new() }
+        HostQueues {
+            host,
+            counters: Counters::default(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            waiting: 0,
+            calls: 0,
+            lost: Lost::new(),
+            decisions: Vec::new(),
+        }
     }
 
     /// What the host decided since this was asked last.
@@ -55,7 +65,7 @@ impl<P: Packet> HostQueues<P> {
         while let Some((Waiting { since, packet, .. }, reason)) = self.next_lost() {
             desk.earlier.add(since);
             desk.held.take(packet.size());
-            desk.controller.counters.count_drop(packet.size(), reason);
+            self.counters.count_drop(packet.size(), reason);
             lost(packet, reason);
         }
         self.calls += 1;
@@ -81,11 +91,10 @@ impl<P: Packet> HostQueues<P> {
     }
 }
 
-impl<P: Packet> HostQueues<P> {
-    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
-    pub fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+impl<P: Packet> Discipline<P> for HostQueues<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, mut packet, .. } = arrival;
-        desk.controller.counters.count_arrival(packet.size());
+        self.counters.count_arrival(packet.size());
         desk.departure = None;
         desk.held.add(packet.size());
         let number = self.free.pop().unwrap_or(self.packets.len() as u32);
@@ -99,18 +108,42 @@ impl<P: Packet> HostQueues<P> {
         self.end_call(desk, lost);
     }
 
-    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
-    pub fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let next = self.next(now);
         self.end_call(desk, lost);
         let (Waiting { since, mut packet, .. }, marked) = next?;
         desk.held.take(packet.size());
         if marked {
             packet.mark();
-            desk.controller.counters.marked += 1;
+            self.counters.marked += 1;
         }
         desk.departed += 1;
         Some((packet, now.since(since)))
+    }
+
+    fn contents(&self) -> &dyn Contents<P> {
+        self
+    }
+
+    fn contents_mut(&mut self) -> &mut dyn Contents<P> {
+        self
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    #[cfg(test)]
+    fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    fn set_flows(&mut self, now: Time, active: u32) {
+        self.host.set_flows(now, active);
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Discipline<P>> {
+        Box::new(self.clone())
     }
 }
 
@@ -124,9 +157,5 @@ impl<P: Packet> Contents<P> for HostQueues<P> {
 
     fn may_hold_back(&self) -> bool {
         true
-    }
-
-    fn set_flows(&mut self, now: Time, active: u32) {
-        self.host.set_flows(now, active);
     }
 }

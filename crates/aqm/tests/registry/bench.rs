@@ -1,6 +1,6 @@
 //! A queue, the link that it feeds, and a log of what happens to every packet.
 
-use sojourn_aqm::{AckHeader, Amount, AnyAqm, Aqm, DropReason, Ecn, Fills, Link, Packet, Qdisc, QueueController};
+use sojourn_aqm::{AckHeader, Amount, AnyAqm, DropReason, Ecn, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -71,12 +71,8 @@ pub fn link() -> Link {
     Link { rate, delay: Duration::from_millis(20), mean_packet: 1000, limit_packets: 100 }
 }
 
-/// What decides in which queue a packet waits.
-#[derive(Clone, Copy)]
-struct Offered {
-    flow: u32,
-    ecn: Ecn,
-}
+/// What decides in which queue a packet waits: its flow, and whether it is of a scalable sender.
+type Kind = (u32, bool);
 
 /// A qdisc and the link that it feeds. The caller says when packets arrive and when the link is free.
 #[derive(Clone)]
@@ -85,21 +81,18 @@ pub struct Bench {
     pub now: Time,
     pub idle_since: Option<Time>,
     pub fates: Vec<Fate>,
-    /// The flow of each packet offered.
-    flows: HashMap<u32, Offered>,
+    /// The kind of each packet offered.
+    kinds: HashMap<u32, Kind>,
     limit: Amount,
-    filled: AnyAqm,
+    /// Whether packets of one kind are sent in order, or all of them are.
+    has_queues: bool,
 }
 
 impl Bench {
     pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, seed: u64) -> Self {
-        Bench::in_queues_of(aqm.clone(), aqm, limit, ecn, seed)
-    }
-
-    /// One of `aqm` in the queues that `filled` fills.
-    pub fn in_queues_of(filled: AnyAqm, aqm: AnyAqm, limit: Amount, ecn: bool, seed: u64) -> Self {
-        let queue = Qdisc::in_queues_of(&filled, QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
-        Bench { filled, queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
+        let has_queues = aqm.layout().is_some();
+        let queue = Qdisc::new(QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
+        Bench { has_queues, queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), kinds: HashMap::new(), limit }
     }
 
     /// Moves the time forward and runs the algorithm's timer.
@@ -109,7 +102,8 @@ impl Bench {
     }
 
     pub fn arrive(&mut self, packet: TestPacket) {
-        self.flows.insert(packet.id, Offered { flow: packet.flow, ecn: packet.ecn() });
+        let kind = if self.has_queues { (packet.flow, packet.ecn().is_l4s()) } else { (0, false) };
+        self.kinds.insert(packet.id, kind);
         let fates = &mut self.fates;
         self.queue.enqueue(self.now, packet, self.idle_since, |p, reason| fates.push(Fate::Lost { id: p.id, reason }));
         if self.idle_since.is_some() {
@@ -138,7 +132,7 @@ impl Bench {
 
     /// What must be true at any time.
     pub fn check(&self) -> Result<(), String> {
-        let p = self.queue.aqm().probability().map_or(0.0, sojourn_units::Probability::get);
+        let p = self.queue.probability().map_or(0.0, sojourn_units::Probability::get);
         let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
         let within = match self.limit {
             Amount::Packets(limit) => packets <= u64::from(limit),
@@ -158,18 +152,11 @@ impl Bench {
         }
         self.check()?;
         let mut seen = Vec::new();
-        // With more than one queue only the order within each is kept.
-        let queue_of = |packet: Offered| match self.filled.fills() {
-            Fills::OneQueue => 0,
-            Fills::FlowQueues(queuing) => queuing.queue_of(packet.flow),
-            Fills::DualQueues(queuing) => u32::from(queuing.is_l4s(packet.ecn)),
-            Fills::CakeQueues(_) => packet.flow,
-        };
         let mut last = std::collections::BTreeMap::new();
         for fate in &self.fates {
             let (Fate::Lost { id, .. } | Fate::Sent { id, .. }) = *fate;
             if let Fate::Sent { .. } = fate {
-                let last = last.entry(queue_of(self.flows[&id])).or_default();
+                let last = last.entry(self.kinds[&id]).or_default();
                 if *last > Some(id) {
                     return Err(format!("{id} was sent after {last:?}"));
                 }
@@ -192,18 +179,13 @@ const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 /// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
 /// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
-    workload_in(aqm.clone(), aqm, seed)
-}
-
-/// The same of `aqm` in the queues that `filled` fills.
-pub fn workload_in(filled: AnyAqm, aqm: AnyAqm, seed: u64) -> Vec<Fate> {
-    workload_while(filled, aqm, seed, |_| true)
+    workload_while(aqm, seed, |_| true)
 }
 
 /// Whether the workload has another outcome than `usual`; it ends with the first packet that has another fate.
 pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
     let mut same = 0;
-    let fates = workload_while(aqm.clone(), aqm, seed, |fates| {
+    let fates = workload_while(aqm, seed, |fates| {
         let agree = usual.get(same..fates.len()) == Some(&fates[same..]);
         same = fates.len();
         agree
@@ -212,8 +194,8 @@ pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
 }
 
 /// The workload, for as long as `goes_on` says so of the fates so far.
-fn workload_while(filled: AnyAqm, aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
-    let mut bench = Bench::in_queues_of(filled, aqm, Amount::Packets(100), true, seed);
+fn workload_while(aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
+    let mut bench = Bench::new(aqm, Amount::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));
     let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
     while arrival < Time::from_secs_f64(20.0) && goes_on(&bench.fates) {

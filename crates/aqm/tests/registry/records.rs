@@ -131,7 +131,7 @@ fn outcome(config: &AqmConfig, number: u64) -> u64 {
         run.step(number);
         let Bench { queue, fates, .. } = &mut run.bench;
         fates.drain(..).for_each(|fate| hash.add_fate(fate));
-        hash.add(queue.aqm().probability().map_or(0, |p| p.get().to_bits()));
+        hash.add(queue.probability().map_or(0, |p| p.get().to_bits()));
         hash.add(u64::from(queue.packets()) << 32 | queue.bytes());
         if run.id.is_multiple_of(40) {
             hash.add_text(&format!("{:?} {:?} {:?}", queue.samples(), queue.last_subqueue(), queue.ready()));
@@ -139,7 +139,8 @@ fn outcome(config: &AqmConfig, number: u64) -> u64 {
     }
     let queue = &run.bench.queue;
     hash.add_text(&format!("{:?} {:?} {}", queue.counters(), queue.subqueues(), queue.drops_of_earlier()));
-    hash.add_text(&format!("{:?} {:?}", queue.aqm().needs(), queue.aqm().update_interval()));
+    let aqm = queue.aqm().expect("one for all packets");
+    hash.add_text(&format!("{:?} {:?}", aqm.needs(), aqm.update_interval()));
     assert!(queue.balances(), "{}: {:?}", config.name(), queue.counters());
     add_law(&mut config.build(&link()).expect("built before"), &mut hash);
     hash.0

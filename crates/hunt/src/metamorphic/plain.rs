@@ -2,7 +2,6 @@
 
 use super::changes::list_mut;
 use crate::valid::World;
-use sojourn_aqm::Fills;
 use sojourn_cc::CcConfig;
 use sojourn_scenario::Checked;
 use toml::{Table, Value};
@@ -70,7 +69,7 @@ fn plain_queues(table: &mut Table, _: u64) {
 /// and
 /// the hash of flow queues.
 fn names_seed_nothing(world: &World) -> bool {
-    let Checked { groups, links, packet, .. } = &world.checked;
+    let Checked { groups, links, .. } = &world.checked;
     let text = world.document.table().get("flows").map(Value::to_string).unwrap_or_default();
     let draws = DRAWN.iter().chain(&["onoff", "poisson", "ping", "schedule", "paths"]).any(|word| text.contains(word));
     let controller = |control: &CcConfig| ["bbr", "bbr3", "cdg", "scream"].contains(&control.name());
@@ -78,11 +77,7 @@ fn names_seed_nothing(world: &World) -> bool {
         let tcp = group.tcp.as_ref().is_some_and(|tcp| tcp.uses_clock_phase() || controller(&tcp.control));
         tcp || group.traffic.opens_connections()
     });
-    let mut queues = links.iter().filter_map(|link| Some((link, link.queue.as_ref()?)));
-    let hashes = queues.any(|(link, queue)| {
-        let rate = link.rate.or(link.trace.as_ref().map(|trace| trace.rows.mean_rate()));
-        let mut built = queue.disciplines().map(|queue| rate.and_then(|rate| queue.build(rate, link.delay, *packet).ok()));
-        built.any(|aqm| aqm.is_none_or(|aqm| !matches!(aqm.fills(), Fills::OneQueue | Fills::DualQueues(_))))
-    });
+    let mut queues = links.iter().filter_map(|link| link.queue.as_ref()).flat_map(|queue| queue.disciplines());
+    let hashes = queues.any(|queue| queue.aqm.layout().is_some_and(|layout| layout.hashes_flows));
     !draws && !random && !hashes
 }

@@ -8,7 +8,7 @@ use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Aqm, DropReason, Packet as _, Qdisc};
+use sojourn_aqm::{DropReason, Packet as _, Qdisc};
 use sojourn_units::{Duration, Memory, Time};
 
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl<P: Packet> Buffered<P> {
         self.qdisc.enqueue(now, packet, idle_since, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
         // Earlier events have been reported: the only ones are those of this arrival.
         if meter.wants_probability(now) && reports.is_empty() {
-            meter.probability(self.qdisc.aqm().probability());
+            meter.probability(self.qdisc.probability());
         }
         let others_stay = reports.is_empty();
         if self.qdisc.counters().marked > marked {

@@ -4,7 +4,7 @@ use super::ahead::foresees;
 use super::tie::TransitTimes;
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Fills, Needs, QueueController};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Classification, Needs, QueueController};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started, Windowed};
 use sojourn_spec::link::{AccessLink, Link, Measure};
@@ -85,7 +85,7 @@ impl LinkConfig {
     /// Whether its queue must hold its packets.
     pub(crate) fn holds_packets(&self) -> bool {
         let (needs, controller) = (self.needs(), &self.controller);
-        let asked = needs.head_drop || needs.waiting_packets || controller.aqm.fills() != Fills::OneQueue;
+        let asked = needs.head_drop || needs.waiting_packets || controller.aqm.layout().is_some();
         asked || self.takes_turns() || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 

@@ -16,7 +16,7 @@ use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
 use crate::window::Window;
 use alloc::string::String;
-use sojourn_aqm::{Aqm, Backlog, Counters, DropReason, Qdisc};
+use sojourn_aqm::{Backlog, Counters, DropReason, Qdisc};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Time};
 
@@ -405,7 +405,7 @@ impl<P: Packet> Link<P> {
         let (queue, transmitter) = (&self.queue, &self.transmitter);
         let sample = || {
             let Backlog { packets, bytes, .. } = queue.backlog();
-            QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
+            QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.probability() }
         };
         self.meter.sample(now, sample, queue.samples().into_iter());
     }

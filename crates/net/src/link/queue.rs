@@ -6,8 +6,8 @@ use super::precomputed::Precomputed;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue, SubqueueSample};
-use sojourn_units::{Duration, Memory, Time};
+use sojourn_aqm::{Aqm, Backlog, Counters, Subqueue, SubqueueSample};
+use sojourn_units::{Duration, Memory, Probability, Time};
 
 /// Which it is stands in a byte of its own, and not among what a `VecDeque` can't be: it is asked several times for each packet.
 #[derive(Clone, Debug)]
@@ -33,10 +33,11 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    pub fn aqm(&self) -> &AnyAqm {
+    /// The present probability of a signal, if the algorithm has one.
+    pub fn probability(&self) -> Option<Probability> {
         match self {
-            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => &queue.controller.aqm,
-            Queue::Buffered(queue) => queue.qdisc.aqm(),
+            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => queue.controller.aqm.probability(),
+            Queue::Buffered(queue) => queue.qdisc.probability(),
         }
     }
 

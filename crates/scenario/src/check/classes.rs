@@ -2,7 +2,7 @@
 
 use super::Group;
 use crate::error::{Error, unknown};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Fills, Needs};
+use sojourn_aqm::{Aqm, AqmConfig, Needs, REGISTRY};
 use sojourn_spec::queue::Queue;
 use sojourn_spec::queue::classes::{Class, ClassOptions, Match, Scheduler, Scheduling};
 use sojourn_spec::queue::filters::Filter;
@@ -71,15 +71,17 @@ fn within(class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), E
     check(&class.queue, at, ceil.map_or(rate, |ceil| ceil.min(rate)), groups)
 }
 
-/// Checks that the filters of the queue at `field` suit this discipline.
-pub(super) fn filters(queue: &Queue, aqm: &AnyAqm, field: &str, groups: &[Group]) -> Result<(), Error> {
+/// Checks that the filters of the queue at `field` suit its discipline.
+pub(super) fn filters(queue: &Queue, field: &str, groups: &[Group]) -> Result<(), Error> {
     let filters = &queue.options.filters;
     if filters.len() > Filter::MOST {
         return Err(Error::got(format!("{field}.filters"), filters.len(), format_args!("at most {} filters", Filter::MOST)));
     }
-    if !filters.is_empty() && !matches!(aqm.fills(), Fills::DualQueues(_)) {
+    let takes_filters = |aqm: &AqmConfig| aqm.layout().is_some_and(|layout| layout.takes_filters);
+    if !filters.is_empty() && !takes_filters(&queue.aqm) {
+        let dual: Vec<&str> = REGISTRY.iter().filter(|entry| takes_filters(&(entry.default)())).map(|entry| entry.name).collect();
         let got = format_args!("filters with {}", queue.aqm.name());
-        return Err(Error::got(format!("{field}.filters"), got, "them with a dual queue: dualpi2 or dualq"));
+        return Err(Error::got(format!("{field}.filters"), got, format_args!("them with a dual queue: {}", dual.join(" or "))));
     }
     filters.iter().enumerate().try_for_each(|(i, filter)| known_groups(&filter.matches, &format!("{field}.filters[{i}]"), groups))
 }
@@ -134,13 +136,12 @@ fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Res
     if let AqmConfig::Linux(params) = &queue.aqm {
         return Err(Error::got(format!("{at}.linux"), format_args!("\"{}\"", params.linux), "a discipline of ours in a class"));
     }
-    let built = queue.build(rate, Duration::ZERO, 1500).ok();
-    let (needs, fills) = built.map_or((Needs::default(), Fills::OneQueue), |aqm| (aqm.needs(), aqm.fills()));
+    let needs = queue.build(rate, Duration::ZERO, 1500).map_or(Needs::default(), |aqm| aqm.needs());
     let Some(queues) = options.flow_queues else { return Ok(()) };
     if !(1..=65_536).contains(&queues) {
         return Err(Error::got(format!("{at}.flow_queues"), queues, "1 to 65536 queues"));
     }
-    match needs.waiting_packets || fills != Fills::OneQueue {
+    match needs.waiting_packets || queue.aqm.layout().is_some() {
         true => Err(Error::got(
             format!("{at}.flow_queues"),
             format_args!("{queues} with {}", queue.aqm.name()),

@@ -23,7 +23,7 @@ pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: 
         classes::check(queue, &format!("{field}.queue"), rate, groups)?;
         for (queue, at) in classes::disciplines(queue, &format!("{field}.queue")) {
             let aqm = queue.build(rate, link.delay, packet).map_err(|error| Error::parameter(&at, error))?;
-            classes::filters(queue, &aqm, &at, groups)?;
+            classes::filters(queue, &at, groups)?;
             if let Some(expected) = supply.missing(&aqm.needs(), queue.options.hints) {
                 return Err(Error::got(at, Supply::NOTHING, expected));
             }

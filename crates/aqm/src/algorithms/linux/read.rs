@@ -1,7 +1,7 @@
 //! A queue discipline as `tc` says it, and as the kernel is sent it.
 
 use super::red;
-use super::table::{Form, KINDS, Kind, OURS, Value, Word};
+use super::table::{Form, Given, KINDS, Kind, OURS, Value, Word, put};
 use crate::ParamError;
 use alloc::format;
 use alloc::string::String;
@@ -18,12 +18,6 @@ pub struct Qdisc {
     pub kind: &'static str,
     /// Its parameters; empty where all have their defaults.
     pub options: Vec<u8>,
-}
-
-/// A parameter that was given: where it goes, and its value there.
-pub(super) struct Given {
-    pub word: &'static Word,
-    pub value: u64,
 }
 
 /// The names of the disciplines.
@@ -105,14 +99,6 @@ impl Kind {
         }
         Ok(bytes)
     }
-}
-
-/// Appends an attribute of netlink: length, type, value, filled up to a multiple of four bytes.
-pub(super) fn put(bytes: &mut Vec<u8>, attribute: u16, value: &[u8]) {
-    bytes.extend_from_slice(&(value.len() as u16 + 4).to_ne_bytes());
-    bytes.extend_from_slice(&attribute.to_ne_bytes());
-    bytes.extend_from_slice(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
 fn encoded(given: &Given) -> Vec<u8> {

@@ -4,8 +4,7 @@
 //! `tc` computes the table in ticks of 64 ns and the kernel reads it in us, so the average falls more slowly in an idle time than
 //! the formula says. It is sent here as `tc` sends it.
 
-use super::read::{Given, put};
-use super::table::field;
+use super::table::{Given, field, put};
 use crate::algorithms::red::{TC_BURST, tc_weight_log};
 use alloc::string::String;
 use alloc::vec::Vec;

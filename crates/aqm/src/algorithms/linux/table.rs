@@ -1,6 +1,8 @@
 //! The queue disciplines of Linux 7.3 and the words that `tc` has for their parameters, with the numbers of their attributes
 //! (include/uapi/linux/pkt_sched.h).
 
+use alloc::vec::Vec;
+
 /// What follows a word, and in which unit it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Value {
@@ -52,6 +54,20 @@ pub(super) struct Word {
     /// The number of the attribute; of a struct's field its place.
     pub at: u16,
     pub value: Value,
+}
+
+/// A parameter that was given: where it goes, and its value there.
+pub(super) struct Given {
+    pub word: &'static Word,
+    pub value: u64,
+}
+
+/// Appends an attribute of netlink: length, type, value, filled up to a multiple of four bytes.
+pub(super) fn put(bytes: &mut Vec<u8>, attribute: u16, value: &[u8]) {
+    bytes.extend_from_slice(&(value.len() as u16 + 4).to_ne_bytes());
+    bytes.extend_from_slice(&attribute.to_ne_bytes());
+    bytes.extend_from_slice(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
 /// A discipline.

@@ -99,7 +99,7 @@ fn flows_have_queues_of_their_own_as_long_as_eight_ways_have_room() {
     let header = crate::AckHeader { connection: 0, number: 0, is_pure: true, echo: 0, timestamps: None, sack: [(0, 0); 4], blocks: 0 };
     let ack = |flow| ArrivingAck { flow, place: 0, ecn: crate::Ecn::NotEct, header };
     for flow in 0..400 {
-        queues.push(Time::ZERO, parcel(flow, 0));
+        Queues::<_, cake::Cake>::push(&mut queues, Time::ZERO, parcel(flow, 0));
     }
     let mut own: Vec<u32> = (0..400).filter_map(|flow| queues.queue_of(&ack(flow))).map(|(queue, _)| queue).collect();
     own.sort_unstable();

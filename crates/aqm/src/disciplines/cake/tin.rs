@@ -1,10 +1,14 @@
 //! A tin of CAKE: its queues, the lists in which they take turns, and its part of the shaper.
 
-use crate::queuing::{QUEUES, WAYS};
-use crate::{Fate, FlowQueuing, Overflow, Packet, Subqueue};
+use crate::disciplines::flows::{FlowQueuing, Overflow};
+use crate::{Fate, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
+
+/// Queues of a tin, and how many of them a flow may have its own in.
+pub(crate) const QUEUES: u32 = 1024;
+pub(crate) const WAYS: usize = 8;
 
 /// What a queue is, as Linux names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,9 +11,12 @@ mod shares;
 
 pub use shares::Shares;
 
+use super::{AnyDiscipline, Parent, Qdisc};
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::discipline::{Arrival, Contents, Desk, Loss, Occupancy};
-use crate::{Amount, Aqm, ArrivingAck, Needs, Packet, Qdisc, QdiscConfig, QueueController, Subqueue, SubqueueSample};
+use crate::disciplines::discipline::{Arrival, Contents, Desk, Discipline, Loss, Occupancy};
+use crate::disciplines::flows::FlowQueuing;
+use crate::{AckFilter, Amount, Aqm, ArrivingAck, Counters, Needs, Packet, QueueController, Subqueue, SubqueueSample};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use rotation::{Rotation, Turns};
 use shares::{Credits, Root, Turn};
@@ -52,9 +55,55 @@ impl ClassConfig {
     }
 }
 
+/// What a queue is made from.
+#[derive(Clone, Debug)]
+pub enum QdiscConfig {
+    /// A discipline, with a queue for each flow under it where that is given, though it fills one.
+    One(Box<QueueController>, Option<FlowQueuing>),
+    /// Classes, each with a queue.
+    Classes(Vec<ClassConfig>),
+}
+
+impl QdiscConfig {
+    /// The controllers of its disciplines, those of all classes.
+    pub fn controllers(&self) -> Vec<&QueueController> {
+        match self {
+            QdiscConfig::One(controller, _) => Vec::from([&**controller]),
+            QdiscConfig::Classes(classes) => classes.iter().flat_map(|class| class.queue.controllers()).collect(),
+        }
+    }
+
+    /// The same, to change them.
+    pub fn controllers_mut(&mut self) -> Vec<&mut QueueController> {
+        match self {
+            QdiscConfig::One(controller, _) => Vec::from([&mut **controller]),
+            QdiscConfig::Classes(classes) => classes.iter_mut().flat_map(|class| class.queue.controllers_mut()).collect(),
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> {
+    /// An empty queue, or empty classes.
+    pub fn of(config: QdiscConfig) -> Self {
+        match config {
+            QdiscConfig::One(controller, None) => Qdisc::new(*controller),
+            QdiscConfig::One(controller, Some(queuing)) => Qdisc::with_flow_queues(*controller, queuing),
+            QdiscConfig::Classes(classes) => Qdisc::of_classes(classes),
+        }
+    }
+
+    /// Empty classes.
+    pub fn of_classes(classes: Vec<ClassConfig>) -> Self {
+        let classes = Classes::new(classes);
+        let desk = Desk::new(classes.next_update(), AckFilter::None);
+        Qdisc { desk, discipline: AnyDiscipline::Classes(Box::new(classes)), hashes_flows: false, knows_groups: true }
+    }
+}
+
 /// The classes of a link, with the packets that wait.
 #[derive(Clone, Debug)]
-pub struct Classes<P> {
+struct Classes<P> {
+    counters: Counters,
     classifier: Classifier,
     classes: Vec<Class<P>>,
     /// Who goes first: those that send at their own rates, then those that send with what is left.
@@ -133,6 +182,7 @@ impl<P: Packet> Classes<P> {
         let classes: Vec<Class<P>> = classes.into_iter().map(class).collect();
         let parts = |(class, each): (usize, &Class<P>)| (0..each.qdisc.subqueues().len()).map(move |queue| Within { class, queue });
         Classes {
+            counters: Counters::default(),
             within: classes.iter().enumerate().flat_map(parts).collect(),
             classifier: Classifier::new(rules),
             classes,
@@ -141,29 +191,6 @@ impl<P: Packet> Classes<P> {
             root,
             last: 0,
         }
-    }
-
-    /// The places behind the classes of the queues that the last packet came from, within its class.
-    pub fn last_within(&self) -> impl Iterator<Item = usize> {
-        let path = self.classes[self.last].qdisc.last_path().into_iter();
-        let place = |queue| self.within.iter().position(|&within| within == Within { class: self.last, queue });
-        path.filter_map(place).map(|at| self.classes.len() + at)
-    }
-
-    /// The queues of the classes.
-    pub fn children(&self) -> impl Iterator<Item = &Qdisc<P>> {
-        self.classes.iter().map(|class| &class.qdisc)
-    }
-
-    /// The same, to tell their disciplines something.
-    pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Qdisc<P>> {
-        self.classes.iter_mut().map(|class| &mut class.qdisc)
-    }
-
-    /// The queue of the class that takes an ACK.
-    pub fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
-        let at = self.classifier.class_of(ack.place, ack.ecn);
-        &mut self.classes[at].qdisc
     }
 
     /// When a timer of a discipline expires next.
@@ -228,9 +255,8 @@ impl<P: Packet> Classes<P> {
     }
 }
 
-impl<P: Packet> Classes<P> {
-    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
-    pub fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+impl<P: Packet> Discipline<P> for Classes<P> {
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, packet, link_is_idle, .. } = arrival;
         let size = packet.size();
         let at = self.classifier.class_of(packet.place(), packet.ecn());
@@ -243,7 +269,7 @@ impl<P: Packet> Classes<P> {
         class.refused_at = None;
         let marked = class.qdisc.counters().marked;
         class.qdisc.set_simultaneous_departure(departure);
-        let counters = &mut desk.controller.counters;
+        let counters = &mut self.counters;
         counters.count_arrival(size);
         class.qdisc.arrive(Arrival { now, packet, idle_since, link_is_idle }, &mut |packet, reason| {
             counters.count_drop(packet.size(), reason);
@@ -253,19 +279,82 @@ impl<P: Packet> Classes<P> {
         desk.held = self.held();
     }
 
-    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
-    pub fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let marked = |classes: &[Class<P>]| classes.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
-        let before = marked(&self.classes);
-        let counters = &mut desk.controller.counters;
+        let (before, mut counters) = (marked(&self.classes), self.counters);
         let next = self.next(now, &mut |packet: P, reason| {
             counters.count_drop(packet.size(), reason);
             lost(packet, reason);
         });
         counters.marked += marked(&self.classes) - before;
+        self.counters = counters;
         desk.held = self.held();
         desk.departed += u64::from(next.is_some());
         next
+    }
+
+    fn update(&mut self, desk: &mut Desk, now: Time, _idle_since: Option<Time>) {
+        for class in &mut self.classes {
+            let idle_since = (class.qdisc.packets() == 0).then_some(class.empty_since);
+            class.qdisc.update(now, idle_since);
+        }
+        desk.next_update = self.next_update();
+    }
+
+    fn contents(&self) -> &dyn Contents<P> {
+        self
+    }
+
+    fn contents_mut(&mut self) -> &mut dyn Contents<P> {
+        self
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    #[cfg(test)]
+    fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    fn samples(&self) -> Vec<SubqueueSample> {
+        let of_class = |Class { qdisc, .. }: &Class<P>| SubqueueSample {
+            packets: qdisc.packets(),
+            bytes: qdisc.bytes(),
+            oldest: qdisc.contents().oldest(),
+            probability: qdisc.probability(),
+        };
+        self.classes.iter().map(of_class).collect()
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Discipline<P>> {
+        Box::new(self.clone())
+    }
+}
+
+impl<P: Packet> Parent<P> for Classes<P> {
+    fn children(&self) -> Vec<&Qdisc<P>> {
+        self.classes.iter().map(|class| &class.qdisc).collect()
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
+        self.classes.iter_mut().map(|class| &mut class.qdisc).collect()
+    }
+
+    fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
+        let at = self.classifier.class_of(ack.place, ack.ecn);
+        &mut self.classes[at].qdisc
+    }
+
+    fn last_within(&self) -> Vec<usize> {
+        let path = self.classes[self.last].qdisc.last_path().into_iter();
+        let place = |queue| self.within.iter().position(|&within| within == Within { class: self.last, queue });
+        path.filter_map(place).map(|at| self.classes.len() + at).collect()
+    }
+
+    fn cloned(&self) -> Box<dyn Parent<P>> {
+        Box::new(self.clone())
     }
 }
 
@@ -275,15 +364,7 @@ impl<P: Packet> Contents<P> for Classes<P> {
     }
 
     fn drain(&mut self, take: &mut dyn FnMut(P)) {
-        self.classes.iter_mut().for_each(|class| class.qdisc.discipline.get_mut().drain(take));
-    }
-
-    fn update(&mut self, desk: &mut Desk, now: Time, _idle_since: Option<Time>) {
-        for class in &mut self.classes {
-            let idle_since = (class.qdisc.packets() == 0).then_some(class.empty_since);
-            class.qdisc.update(now, idle_since);
-        }
-        desk.next_update = self.next_update();
+        self.classes.iter_mut().for_each(|class| class.qdisc.discipline.get_mut().contents_mut().drain(take));
     }
 
     fn ready(&self) -> Option<Time> {
@@ -301,16 +382,6 @@ impl<P: Packet> Contents<P> for Classes<P> {
         self.classes.iter().map(of_class).collect()
     }
 
-    fn samples(&self, _desk: &Desk) -> Vec<SubqueueSample> {
-        let of_class = |Class { qdisc, .. }: &Class<P>| SubqueueSample {
-            packets: qdisc.packets(),
-            bytes: qdisc.bytes(),
-            oldest: qdisc.discipline.get().oldest(),
-            probability: qdisc.aqm().probability(),
-        };
-        self.classes.iter().map(of_class).collect()
-    }
-
     fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
         match self.classes.get(at) {
             Some(Class { qdisc, .. }) => (qdisc.packets(), qdisc.bytes()),
@@ -323,10 +394,6 @@ impl<P: Packet> Contents<P> for Classes<P> {
 
     fn last_subqueue(&self) -> Option<usize> {
         Some(self.last)
-    }
-
-    fn knows_groups(&self) -> bool {
-        true
     }
 
     fn add_place(&mut self, place: u32, group: u32) {

@@ -2,7 +2,10 @@ use super::*;
 use crate::algorithms::{dualpi2, test_link};
 use crate::disciplines::dual::DualQueues;
 use crate::parcel::Parcel;
-use crate::{Amount, ArrivalVerdict, Backlog, DepartureVerdict, DualClass, DualFilter, DualQueuing, Ecn, Needs, PacketView, Rule, Shares};
+use crate::{
+    Amount, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualFilter, DualQueuing, Ecn, Needs, PacketView, Rule,
+    Shares,
+};
 use sojourn_units::{Bytes, Stream};
 use std::vec::Vec;
 
@@ -153,7 +156,7 @@ fn a_timer_with_a_zero_interval_still_moves_on() {
 }
 
 /// Marks every second arrival, and has two queues.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct MarksEarly(bool);
 
 impl Aqm for MarksEarly {
@@ -170,11 +173,21 @@ impl Aqm for MarksEarly {
     }
 }
 
+impl DualAqm for MarksEarly {
+    fn on_oldest(&mut self, _: Option<Time>) {}
+    fn low_latency_probability(&self) -> Option<Probability> {
+        None
+    }
+}
+
 #[test]
 fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic_queue() {
-    let aqm = AnyAqm::Custom(Box::new(MarksEarly(false)));
-    let controller = QueueController::new(aqm, Amount::Packets(9), true, Stream::named(1, "qdisc"));
-    let mut q: Qdisc<Parcel> = Qdisc::in_queues_of(&AnyAqm::DualPi2(dualpi2::Params::default().build(&test_link()).unwrap()), controller);
+    let mut controller = QueueController::passing().with(MarksEarly(false));
+    controller.ecn = true;
+    let queuing = DualQueuing { classic_share: 10, packet: 1000, ecn_mask: DualQueuing::L4S, tells_length: false };
+    let queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut Given::of(&mut controller));
+    let (desk, discipline) = (Desk::new(Time::NEVER, AckFilter::None), AnyDiscipline::Own(Box::new(Filled::new(controller, queues))));
+    let mut q = Qdisc { desk, discipline, hashes_flows: false, knows_groups: false };
     assert_eq!(offer(&mut q, 4, true), []);
     let order: Vec<_> = core::iter::from_fn(|| q.take(Time::ZERO).0).map(|packet| (packet.id, packet.ce)).collect();
     assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
@@ -293,10 +306,13 @@ fn a_queue_balances_only_if_each_packet_is_accounted_for_in_each_part_and_in_eac
         change(&mut changed);
         changed.balances()
     };
-    let class = |q: &mut Qdisc<Parcel>, change: fn(&mut Qdisc<Parcel>)| q.discipline.children_mut().for_each(change);
+    let class = |q: &mut Qdisc<Parcel>, change: fn(&mut Qdisc<Parcel>)| q.children_mut().into_iter().for_each(change);
     assert!(balances(&|_| ()));
     assert!(!balances(&|q| q.desk.departed += 1), "a packet too many has departed");
-    assert!(!balances(&|q| q.desk.controller.counters.marked += 1), "a mark is in no part");
+    assert!(!balances(&|q| q.discipline.get_mut().counters_mut().marked += 1), "a mark is in no part");
     assert!(!balances(&|q| class(q, |q| q.desk.departed += 1)), "in a class");
-    assert!(!balances(&|q| class(q, |q| q.desk.controller.counters.marked += u64::from(!q.subqueues().is_empty()))), "in its queues");
+    assert!(
+        !balances(&|q| class(q, |q| q.discipline.get_mut().counters_mut().marked += u64::from(!q.subqueues().is_empty()))),
+        "in its queues"
+    );
 }

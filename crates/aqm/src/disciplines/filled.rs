@@ -1,0 +1,190 @@
+//! Queues under an algorithm that decides about their packets one at a time.
+
+use super::discipline::{Arrival, Contents, Desk, Discipline, Given, Leaving, Loss, OwnQueues, Queues, Taken, Useless};
+use crate::controller::ControllerOf;
+use crate::{Aqm, Backlog, Counters, DropReason, Dropped, Fate, Packet, PacketView, SubqueueSample};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use sojourn_units::{Duration, Stream, Time};
+
+/// Queues under the algorithm that decides about their packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled<A, Q> {
+    controller: ControllerOf<A>,
+    queues: Q,
+}
+
+/// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
+const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
+
+impl<A: OwnQueues> Filled<A, ()> {
+    /// The queues of this algorithm.
+    pub fn own<P: Packet>(mut controller: ControllerOf<A>) -> Filled<A, A::Queues<P>> {
+        let mut given = Given::of(&mut controller);
+        let queues = controller.aqm.queues(&mut given);
+        controller.limit = given.limit;
+        Filled::new(controller, queues)
+    }
+}
+
+impl<A: Aqm, Q> Filled<A, Q> {
+    /// These queues under this algorithm.
+    pub fn new(controller: ControllerOf<A>, queues: Q) -> Self {
+        Filled { controller, queues }
+    }
+
+    /// Asks the algorithm about an arriving packet.
+    #[inline(never)]
+    fn ask<P: Packet>(&mut self, now: Time, packet: &P, backlog: &Backlog) -> Fate
+    where
+        Q: Queues<P, A>,
+    {
+        let (mut view, mut seen) = (PacketView::of(now, packet), *backlog);
+        self.queues.show(packet, &mut view, &mut seen);
+        let queues = &self.queues;
+        let look = |position: u32| {
+            let (since, other) = queues.only_queue()?.get(position as usize)?;
+            Some(PacketView::of(*since, other))
+        };
+        self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
+    }
+
+    /// Drops a packet that waits, for another one's sake.
+    #[cold]
+    fn drop_at<P: Packet>(&mut self, desk: &mut Desk, place: Useless, reason: DropReason, lost: Loss<P>)
+    where
+        Q: Queues<P, A>,
+    {
+        let Some((since, packet)) = self.queues.remove(place.queue, place.at) else { return };
+        self.drop_waiting(desk, (place.queue, since, packet), reason, lost);
+    }
+
+    /// Drops a packet that was taken out of this queue though its turn had not come, and had arrived at this time.
+    #[cold]
+    fn drop_waiting<P: Packet>(&mut self, desk: &mut Desk, (queue, since, packet): (u32, Time, P), reason: DropReason, lost: Loss<P>)
+    where
+        Q: Queues<P, A>,
+    {
+        let size = packet.size();
+        desk.held.take(size);
+        self.queues.leaves(&Leaving { queue, size, at: None, is_earlier: desk.earlier.add(since) }, Fate::Dropped(reason));
+        self.controller.counters.count_drop(size, reason);
+        lost(packet, reason);
+    }
+}
+
+impl<P: Packet, A, Q> Discipline<P> for Filled<A, Q>
+where
+    A: Aqm + Clone + Debug + Send + Sync + 'static,
+    Q: Queues<P, A>,
+{
+    #[inline]
+    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+        let Arrival { now, mut packet, idle_since, .. } = arrival;
+        let size = packet.size();
+        let (departure, useless) = (desk.departure.take(), desk.useless.take());
+        let mut backlog = departure.map_or(desk.backlog(idle_since), |size| desk.backlog(idle_since).with_packet(size));
+        if let Some(useless) = useless {
+            backlog = backlog.without_packet(useless.size);
+        }
+        let admits = self.controller.admits_unasked(size, &backlog);
+        let fate = if admits { Fate::Passed } else { self.ask(now, &packet, &backlog) };
+        self.queues.arrives(&packet, fate);
+        match fate {
+            Fate::Dropped(reason) => {
+                if let Some(position) = self.controller.take_drawn() {
+                    self.drop_at(desk, Useless { queue: 0, at: position as usize, size: 0 }, DropReason::Early, lost);
+                }
+                return lost(packet, reason);
+            }
+            Fate::Marked => packet.mark(),
+            Fate::Passed => {}
+        }
+        if let Some(useless) = useless {
+            self.drop_at(desk, useless, DropReason::AckFilter, lost);
+        }
+        desk.held.add(size);
+        self.queues.push(now, packet);
+        // A packet that finds the link idle goes straight to it.
+        if idle_since.is_none() || desk.held.packets > 1 {
+            let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
+            while let Some(dropped) = self.queues.make_room(desk.held.packets + one, desk.held.bytes + more) {
+                let (queue, size) = (dropped.0, dropped.2.size());
+                self.drop_waiting(desk, dropped, DropReason::Tail, lost);
+                self.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+        loop {
+            let Taken { since, mut packet, view, backlog, queue } = self.queues.pop(now, desk, &mut self.controller.aqm)?;
+            let (size, sojourn) = (view.size, now.since(since));
+            let fate = self.controller.decide_departure(&view, sojourn, packet.can_mark(), &backlog);
+            self.queues.leaves(&Leaving { queue, size, at: Some(now), is_earlier: since < desk.earlier.from }, fate);
+            match fate {
+                Fate::Passed => {}
+                Fate::Marked => packet.mark(),
+                Fate::Dropped(reason) => {
+                    desk.earlier.add(since);
+                    lost(packet, reason);
+                    continue;
+                }
+            }
+            desk.departed += 1;
+            return Some((packet, sojourn));
+        }
+    }
+
+    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
+        let aqm = &mut self.controller.aqm;
+        while desk.next_update <= now {
+            self.queues.before_update(aqm);
+            aqm.on_update(desk.next_update, &desk.backlog(idle_since));
+            desk.next_update = aqm.update_interval().map_or(Time::NEVER, |interval| desk.next_update + interval.max(SHORTEST_INTERVAL));
+        }
+    }
+
+    fn contents(&self) -> &dyn Contents<P> {
+        &self.queues
+    }
+
+    fn contents_mut(&mut self) -> &mut dyn Contents<P> {
+        &mut self.queues
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.controller.counters
+    }
+
+    #[cfg(test)]
+    fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.controller.counters
+    }
+
+    fn aqm(&self) -> Option<&dyn Aqm> {
+        Some(&self.controller.aqm)
+    }
+
+    fn samples(&self) -> Vec<SubqueueSample> {
+        self.queues.samples(&self.controller.aqm)
+    }
+
+    fn set_flows(&mut self, now: Time, active: u32) {
+        self.controller.aqm.on_flows(now, active);
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(self.controller.stream())
+    }
+
+    fn stream_mut(&mut self) -> Option<&mut Stream> {
+        Some(self.controller.stream_mut())
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Discipline<P>> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,369 @@
+//! A queue that holds its packets and serves them as its discipline decides.
+
+mod classes;
+
+pub use classes::{ClassConfig, QdiscConfig, Shares};
+
+use crate::disciplines::discipline::{Arrival, Contents, Desk, Discipline, DropsOfEarlier, Given, Loss};
+use crate::disciplines::fifo::Fifo;
+use crate::disciplines::filled::Filled;
+use crate::disciplines::flows::{FlowQueues, FlowQueuing};
+use crate::disciplines::host::HostQueues;
+use crate::{
+    AckFilter, AckHeader, AnyAqm, Aqm, ArrivingAck, Counters, DropReason, HostDecision, Packet, QueueController, Subqueue, SubqueueSample,
+};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Probability, Time};
+
+/// A queue that holds its packets. The simulator uses it where a packet's departure is not known when the packet arrives; a
+/// router would use it with real packets.
+#[derive(Clone, Debug)]
+pub struct Qdisc<P> {
+    desk: Desk,
+    discipline: AnyDiscipline<P>,
+    /// Whether it finds queues by the hashes of flows, and needs their groups.
+    hashes_flows: bool,
+    knows_groups: bool,
+}
+
+impl<P: Packet> Qdisc<P> {
+    /// An empty queue under `controller`, in the queues that its algorithm fills.
+    pub fn new(mut controller: QueueController) -> Self {
+        let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
+        let (layout, has_filters) = (controller.aqm.layout().unwrap_or_default(), !controller.filters.is_empty());
+        let discipline = match (controller.host.take(), controller.own_queues()) {
+            (Some(host), _) => AnyDiscipline::Host(Box::new(HostQueues::new(host))),
+            (None, Some(own)) => AnyDiscipline::Own(own),
+            (None, None) => AnyDiscipline::Fifo(Filled::new(controller, Fifo::default())),
+        };
+        let knows_groups = layout.knows_groups || (layout.takes_filters && has_filters);
+        Qdisc { desk, discipline, hashes_flows: layout.hashes_flows, knows_groups }
+    }
+
+    /// A queue for each flow under the one algorithm of `controller`, which fills one queue elsewhere.
+    pub fn with_flow_queues(mut controller: QueueController, queuing: FlowQueuing) -> Self {
+        let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
+        let mut given = Given::of(&mut controller);
+        let queues = FlowQueues::new(queuing, &mut given);
+        controller.limit = given.limit;
+        let discipline = AnyDiscipline::Own(Box::new(Filled::new(controller, queues)));
+        Qdisc { desk, discipline, hashes_flows: true, knows_groups: false }
+    }
+
+    /// Draws from now on as this queue does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    #[must_use]
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        match (self.discipline.get_mut().stream_mut(), start.discipline.get().stream(), other.discipline.get().stream()) {
+            (Some(here), Some(start), Some(other)) => here.go_over(start, other),
+            // The packets of classes are decided about there. A queue of the host may draw by itself.
+            _ => {
+                let others = start.children().into_iter().zip(other.children());
+                self.has_classes() && self.children_mut().into_iter().zip(others).all(|(here, (start, other))| here.go_over(start, other))
+            }
+        }
+    }
+
+    #[inline]
+    fn contents(&self) -> &dyn Contents<P> {
+        self.discipline.get().contents()
+    }
+
+    /// The queues of its classes, if it has classes.
+    fn children(&self) -> Vec<&Qdisc<P>> {
+        if let AnyDiscipline::Classes(classes) = &self.discipline { classes.children() } else { Vec::new() }
+    }
+
+    /// The same, to tell their disciplines something.
+    fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
+        if let AnyDiscipline::Classes(classes) = &mut self.discipline { classes.children_mut() } else { Vec::new() }
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        self.discipline.get().counters()
+    }
+
+    /// Counts the drops of packets that waited and had arrived before `from`.
+    pub fn count_drops_of_earlier(&mut self, from: Time) {
+        self.children_mut().into_iter().for_each(|child| child.count_drops_of_earlier(from));
+        self.desk.earlier = DropsOfEarlier { from, count: 0 };
+    }
+
+    /// How many packets that waited were dropped and had arrived before the time of [`Qdisc::count_drops_of_earlier`].
+    pub fn drops_of_earlier(&self) -> u64 {
+        self.desk.earlier.count + self.children().into_iter().map(Qdisc::drops_of_earlier).sum::<u64>()
+    }
+
+    /// When something may be sent again that is held back now; `None` if nothing is.
+    pub fn ready(&self) -> Option<Time> {
+        self.contents().ready()
+    }
+
+    /// Whether packets may be held back although nothing is being sent: by classes, a shaper or the host.
+    pub fn may_hold_back(&self) -> bool {
+        self.contents().may_hold_back()
+    }
+
+    /// The present probability of a signal, if the algorithm has one.
+    pub fn probability(&self) -> Option<Probability> {
+        self.aqm()?.probability()
+    }
+
+    /// The algorithm, if one decides about all packets.
+    pub fn aqm(&self) -> Option<&dyn Aqm> {
+        self.discipline.get().aqm()
+    }
+
+    /// Tells the algorithm that from `now` on `active` flows are active.
+    pub fn set_flows(&mut self, now: Time, active: u32) {
+        self.children_mut().into_iter().for_each(|child| child.set_flows(now, active));
+        self.discipline.get_mut().set_flows(now, active);
+    }
+
+    /// Packets waiting.
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        self.desk.held.packets
+    }
+
+    /// Bytes waiting.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.desk.held.bytes
+    }
+
+    /// The time of the algorithm's next update.
+    pub fn next_update(&self) -> Time {
+        self.desk.next_update
+    }
+
+    /// Runs the algorithm's timer if it has expired. The host calls this at [`Qdisc::next_update`], before anything else
+    /// that happens at that time: a timer that runs late sees the queue as it is now.
+    pub fn update(&mut self, now: Time, idle_since: Option<Time>) {
+        self.discipline.get_mut().update(&mut self.desk, now, idle_since);
+    }
+
+    /// Adds a packet of this size to the backlog that the next arrival finds. For a host that knows that the packet departed at
+    /// the same instant, and that the arrival comes first.
+    pub fn set_simultaneous_departure(&mut self, size: Option<u32>) {
+        self.desk.departure = size;
+    }
+
+    /// Offers a packet at `now`; `idle_since` is the time at which the link became idle, `None` if it is sending. `lost`
+    /// is called with every packet that is lost, and why.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: P, idle_since: Option<Time>, mut lost: impl FnMut(P, DropReason)) {
+        self.arrive(Arrival { now, packet, idle_since, link_is_idle: idle_since.is_some() }, &mut lost);
+    }
+
+    #[inline]
+    pub(crate) fn arrive(&mut self, arrival: Arrival<P>, lost: Loss<P>) {
+        match &mut self.discipline {
+            AnyDiscipline::Fifo(fifo) => fifo.enqueue(&mut self.desk, arrival, lost),
+            other => other.get_mut().enqueue(&mut self.desk, arrival, lost),
+        }
+        self.check_invariants();
+    }
+
+    /// The next packet to send at `now` and how long it waited. `lost` is called with packets that the algorithm drops at
+    /// the head.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, mut lost: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
+        let next = match &mut self.discipline {
+            AnyDiscipline::Fifo(fifo) => fifo.dequeue(&mut self.desk, now, &mut lost),
+            other => other.get_mut().dequeue(&mut self.desk, now, &mut lost),
+        };
+        self.check_invariants();
+        next
+    }
+
+    /// Checks in debug builds that its counts are those of the discipline, that every packet is accounted for, and that an empty queue has no bytes.
+    #[inline]
+    fn check_invariants(&self) {
+        if cfg!(debug_assertions) {
+            let (held, counters) = (self.desk.held, self.counters());
+            assert_eq!(held.packets, self.contents().packets(), "packets that wait");
+            assert_eq!(counters.arrived, self.desk.departed + counters.dropped() + u64::from(held.packets), "packets that arrived");
+            assert_eq!(held.packets == 0, held.bytes == 0, "bytes that wait");
+        }
+    }
+
+    /// Ends the queue and calls `take` with every packet that waits: queue by queue, oldest first in each. The packets are not counted. The
+    /// discipline is not asked, so a shaper or a `ceil` holds nothing back. Packets in a queue of the host stay there: the host frees them.
+    pub fn into_packets(mut self, take: &mut dyn FnMut(P)) {
+        self.discipline.get_mut().contents_mut().drain(take);
+    }
+
+    /// Whether every packet that arrived has departed, was dropped or still waits, in each class too.
+    pub fn balances(&self) -> bool {
+        let counters = self.counters();
+        let parts: Vec<Subqueue> = self.contents().subqueues();
+        let of_parts = parts.iter().fold(Counters::default(), |sum, part| sum.and(&part.counters));
+        counters.arrived == self.desk.departed + counters.dropped() + u64::from(self.contents().packets())
+            && self.children().into_iter().all(Qdisc::balances)
+            && (parts.is_empty() || of_parts == *counters)
+    }
+
+    /// What a queue of the host decided since this was asked last, in order.
+    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
+        if let AnyDiscipline::Host(held) = &mut self.discipline { held.take_decisions() } else { Vec::new() }
+    }
+
+    /// Whether it has an ACK filter, or a class of it has.
+    pub fn filters_acks(&self) -> bool {
+        self.has_filter() || self.children().into_iter().any(Qdisc::filters_acks)
+    }
+
+    /// Looks for a waiting ACK that the one which is offered next makes useless, for a queue with an ACK filter. `header` reads the headers
+    /// of packets.
+    pub fn compare_acks(&mut self, ack: &ArrivingAck, header: &dyn Fn(&P) -> Option<AckHeader>) {
+        if let AnyDiscipline::Classes(classes) = &mut self.discipline {
+            return classes.child_of(ack).compare_acks(ack, header);
+        }
+        if self.desk.filters_next_ack()
+            && let Some(queue) = self.discipline.get().contents().queue_of(ack)
+        {
+            self.desk.compare_acks(queue, ack, header);
+        }
+    }
+
+    /// Whether it goes by the groups of flows ([`Qdisc::add_place`]).
+    pub fn knows_groups(&self) -> bool {
+        self.knows_groups
+    }
+
+    /// Packets of flows of this group come to the link at this place of their route: what classes go by.
+    pub fn add_place(&mut self, place: u32, group: u32) {
+        if self.knows_groups {
+            self.discipline.get_mut().contents_mut().add_place(place, group);
+        }
+    }
+
+    /// Whether it goes by the hashes of flows ([`Qdisc::set_hash`]).
+    pub fn hashes_flows(&self) -> bool {
+        self.hashes_flows || self.children().into_iter().any(Qdisc::hashes_flows)
+    }
+
+    /// Sets the hash of a flow, by which it finds its queue: that of its connection, as addresses and ports have one. A flow
+    /// without is found by its number.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.discipline.get_mut().contents_mut().set_hash(flow, hash);
+        self.children_mut().into_iter().for_each(|child| child.set_hash(flow, hash));
+    }
+
+    /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
+    /// Behind the classes come the queues of each class in turn, as many levels as there are.
+    pub fn subqueues(&self) -> Vec<Subqueue> {
+        let with_filter = |queue: Subqueue| Subqueue { filters_acks: queue.filters_acks || self.has_filter(), ..queue };
+        let own = self.contents().subqueues().into_iter().map(with_filter);
+        own.chain(self.children().into_iter().flat_map(Qdisc::subqueues)).collect()
+    }
+
+    fn has_filter(&self) -> bool {
+        self.desk.ack_filter != AckFilter::None
+    }
+
+    /// What waits in each of [`Qdisc::subqueues`], in their order.
+    pub fn samples(&self) -> Vec<SubqueueSample> {
+        let own = self.discipline.get().samples().into_iter();
+        own.chain(self.children().into_iter().flat_map(Qdisc::samples)).collect()
+    }
+
+    /// The packets and bytes that wait in this one of [`Qdisc::subqueues`].
+    #[inline(always)]
+    pub fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
+        self.contents().subqueue_backlog(at)
+    }
+
+    /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any: where there are classes, its class.
+    #[inline(always)]
+    pub fn last_subqueue(&self) -> Option<usize> {
+        self.contents().last_subqueue()
+    }
+
+    /// Which of [`Qdisc::subqueues`] the last packet went to that joined the queue, where that is known.
+    #[inline]
+    pub fn last_joined(&self) -> Option<usize> {
+        self.contents().last_joined()
+    }
+
+    /// Whether it has classes.
+    #[inline]
+    pub fn has_classes(&self) -> bool {
+        matches!(self.discipline, AnyDiscipline::Classes(_))
+    }
+
+    /// All of [`Qdisc::subqueues`] that the last packet was in that was sent: its class, its queue in that, and so on.
+    pub fn last_path(&self) -> Vec<usize> {
+        let mut path = Vec::from_iter(self.last_subqueue());
+        if let AnyDiscipline::Classes(classes) = &self.discipline {
+            path.extend(classes.last_within());
+        }
+        path
+    }
+}
+
+/// A discipline whose packets wait in classes.
+trait Parent<P>: Discipline<P> {
+    /// The queues of its classes.
+    fn children(&self) -> Vec<&Qdisc<P>>;
+
+    /// The same, to tell their disciplines something.
+    fn children_mut(&mut self) -> Vec<&mut Qdisc<P>>;
+
+    /// The queue of the class that takes an ACK.
+    fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P>;
+
+    /// The places behind the classes of the queues that the last packet came from, within its class.
+    fn last_within(&self) -> Vec<usize>;
+
+    /// A copy with all its state.
+    fn cloned(&self) -> Box<dyn Parent<P>>;
+}
+
+impl<P> Clone for Box<dyn Parent<P>> {
+    fn clone(&self) -> Self {
+        self.cloned()
+    }
+}
+
+/// Any discipline.
+#[allow(clippy::large_enum_variant, reason = "one for each queue; a box would cost every packet of a FIFO a jump in memory")]
+#[derive(Clone, Debug)]
+enum AnyDiscipline<P> {
+    /// First in, first out.
+    Fifo(Filled<AnyAqm, Fifo<P>>),
+    /// The queues that an algorithm fills.
+    Own(Box<dyn Discipline<P>>),
+    /// A queue of the host.
+    Host(Box<HostQueues<P>>),
+    /// Classes.
+    Classes(Box<dyn Parent<P>>),
+}
+
+impl<P: Packet> AnyDiscipline<P> {
+    #[inline]
+    fn get(&self) -> &dyn Discipline<P> {
+        match self {
+            AnyDiscipline::Fifo(discipline) => discipline,
+            AnyDiscipline::Own(discipline) => &**discipline,
+            AnyDiscipline::Host(discipline) => &**discipline,
+            AnyDiscipline::Classes(discipline) => &**discipline,
+        }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    fn get_mut(&mut self) -> &mut dyn Discipline<P> {
+        match self {
+            AnyDiscipline::Fifo(discipline) => discipline,
+            AnyDiscipline::Own(discipline) => &mut **discipline,
+            AnyDiscipline::Host(discipline) => &mut **discipline,
+            AnyDiscipline::Classes(discipline) => &mut **discipline,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
