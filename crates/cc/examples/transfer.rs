@@ -1,4 +1,5 @@
-//! A congestion controller in a program of one's own: `transfer CC ROUNDS` prints its window at the end of each round trip.
+//! Uses a congestion controller in a program of one's own: `transfer CC ROUNDS`.
+//! It prints the window at the end of each round trip.
 //!
 //! The program is the host: it sends what the window allows, finds losses, and tells the controller. Here the host is as
 //! simple as can be. In each round trip it sends a whole window into a path that holds 100 segments (80 in flight, 20 in the
@@ -15,7 +16,7 @@ const QUEUE: f64 = 20.0;
 /// The round-trip time without a queue.
 const BASE_RTT: Duration = Duration::from_millis(80);
 
-/// A controller of one's own: one segment more in a round trip, half the window at congestion.
+/// A controller that adds a segment per round trip, and halves the window at congestion.
 struct Halving {
     cwnd: f64,
     ssthresh: f64,

@@ -1,11 +1,12 @@
-//! Bounds of numbers that are known to be numbers: one instruction, where `f64::max` and `f64::min` take five to leave out what is none.
+//! Bounds of numbers that are not NaN.
+//! They need one instruction. `f64::max` and `f64::min` need five, because they ignore NaN.
 
 /// Bounds of a number.
 pub(crate) trait Bounds {
-    /// It, or `least` where it is less.
+    /// The number, but at least `least`.
     fn at_least(self, least: Self) -> Self;
 
-    /// It, or `most` where it is more.
+    /// The number, but at most `most`.
     fn at_most(self, most: Self) -> Self;
 }
 

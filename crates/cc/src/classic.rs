@@ -1,49 +1,54 @@
-//! Controllers with slow start below a threshold and a window law above it, such as Reno and CUBIC.
+//! Controllers with slow start below a threshold and a window law above it.
+//! Examples are Reno and CUBIC.
 
 use crate::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, HyStart, Needs, Start, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
-/// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
+/// The law of a classic controller.
+/// It defines growth in congestion avoidance and the reduction after congestion.
 pub trait WindowLaw {
-    /// The window after an acknowledgment in congestion avoidance, and what is counted towards the next segment.
+    /// The window after an ACK in congestion avoidance.
+    /// Also returns what is counted towards the next segment.
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted;
 
     /// The window and threshold after congestion.
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window;
 
-    /// The slow-start threshold in segments after a timeout, with this window in use: Reno's, in whole segments as in Linux and ns-2.
+    /// The slow-start threshold in segments after a timeout with `window` in use.
+    /// Default: Reno's, in whole segments as in Linux and ns-2.
     fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         libm::floor(window * 0.5).max(Window::MIN_CWND)
     }
 
-    /// Sees acknowledgments and events. A law may change the window, and says whether it still grows.
+    /// Observes ACKs and events.
+    /// A law may change the window. It returns whether the window may still grow.
     #[inline]
     fn observe(&mut self, _seen: Seen, _window: &mut Window) -> Early {
         Early::None
     }
 
-    /// What it asks of its endpoint.
+    /// The law's requirements on its endpoint.
     fn needs(&self) -> Needs {
         Needs::OF_LAW
     }
 
-    /// Segments by which a window of so many grows at most in a round trip of congestion avoidance.
+    /// The maximum growth in segments of a window per round trip of congestion avoidance.
     fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
         1.0
     }
 }
 
-/// A law in fractions of a segment, or in its place that of Linux in whole numbers.
+/// A law in fractions of a segment, or Linux's version of it in whole numbers.
 #[derive(Clone, Debug)]
 pub enum LawOrKernel<L, K> {
-    /// The law as it was published.
+    /// The law as published.
     Law(L),
-    /// Linux's.
+    /// Linux's version.
     Kernel(K),
 }
 
-/// The same call of either.
+/// Forwards a call to either version.
 macro_rules! of_either {
     ($either:expr, $law:ident => $call:expr) => {
         match $either {
@@ -81,21 +86,22 @@ impl<L: WindowLaw, K: WindowLaw> WindowLaw for LawOrKernel<L, K> {
     }
 }
 
-/// What a law sees besides growth.
+/// The observations of a law in addition to growth.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// An acknowledgment, before anything else, whether the window may grow or not.
+    /// An ACK, before anything else, whether the window may grow or not.
     Ack(&'a Ack),
-    /// The same acknowledgment, after the end of a reduction that it brings: what it takes from it counts.
+    /// The same ACK, after the end of a reduction that it causes.
+    /// The law's reaction to it counts.
     Turn(&'a Ack),
-    /// The endpoint tells of something.
+    /// An event of the endpoint.
     Event(&'a Event),
 }
 
-/// What a law takes from an acknowledgment before there is a loss or a mark.
+/// The early reaction of a law to an ACK, before a loss or a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Early {
-    /// Nothing.
+    /// No reaction.
     None,
     /// The window must not grow.
     Hold,
@@ -103,26 +109,29 @@ pub enum Early {
     Reduced,
 }
 
-/// A window in segments, and what is counted towards the next one (Linux `snd_cwnd`, `snd_cwnd_cnt`).
+/// A window in segments, and the count towards the next one.
+/// In Linux these are `snd_cwnd` and `snd_cwnd_cnt`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Counted {
     /// The window.
     pub cwnd: f64,
-    /// Acknowledged segments that are not used for growth yet, or the fraction of the next segment.
+    /// Acknowledged segments that have not caused growth yet.
+    /// With fractions, it is the fraction of the next segment.
     pub count: f64,
-    /// Acknowledged segments that slow start left of the acknowledgment.
+    /// Acknowledged segments that slow start did not use.
     pub acked: f64,
-    /// Whether slow start took a part of the acknowledgment: Linux's laws with a count of their own lose the rest.
+    /// Whether slow start used a part of the ACK.
+    /// Linux's laws with a count of their own then ignore the rest.
     pub in_slow_start: bool,
-    /// In which numbers it counts.
+    /// The numbers in which the window counts.
     pub arithmetic: Arithmetic,
 }
 
-/// Sums of fractions of a segment may fall short of a whole one by this much.
+/// The error of sums of fractions of a segment, by which they may miss a whole one.
 const ROUNDING: f64 = 1e-9;
 
 impl Counted {
-    /// The law comes to this window: in whole segments the fraction is counted.
+    /// Sets the window to `cwnd`. In whole segments, the fraction is counted.
     #[inline]
     #[must_use]
     pub fn to(self, cwnd: f64) -> Self {
@@ -134,13 +143,14 @@ impl Counted {
         Counted { cwnd: self.cwnd + whole, count: gained - whole, ..self }
     }
 
-    /// The window grows by one for each `needed` acknowledged segments (Linux `tcp_cong_avoid_ai`).
+    /// Grows the window by one for each `needed` acknowledged segments.
+    /// Source: Linux `tcp_cong_avoid_ai`.
     #[must_use]
     pub fn every(self, needed: f64) -> Self {
         let needed = needed.max(1.0);
         let Counted { mut cwnd, mut count, .. } = self;
         if count >= needed {
-            // Gained where more were needed.
+            // It was counted when more segments were needed.
             count = 0.0;
             cwnd += 1.0;
         }
@@ -149,13 +159,13 @@ impl Counted {
         Counted { cwnd: cwnd + whole, count: count - whole * needed, ..self }
     }
 
-    /// A window in Linux's numbers, of which one segment is acknowledged.
+    /// A window in Linux's numbers, with one acknowledged segment.
     #[cfg(test)]
     pub(crate) fn in_linux(cwnd: f64, count: f64) -> Self {
         Counted { cwnd, count, acked: 1.0, in_slow_start: false, arithmetic: Arithmetic::Linux }
     }
 
-    /// Reno's growth: so many segments more in a round trip (rfc5681#3.1 eq. 3).
+    /// Grows as Reno by `increase` segments per round trip (rfc5681#3.1 eq. 3).
     #[inline]
     #[must_use]
     pub fn by(self, increase: f64, ack: &Ack) -> Self {
@@ -170,12 +180,12 @@ impl Counted {
 #[derive(Clone, Debug)]
 pub struct Classic<L> {
     window: Window,
-    /// Ends the first slow start early, if asked for.
+    /// Ends the first slow start early, if enabled.
     hystart: Option<Box<HyStart>>,
     arithmetic: Arithmetic,
-    /// In Linux a reduction is over, which the law learns after what the acknowledgment brings.
+    /// Whether a reduction has ended. In Linux the law learns this after processing the ACK.
     reduction_ended: bool,
-    /// [`Counted::count`]
+    /// The value of [`Counted::count`].
     count: f64,
     law: L,
 }
@@ -190,7 +200,7 @@ impl<L: WindowLaw> Classic<L> {
         Classic { window, hystart: None, arithmetic: start.arithmetic, reduction_ended: false, count: 0.0, law }
     }
 
-    /// The same controller with this first slow start; `None` is the standard one.
+    /// Sets the method of the first slow start; `None` is the standard one.
     #[must_use]
     pub(crate) fn with_hystart(self, hystart: Option<HyStart>) -> Self {
         Classic { hystart: hystart.map(Box::new), ..self }
@@ -213,7 +223,7 @@ impl<L: WindowLaw> Classic<L> {
         }
     }
 
-    /// Slow start as in Linux (`tcp_slow_start`); gives the acknowledged segments that it leaves.
+    /// Slow start as in Linux (`tcp_slow_start`). Returns the unused acknowledged segments.
     fn slow_start_in_linux(&mut self, ack: &Ack) -> f64 {
         let growth = self.hystart.as_mut().map_or(ack.acked, |hystart| hystart.whole_growth(ack));
         if self.hystart.as_ref().is_some_and(|hystart| hystart.done()) {
@@ -225,7 +235,7 @@ impl<L: WindowLaw> Classic<L> {
         left
     }
 
-    /// Growth in whole segments.
+    /// Grows the window in whole segments.
     fn grow_whole(&mut self, ack: &Ack) {
         let is_linux = self.arithmetic == Arithmetic::Linux;
         if !is_linux && self.window.cwnd <= self.window.ssthresh {
@@ -245,7 +255,7 @@ impl<L: WindowLaw> Classic<L> {
         (self.window.cwnd, self.count) = (grown.cwnd, grown.count);
     }
 
-    /// Falls to this window.
+    /// Reduces the window to `to`.
     fn reduce(&mut self, to: Window) {
         self.hystart = None;
         self.count = 0.0;
@@ -295,7 +305,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn on_event(&mut self, event: &Event) {
         if matches!(event, Event::ReductionEnd) && self.arithmetic == Arithmetic::Linux {
-            // Linux tells of it after `in_ack_event` and `pkts_acked`.
+            // Linux reports it after `in_ack_event` and `pkts_acked`.
             self.reduction_ended = true;
             return;
         }

@@ -1,45 +1,46 @@
-//! `HyStart++` (rfc9406): slow start ends when the round-trip time grows, not when packets are lost.
+//! `HyStart++` (rfc9406): slow start ends when the RTT grows, not when packets are lost.
 
 use crate::Ack;
 use sojourn_units::Duration;
 
-/// The smallest growth of the round-trip time that counts (rfc9406#4.3).
+/// The minimum growth of the RTT that counts (rfc9406#4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// The growth that always counts (rfc9406#4.3).
+/// The growth of the RTT that always counts (rfc9406#4.3).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// Between these bounds the growth that counts is the last round's RTT divided by this (rfc9406#4.3).
+/// The divisor of the last round's RTT that yields the growth that counts (rfc9406#4.3).
+/// The bounds above limit it.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// RTT samples that a round needs (rfc9406#4.3).
+/// The number of RTT samples that a round requires (rfc9406#4.3).
 const N_RTT_SAMPLE: u32 = 8;
-/// In conservative slow start the window grows by this factor less (rfc9406#4.3).
+/// The divisor of growth in conservative slow start (rfc9406#4.3).
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
-/// Rounds of conservative slow start, after which slow start ends (rfc9406#4.3).
+/// The rounds of conservative slow start, after which slow start ends (rfc9406#4.3).
 const CSS_ROUNDS: u32 = 5;
-/// Segments that one acknowledgment adds at most without pacing (rfc9406#4.3 L).
+/// The maximum number of segments that an ACK adds without pacing (rfc9406#4.3 L).
 const L: f64 = 8.0;
 
 /// Conservative slow start (rfc9406#4.2).
 #[derive(Clone, Copy, Debug)]
 struct ConservativeSlowStart {
-    /// The smallest RTT of the round in which it began (cssBaselineMinRtt).
+    /// The minimum RTT of the round in which it started (cssBaselineMinRtt).
     baseline_min_rtt: Duration,
-    /// Rounds since.
+    /// The number of rounds since its start.
     rounds: u32,
 }
 
-/// Slow start that watches the round-trip time.
+/// Slow start that watches the RTT.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     /// The round ends when this byte is acknowledged (windowEnd).
     window_end: u64,
     /// RTT samples of this round (rttSampleCount).
     rtt_samples: u32,
-    /// The smallest RTT of this round (currentRoundMinRTT).
+    /// The minimum RTT of this round (currentRoundMinRTT).
     current_round_min_rtt: Duration,
-    /// The smallest RTT of the round before (lastRoundMinRTT).
+    /// The minimum RTT of the previous round (lastRoundMinRTT).
     last_round_min_rtt: Duration,
     conservative: Option<ConservativeSlowStart>,
-    /// The part of a segment that a window of whole segments has not grown by yet.
+    /// The fraction of a segment by which a window of whole segments has not grown yet.
     part: f64,
     done: bool,
 }
@@ -59,7 +60,7 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// Segments that an acknowledgment adds to the window.
+    /// The segments that an ACK adds to the window.
     pub fn growth(&mut self, ack: &Ack) -> f64 {
         if ack.snd_una > self.window_end {
             self.next_round(ack.snd_max);
@@ -72,7 +73,7 @@ impl HyStart {
         ack.acked.min(L) / if self.conservative.is_some() { CSS_GROWTH_DIVISOR } else { 1.0 }
     }
 
-    /// The same in whole segments; what is left of one counts for the next acknowledgments.
+    /// The growth in whole segments. The remainder counts for the next ACKs.
     pub(crate) fn whole_growth(&mut self, ack: &Ack) -> f64 {
         let growth = self.part + self.growth(ack);
         let whole = libm::floor(growth);
@@ -96,7 +97,7 @@ impl HyStart {
         }
     }
 
-    /// Enters conservative slow start if the round-trip time grew, and leaves it if that did not last.
+    /// Enters conservative slow start if the RTT grew, and leaves it if that did not last.
     fn check_rtt(&mut self) {
         let (current, last) = (self.current_round_min_rtt, self.last_round_min_rtt);
         if self.rtt_samples < N_RTT_SAMPLE || current == Duration::MAX {
@@ -119,7 +120,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// Rounds of ten segments with these RTTs in milliseconds; gives the growth of each round.
+    /// The growth in each round of ten segments with these RTTs in milliseconds.
     fn rounds(hystart: &mut HyStart, rtts: &[u64]) -> std::vec::Vec<f64> {
         let mut una = hystart.window_end;
         let mut round = |rtt: &u64| -> f64 {

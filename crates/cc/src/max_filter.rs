@@ -1,27 +1,29 @@
-//! The greatest value in a window of recent time, with three samples of memory (Kathleen Nichols' algorithm, Linux `win_minmax.c`).
+//! The maximum in a sliding time window, with three samples of memory.
+//! Source: Kathleen Nichols' algorithm, Linux `win_minmax.c`.
 
-/// A value and its time, in whatever unit of time the user counts.
+/// A value and its time, in the user's unit of time.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sample {
     time: u64,
     value: f64,
 }
 
-/// The greatest value in a window of recent time: exact if values fall steadily, else sometimes an older one is forgotten early.
+/// The maximum in a sliding time window.
+/// It is exact if values fall steadily. Otherwise an older one is sometimes forgotten early.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct MaxFilter {
-    /// The best, the best after that one, and the best after both.
+    /// The maximum, the maximum after it, and the maximum after both.
     best: [Sample; 3],
 }
 
 impl MaxFilter {
-    /// The greatest value.
+    /// The maximum.
     #[inline]
     pub fn max(&self) -> f64 {
         self.best[0].value
     }
 
-    /// Takes a value at `time`; the window reaches back by `window`.
+    /// Adds a value at `time`. The window has the length `window`.
     #[inline]
     pub fn update(&mut self, window: u64, time: u64, value: f64) {
         let new = Sample { time, value };
@@ -41,7 +43,7 @@ impl MaxFilter {
                 self.best = [self.best[1], self.best[2], new];
             }
         } else if self.best[1].time == self.best[0].time && age > window / 4 {
-            // A quarter of the window has passed without a second best: takes one from the second quarter.
+            // A quarter of the window has passed without a second value: take one from the second quarter.
             (self.best[1], self.best[2]) = (new, new);
         } else if self.best[2].time == self.best[1].time && age > window / 2 {
             self.best[2] = new;

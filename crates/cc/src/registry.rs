@@ -1,15 +1,17 @@
-//! The macro that makes the closed set of controllers from one line each; the lines are in `algorithms/mod.rs`.
+//! The macro that generates the closed set of controllers, from one line per controller.
+//! The lines are in `algorithms/mod.rs`.
 
-/// Makes the modules, the enums `CcConfig` and `AnyController`, and `REGISTRY` from lines of the form
+/// Generates the modules, the enums `CcConfig` and `AnyController`, and `REGISTRY`.
+/// The lines have the form
 ///
 /// ```text
 /// "name" => module::Controller: "summary",
 /// ```
 ///
-/// `name` stands in scenario files, and `module` is a file of `algorithms/` with three items: the type `Controller`
+/// `name` is the name in scenario files, and `module` is a file of `algorithms/` with three items: the type `Controller`
 /// (which implements [`CongestionController`](crate::CongestionController) and `Clone`, boxed if it has much state),
 /// `Params` (with `Default`, serde behind its feature, and `build(&self, Start) -> Result<impl Into<Controller>, ParamError>`)
-/// and `VARIABLES`, a slice of the [`Variable`](crate::Variable)s that a trace can show, empty if there are none.
+/// and `VARIABLES`, a slice of the traceable [`Variable`](crate::Variable)s, which may be empty.
 macro_rules! registry {
     ($($name:literal => $module:ident::$controller:ident: $summary:literal,)*) => {
         $(pub mod $module;)*
@@ -22,7 +24,8 @@ macro_rules! registry {
             $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $controller($module::Params),)*
         }
 
-        /// Any registered controller. Controllers with much state are boxed, so that flows with the others stay small.
+        /// Any registered controller.
+        /// Controllers with much state are boxed, so that flows with others stay small.
         #[derive(Clone, Debug)]
         pub enum AnyController {
             $(#[doc = $summary] $controller($module::$controller),)*
@@ -44,7 +47,7 @@ macro_rules! registry {
                 match self { $(CcConfig::$controller(_) => $name,)* }
             }
 
-            /// Makes the controller of a new connection.
+            /// Creates the controller of a new connection.
             ///
             /// # Errors
             /// A parameter is out of range.
@@ -52,7 +55,7 @@ macro_rules! registry {
                 match self { $(CcConfig::$controller(params) => params.build(start).map(|made| AnyController::$controller(made.into())),)* }
             }
 
-            /// Reads the parameters of the controller called `name`; `None` if there is none of that name.
+            /// Reads the parameters of the controller called `name`; `None` for an unknown name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
                 match name {
@@ -63,7 +66,7 @@ macro_rules! registry {
         }
 
         impl AnyController {
-            /// The values of its variables now, in the order of its [`Entry::variables`].
+            /// The current values of its variables, in the order of its [`Entry::variables`].
             pub fn values(&self) -> Vec<f64> {
                 match self { $(AnyController::$controller(c) => $module::VARIABLES.iter().map(|variable| (variable.value)(c)).collect(),)* }
             }

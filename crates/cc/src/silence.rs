@@ -1,17 +1,20 @@
-//! Time in which a sender does not use its window: it must not count as time since a reduction (rfc9438#5.8).
+//! Excludes time in which a sender does not use its window.
+//! Such time must not count as time since a reduction (rfc9438#5.8).
 
 use crate::Ack;
 use sojourn_units::Time;
 
-/// Leaves time out in which the window did not limit the sender, from one ACK to the next and to the end of a pause.
+/// Excludes times in which the window did not limit the sender.
+/// A time is from one ACK to the next, or to the end of a pause.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Silence {
-    /// The time up to here is counted or left out.
+    /// The time up to which counting is done.
     seen: Time,
 }
 
 impl Silence {
-    /// An ACK arrives: if the window does not limit the sender, the time since the ACK before does not count since `start`.
+    /// Handles an ACK.
+    /// If the window does not limit the sender, the time since the previous ACK does not count since `start`.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack, start: Option<&mut Time>) {
         let since = core::mem::replace(&mut self.seen, ack.now);
@@ -20,7 +23,8 @@ impl Silence {
         }
     }
 
-    /// A segment is about to be sent while nothing is in flight: the time since the last ACK does not count since `start`.
+    /// Handles a segment that is about to be sent while nothing is in flight.
+    /// The time since the last ACK does not count since `start`.
     pub fn on_idle_end(&mut self, now: Time, start: Option<&mut Time>) {
         let since = core::mem::replace(&mut self.seen, now);
         self.leave_out(since, start);

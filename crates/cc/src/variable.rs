@@ -1,40 +1,40 @@
-//! What a trace can show of a controller besides its window and its pace.
+//! The traceable variables of a controller, in addition to its window and pacing rate.
 
 use sojourn_units::Duration;
 
 /// A variable of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable<C> {
-    /// What it is called and what it is.
+    /// The description.
     pub about: About,
-    /// Its value in a controller, NaN while it has none.
+    /// Reads the value from a controller; NaN if it has none.
     pub value: fn(&C) -> f64,
 }
 
-/// What a variable is.
+/// The description of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct About {
-    /// Its name, as the column of a trace.
+    /// The name, which is the column of a trace.
     pub name: &'static str,
-    /// Its unit; empty if it has none.
+    /// The unit; empty if it has none.
     pub unit: &'static str,
-    /// One sentence on what it is.
+    /// One sentence that describes it.
     pub summary: &'static str,
 }
 
 impl<C> Variable<C> {
-    /// A variable from its name, its unit, one sentence on what it is, and how it is read.
+    /// A variable with name, unit, one sentence that describes it, and a function that reads it.
     pub const fn new(name: &'static str, unit: &'static str, summary: &'static str, value: fn(&C) -> f64) -> Self {
         Variable { about: About { name, unit, summary }, value }
     }
 }
 
-/// A time in seconds that is [`Duration::MAX`] while it is not known.
+/// A time in seconds; NaN for [`Duration::MAX`], which means unknown.
 pub(crate) fn if_known(time: Duration) -> f64 {
     if time < Duration::MAX { time.as_secs_f64() } else { f64::NAN }
 }
 
-/// A value that is infinite while nothing sets it.
+/// A value; NaN if it is infinite, which means unset.
 pub(crate) fn if_finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }

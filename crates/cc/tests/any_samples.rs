@@ -1,4 +1,5 @@
-//! What must hold for every registered controller, whatever its endpoint tells it of deliveries, losses and marks.
+//! Properties of every registered controller.
+//! They hold whatever deliveries, losses and marks the endpoint reports.
 
 use proptest::prelude::*;
 use sojourn_cc::{

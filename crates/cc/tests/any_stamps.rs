@@ -1,4 +1,4 @@
-//! What must hold for every registered controller, whatever delays, timestamps and losses it sees.
+//! Properties of every registered controller, whatever delays, timestamps and losses it sees.
 
 use proptest::prelude::*;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, REGISTRY, Signal, Source, Start};
@@ -10,7 +10,8 @@ fn registered() -> impl Iterator<Item = (&'static str, AnyController)> {
     REGISTRY.iter().map(|entry| (entry.name, (entry.default)().build(START).unwrap()))
 }
 
-/// The `number`th segment acknowledged at `at` ms within a full window, 100 ms after it was sent.
+/// The `number`th segment, acknowledged at `at` ms within a full window.
+/// It was sent 100 ms before.
 fn ack(at: u64, number: u64) -> Ack {
     let rtt = Duration::from_millis(100);
     Ack {
@@ -33,7 +34,8 @@ fn ack(at: u64, number: u64) -> Ack {
     }
 }
 
-/// Which controllers measure one-way delays by default, and what each measures after these acknowledgments.
+/// The controllers that measure one-way delays by default, and what each measures.
+/// The measurement is after these ACKs.
 fn sources(acks: impl Iterator<Item = Ack> + Clone) -> Vec<(&'static str, Source)> {
     let one_way = registered().filter(|(_, cc)| cc.needs().delays == Some(Source::OneWay));
     one_way
@@ -75,7 +77,8 @@ fn where_the_peer_counts_in_another_tick_the_round_trip_is_read() {
     }
 }
 
-/// One call: its kind, the stamps' difference, the round trip in ns, the time since the last, segments, whether the window was used.
+/// One call of a controller.
+/// Its kind, the stamps' difference, the RTT in ns, the time since the last call, segments, and whether the window was used.
 type Step = (u8, Option<i64>, Option<u64>, u64, u64, bool);
 
 fn step() -> impl Strategy<Value = Step> {

@@ -1,5 +1,6 @@
-//! BBR version 1, as in Linux 7 (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control of 2017): it paces at the greatest delivery
-//! rate of ten round trips and limits the data in flight to twice the bandwidth-delay product.
+//! BBR version 1, as in Linux 7 (`tcp_bbr.c`).
+//! It paces at the maximum delivery rate of ten round trips and limits the data in flight to twice the bandwidth-delay product
+//! (draft-cardwell-iccrg-bbr-congestion-control of 2017).
 //!
 //! Difference: rates and windows are not rounded to fixed-point numbers.
 
@@ -17,7 +18,7 @@ use full_pipe::FullPipe;
 use policer::{Policer, Verdict};
 use sojourn_units::{Duration, Stream, Time};
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Bbr>] = &[
     Variable::new("mode", "", "0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT", |cc| f64::from(cc.0.mode as u8)),
     Variable::new("bw", "segments/s", "the greatest delivery rate of ten round trips", |cc| cc.0.bw.max()),
@@ -32,18 +33,22 @@ pub(crate) const VARIABLES: &[Variable<Bbr>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The gain of pace and window in STARTUP, above 1 and at most 10; default 2.885, that is 2/ln 2 (Linux `bbr_high_gain`).
+    /// Gain of pacing rate and window in STARTUP, above 1 and at most 10; default 2.885.
+    /// The default is 2/ln 2 (Linux `bbr_high_gain`).
     pub high_gain: f64,
-    /// The window in bandwidth-delay products in PROBE_BW, 1 to 10; default 2 (Linux `bbr_cwnd_gain`).
+    /// The window in bandwidth-delay products in PROBE_BW, 1 to 10; default 2.
+    /// Source: Linux `bbr_cwnd_gain`.
     pub cwnd_gain: f64,
-    /// Pacing gain while probing for bandwidth, above 1 and below 2; the drain phase uses 2 minus this gain; default 1.25 (Linux
-    /// `bbr_pacing_gain`).
+    /// Pacing gain while probing for bandwidth, above 1 and below 2; default 1.25.
+    /// The drain phase uses 2 minus this gain (Linux `bbr_pacing_gain`).
     pub probe_gain: f64,
-    /// Lifetime of the minimum RTT before PROBE_RTT measures it again, above zero; default "10 s" (Linux `bbr_min_rtt_win_sec`).
+    /// Lifetime of the minimum RTT, above zero; default "10 s" (Linux `bbr_min_rtt_win_sec`).
+    /// PROBE_RTT then measures it again.
     pub min_rtt_window: Duration,
     /// Minimum length of PROBE_RTT, above zero; default "200 ms" (Linux `bbr_probe_rtt_mode_ms`).
     pub probe_rtt: Duration,
-    /// Whether it detects token-bucket policers and limits itself to their rate; default true (Linux `bbr_lt_bw_sampling`).
+    /// Whether it detects token-bucket policers and limits itself to their rate; default true.
+    /// Source: Linux `bbr_lt_bw_sampling`.
     pub policers: bool,
 }
 
@@ -61,7 +66,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -77,21 +82,24 @@ impl Params {
     }
 }
 
-/// Rounds of the filter of the bandwidth (Linux `bbr_bw_rtts`).
+/// The length of the bandwidth filter in rounds (Linux `bbr_bw_rtts`).
 const BW_ROUNDS: u64 = 10;
-/// Phases of the cycle of gains: one probes, one drains, the others cruise (Linux `CYCLE_LEN`).
+/// The number of phases in the gain cycle (Linux `CYCLE_LEN`).
+/// One phase probes, one drains, the others cruise.
 const CYCLE: u32 = 8;
-/// The least window in segments (Linux `bbr_cwnd_min_target`).
+/// The minimum window in segments (Linux `bbr_cwnd_min_target`).
 const MIN_CWND: f64 = 4.0;
-/// The pace is so much less than the bandwidth (Linux `bbr_pacing_margin_percent`).
+/// The pacing rate divided by the bandwidth (Linux `bbr_pacing_margin_percent`).
 const MARGIN: f64 = 0.99;
-/// The most extra ACKed data that counts, in seconds of bandwidth (Linux `bbr_extra_acked_max_us`).
+/// The maximum extra ACKed data that counts, in seconds of bandwidth.
+/// Source: Linux `bbr_extra_acked_max_us`.
 const EXTRA_TIME: f64 = 0.1;
-/// Below this many segments a second (1.2 Mbit/s in segments of 1,448 bytes) a quantum is one segment (Linux `bbr_min_tso_rate`).
+/// The rate in segments per second below which a quantum is one segment.
+/// It is 1.2 Mbit/s in segments of 1,448 bytes (Linux `bbr_min_tso_rate`).
 const SMALL_RATE: f64 = 1.2e6 / 8.0 / 1448.0;
-/// The time of a quantum (Linux `sk_pacing_shift`).
+/// The duration of a quantum (Linux `sk_pacing_shift`).
 const QUANTUM_TIME: f64 = 1.0 / 1024.0;
-/// The round-trip time before the first sample.
+/// The round-trip time assumed before the first sample.
 const NOMINAL_RTT: f64 = 1e-3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,7 +141,7 @@ struct State {
     packet_conservation: bool,
     extra: ExtraAcked,
     policer: Policer,
-    /// Whether the connection has begun to send.
+    /// Whether the connection has started to send.
     started: bool,
     random: Stream,
 }
@@ -170,7 +178,7 @@ impl State {
         }
     }
 
-    /// The part of `bbr_init` that needs the time and the round-trip time of the handshake.
+    /// The part of `bbr_init` that requires the time and the handshake's round-trip time.
     fn initialize(&mut self, now: Time, srtt: Duration) {
         if !core::mem::replace(&mut self.started, true) {
             (self.min_rtt, self.min_rtt_stamp) = ((srtt > Duration::ZERO).then_some(srtt), now);
@@ -178,7 +186,7 @@ impl State {
         }
     }
 
-    /// The bandwidth in use: that of a policer, else the greatest of the last rounds.
+    /// The bandwidth in use: that of a policer, else the maximum of the last rounds.
     fn bandwidth(&self) -> f64 {
         self.policer.rate().unwrap_or(self.bw.max())
     }
@@ -188,7 +196,7 @@ impl State {
         self.min_rtt.map_or(self.initial_cwnd, |rtt| libm::ceil(bw * rtt.as_secs_f64() * gain))
     }
 
-    /// The pace, with the quantum of `bbr_tso_segs_goal`.
+    /// The pacing rate, with the quantum of `bbr_tso_segs_goal`.
     fn pacing(&self) -> Pacing {
         let least = if self.pacing_rate < SMALL_RATE { 1.0 } else { 2.0 };
         Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, least)
@@ -205,7 +213,8 @@ impl State {
         self.quantized(self.bdp(self.bw.max(), gain))
     }
 
-    /// Segments in flight when the next quantum leaves, for so many now (`bbr_packets_in_net_at_edt`).
+    /// Segments in flight when the next quantum departs, with `in_flight` segments now.
+    /// Source: `bbr_packets_in_net_at_edt`.
     fn in_flight_at_departure(&self, sample: &RateSample, in_flight: f64) -> f64 {
         let leaving = if self.pacing_gain > 1.0 { self.pacing().quantum() } else { 0.0 };
         let delivered = libm::floor(self.bandwidth() * sample.pacing_delay.as_secs_f64());
@@ -220,7 +229,7 @@ impl State {
         }
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`, once a round-trip time is known.
+    /// `bbr_init_pacing_rate_from_rtt`, called once a round-trip time is known.
     fn init_pacing_rate(&mut self, srtt: Duration) {
         if !self.has_seen_rtt && srtt > Duration::ZERO {
             self.has_seen_rtt = true;
@@ -289,14 +298,14 @@ impl State {
         }
     }
 
-    /// `bbr_reset_probe_bw_mode`: begins at any phase but the one that drains.
+    /// `bbr_reset_probe_bw_mode`: starts at any phase except the draining one.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cycle = (CYCLE - self.random.below(u64::from(CYCLE) - 1) as u32) % CYCLE;
         self.cycle_stamp = now;
     }
 
-    /// `bbr_update_gains`: the gains of pace and window.
+    /// `bbr_update_gains`: returns the window gain, and sets the pacing gain.
     fn update_gains(&mut self) -> f64 {
         let Params { high_gain, cwnd_gain, probe_gain, .. } = self.params;
         let cruise = if self.policer.rate().is_some() { 1.0 } else { self.cycle_gain(probe_gain) };
@@ -336,7 +345,8 @@ impl State {
         }
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: whether the window follows the packets that leave the network.
+    /// `bbr_set_cwnd_to_recover_or_restore`.
+    /// Returns whether the window follows the packets that leave the network.
     fn conserve_or_restore(&mut self, sample: &RateSample) -> bool {
         let before = core::mem::replace(&mut self.loss_state, sample.state);
         if sample.newly_lost > 0.0 {
@@ -380,7 +390,7 @@ impl State {
 }
 
 impl CongestionController for Bbr {
-    /// Samples say everything.
+    /// All input comes from samples.
     fn on_ack(&mut self, _ack: &Ack) {}
 
     fn on_sample(&mut self, sample: &RateSample) {
@@ -416,7 +426,7 @@ impl CongestionController for Bbr {
         }
     }
 
-    /// `bbr_ssthresh`: the window of a loss is kept. Marks say nothing.
+    /// `bbr_ssthresh`: saves the window at a loss. Marks are ignored.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.signal == Signal::Loss {
             self.0.save_cwnd();
@@ -434,7 +444,7 @@ impl CongestionController for Bbr {
         self.0.cwnd
     }
 
-    /// After a handshake or a timeout.
+    /// Called after a handshake or a timeout.
     fn set_cwnd(&mut self, cwnd: f64) {
         self.0.cwnd = cwnd;
         if !self.0.started {

@@ -1,10 +1,12 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr, the working group's text of August 2026): a model of the path, made of the greatest delivery
-//! rate, the smallest round-trip time and the data in flight at which losses began, sets pace and window.
+//! BBR version 3 (draft-ietf-ccwg-bbr, the working group's text of August 2026).
+//! A model of the path sets pacing rate and window. The model consists of the maximum delivery rate, the minimum round-trip time, and the
+//! data in flight at which losses began.
 //!
-//! `machine.rs` has the states, `model.rs` what is known of the path, this file the pace and the window. Data is counted in segments,
-//! so `C.SMSS` is 1. Differences: but with RACK-TLP losses that an ACK reveals are handled after its sample, and a round without a rate counts
-//! neither for nor against a full pipe. The draft demands a response to marks and specifies none (draft-ietf-ccwg-bbr#3.7): here a window with a mark counts as a
-//! round trip with a loss.
+//! `machine.rs` has the states, `model.rs` the model of the path, this file the pacing rate and the window. Data is counted in segments, so
+//! `C.SMSS` is 1. Differences: except with RACK-TLP, losses that an ACK reveals are handled after its sample. A round without a rate does
+//! not change the detection of a full pipe. The draft requires a response to marks but specifies none (draft-ietf-ccwg-bbr#3.7): here a
+//! window
+//! with a mark counts as a round trip with a loss.
 
 mod machine;
 mod model;
@@ -24,7 +26,7 @@ use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream, Time, range};
 use states::{AckPhase, State};
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Bbr3>] = &[
     Variable::new("state", "", "0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT", |cc| {
         f64::from(cc.0.state as u8)
@@ -51,16 +53,19 @@ pub(crate) const VARIABLES: &[Variable<Bbr3>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The gain of the pace in Startup, above 1 and at most 10; default 2.77, that is 4 ln 2 (draft-ietf-ccwg-bbr#2.5).
+    /// Pacing gain in Startup, above 1 and at most 10; default 2.77.
+    /// The default is 4 ln 2 (draft-ietf-ccwg-bbr#2.5).
     pub startup_gain: f64,
     /// The window in bandwidth-delay products, 1 to 10; default 2 (draft-ietf-ccwg-bbr#2.6).
     pub cwnd_gain: f64,
-    /// Loss rate per round trip that ends probing for bandwidth, above 0 and below 1; default 0.02 (draft-ietf-ccwg-bbr#2.8).
+    /// Loss rate per round trip that ends probing, above 0 and below 1; default 0.02.
+    /// Probing is for bandwidth (draft-ietf-ccwg-bbr#2.8).
     pub loss_threshold: f64,
-    /// Lower bound of the factor by which a round trip with losses reduces the short-term model, above 0 and below 1; default 0.7
-    /// (draft-ietf-ccwg-bbr#2.8).
+    /// Least factor that losses apply to the short-term model, above 0 and below 1; default 0.7.
+    /// It is applied per round trip with losses (draft-ietf-ccwg-bbr#2.8).
     pub beta: f64,
-    /// Fraction of `inflight_longterm` left free for other flows, 0 or more and below 1; default 0.15 (draft-ietf-ccwg-bbr#2.8).
+    /// Fraction of `inflight_longterm` left free, 0 or more and below 1; default 0.15.
+    /// It is left to other flows (draft-ietf-ccwg-bbr#2.8).
     pub headroom: f64,
     /// Lifetime of the minimum RTT, above zero; default "10 s" (draft-ietf-ccwg-bbr#2.16.1).
     pub min_rtt_window: Duration,
@@ -86,7 +91,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -108,20 +113,20 @@ impl Params {
 
 /// `BBR.MinPipeCwnd` (draft-ietf-ccwg-bbr#2.8).
 const MIN_PIPE_CWND: f64 = 4.0;
-/// The pace is so much less than the bandwidth (draft-ietf-ccwg-bbr#2.5).
+/// The pacing rate divided by the bandwidth (draft-ietf-ccwg-bbr#2.5).
 const PACING_MARGIN: f64 = 0.99;
 /// `BBR.ProbeRTTCwndGain` (draft-ietf-ccwg-bbr#2.16.2).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// Quanta that a TCP's hosts keep from the path (draft-ietf-ccwg-bbr#5.5.8.1).
+/// The number of quanta that hosts hold back for offloading (draft-ietf-ccwg-bbr#5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
-/// The round-trip time before the first sample (draft-ietf-ccwg-bbr#5.6.2).
+/// The round-trip time assumed before the first sample (draft-ietf-ccwg-bbr#5.6.2).
 const NOMINAL_RTT: f64 = 1e-3;
 
 /// BBR version 3.
 #[derive(Clone, Debug)]
 pub struct Bbr3(Box<Bbr>);
 
-/// Its state; the names are the draft's.
+/// The state, with the draft's names.
 #[derive(Clone, Debug)]
 struct Bbr {
     params: Params,
@@ -155,7 +160,7 @@ struct Bbr {
     full_bw: f64,
     full_bw_count: u32,
     // The model of the path (draft-ietf-ccwg-bbr#2.9 to draft-ietf-ccwg-bbr#2.12).
-    /// The greatest delivery rates of the previous and of the current cycle.
+    /// The maximum delivery rates of the previous and the current cycle.
     max_bw_filter: [f64; 2],
     bw: f64,
     bw_shortterm: f64,
@@ -171,7 +176,7 @@ struct Bbr {
     extra_acked_interval_start: Time,
     extra_acked_delivered: f64,
     extra_acked: MaxFilter,
-    // The smallest round-trip time (draft-ietf-ccwg-bbr#2.16).
+    // The minimum round-trip time (draft-ietf-ccwg-bbr#2.16).
     min_rtt: Duration,
     min_rtt_stamp: Time,
     probe_rtt_min_delay: Duration,
@@ -179,8 +184,8 @@ struct Bbr {
     probe_rtt_expired: bool,
     probe_rtt_done_stamp: Option<Time>,
     probe_rtt_round_done: bool,
-    // What a spurious recovery gives back (draft-ietf-ccwg-bbr#2.15).
-    /// Whether the losses at hand have saved it.
+    // The state that a spurious recovery restores (draft-ietf-ccwg-bbr#2.15).
+    /// Whether the current losses have saved the state.
     has_saved: bool,
     undo_state: Option<State>,
     undo_bw_shortterm: f64,
@@ -250,7 +255,8 @@ impl Bbr {
         }
     }
 
-    /// The part of `OnInit` that needs the time and the round-trip time (draft-ietf-ccwg-bbr#5.2.1, draft-ietf-ccwg-bbr#5.6.2).
+    /// The part of `OnInit` that requires the time and the round-trip time.
+    /// Sources: draft-ietf-ccwg-bbr#5.2.1, draft-ietf-ccwg-bbr#5.6.2.
     fn initialize(&mut self, now: Time, srtt: Duration) {
         if core::mem::replace(&mut self.initialized, true) {
             return;
@@ -271,7 +277,7 @@ impl Bbr {
         }
     }
 
-    /// The pace, with `C.send_quantum` (draft-ietf-ccwg-bbr#5.6.3).
+    /// The pacing rate, with `C.send_quantum` (draft-ietf-ccwg-bbr#5.6.3).
     fn pacing(&self) -> Pacing {
         Pacing::as_drafted(self.pacing_rate)
     }
@@ -417,8 +423,8 @@ impl CongestionController for Bbr3 {
         }
     }
 
-    /// `OnEnterFastRecovery` (draft-ietf-ccwg-bbr#5.6.4.4). A loss that the probe of a tail repaired counts too
-    /// (draft-ietf-ccwg-bbr#5.5.10.3), of which nothing else tells.
+    /// `OnEnterFastRecovery` (draft-ietf-ccwg-bbr#5.6.4.4).
+    /// Includes a loss that a tail loss probe repaired (draft-ietf-ccwg-bbr#5.5.10.3), which is reported nowhere else.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.signal == Signal::Loss {
             self.0.save_state_upon_loss();
@@ -435,7 +441,7 @@ impl CongestionController for Bbr3 {
         self.0.cwnd
     }
 
-    /// After a handshake or a timeout.
+    /// Called after a handshake or a timeout.
     fn set_cwnd(&mut self, cwnd: f64) {
         self.0.cwnd = cwnd;
         if !self.0.initialized {

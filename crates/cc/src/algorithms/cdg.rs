@@ -1,11 +1,11 @@
-//! CDG, CAIA delay gradient (hayes-2011): the window is reduced with a probability that grows with the rise of the round-trip time from
-//! one round trip to the next, so before a queue is full; a shadow window, which only losses reduce, keeps such a flow from starving
-//! beside flows that lose.
+//! CDG, CAIA delay gradient (hayes-2011).
+//! The window is reduced with a probability that grows with the increase of the RTT from one round trip to the next, so before a queue is
+//! full. A shadow window, which only losses reduce, prevents starvation next to flows that cause losses.
 //!
 //! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
-//! slow start ends by trains of ACKs or delays (HyStart). A reduction for a gradient takes a round trip, in which the window falls in
-//! proportion to what is acknowledged (rfc6937#3). A loss in it begins a recovery of its own, in Linux it goes on with what was
-//! acknowledged.
+//! ACK
+//! trains or delays end slow start (HyStart). A reduction for a gradient lasts a round trip, in which the window falls in proportion to
+//! acknowledged data (rfc6937#3). A loss during it starts a separate recovery; in Linux the recovery continues with the acknowledged data.
 
 use crate::controller::same_stream;
 use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, ParamError, Seen, Start, Variable, Window, WindowLaw};
@@ -17,7 +17,7 @@ use sojourn_units::{Stream, Time};
 /// CDG.
 pub type Cdg = Box<Classic<CdgLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Cdg>] = &[
     Variable::new("shadow", "segments", "the window that it would have if only losses reduced it", |cc| cc.law().shadow),
     Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| {
@@ -31,17 +31,23 @@ pub(crate) const VARIABLES: &[Variable<Cdg>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Rounds whose gradients are summed, 1 to 256; default 8 (Linux `window`).
+    /// Number of rounds whose gradients are summed, 1 to 256; default 8 (Linux `window`).
     pub window: u32,
-    /// Fraction of the window kept after a delay-gradient backoff, above 0 and at most 1; default 0.7071 (Linux `backoff_beta`).
+    /// Fraction of the window kept after a backoff, above 0 and at most 1; default 0.7071.
+    /// A delay gradient causes the backoff.
+    /// Source: Linux `backoff_beta`.
     pub backoff_beta: f64,
-    /// Factor on the summed gradient in seconds, which sets the backoff probability, 0 or more; default 42 (Linux `backoff_factor`).
+    /// Factor on the summed gradient in seconds, 0 or more; default 42 (Linux `backoff_factor`).
+    /// It determines the backoff probability.
     pub backoff_factor: f64,
-    /// Maximum number of consecutive gradient backoffs that do not reduce the delay; 0: no limit; default 5 (Linux `use_ineff`).
+    /// Maximum number of consecutive gradient backoffs that do not reduce the delay; default 5.
+    /// 0 means no limit (Linux `use_ineff`).
     pub use_ineff: u32,
-    /// Whether a loss reduces the window to the shadow window if that is more than half the window; default true (Linux `use_shadow`).
+    /// Whether a loss reduces the window to the shadow window; default true.
+    /// Only if the shadow window is more than half of the window (Linux `use_shadow`).
     pub use_shadow: bool,
-    /// Whether losses are ignored while the delays indicate that the queue is not full; default false (Linux `use_tolerance`).
+    /// Whether losses are ignored while delays indicate a non-full queue; default false.
+    /// Source: Linux `use_tolerance`.
     pub use_tolerance: bool,
 }
 
@@ -59,7 +65,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -74,32 +80,32 @@ impl Params {
     }
 }
 
-/// The smallest and the largest round-trip time of a round, or the rise of both, in us.
+/// The minimum and maximum RTT of a round, or the increase of both, in us.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extremes {
     min: i64,
     max: i64,
 }
 
-/// The slow start of Linux's CDG. Times are in us.
+/// Slow start of Linux's CDG. Times are in us.
 #[derive(Clone, Copy, Debug, Default)]
 struct HyStart {
-    /// 0 before the first sample.
+    /// The minimum delay; 0 before the first sample.
     delay_min: i64,
     samples: u32,
-    /// Of the train of ACKs, if there is one: when it began, and its last.
+    /// The start and the last ACK of the current ACK train, if any.
     train: Option<(u64, u64)>,
 }
 
-/// ACKs that are nearer than this belong to a train, in us (Linux).
+/// ACKs closer than this are a train, in us (Linux).
 const TRAIN_GAP: u64 = 3_000;
-/// A delay or half of it counts as this at least, in us (Linux).
+/// The lower bound of a delay or half of it, in us (Linux).
 const LEAST_DELAY: i64 = 125;
-/// Samples of a round before its delay counts (Linux).
+/// The number of samples of a round before its delay counts (Linux).
 const SAMPLES: u32 = 8;
 
 impl HyStart {
-    /// Whether slow start ends, with the least round-trip time of this round so far.
+    /// Whether slow start ends, given the minimum RTT of this round so far.
     fn ends(&mut self, ack: &Ack, rtt_min: Option<i64>) -> bool {
         let known = [self.delay_min, rtt_min.unwrap_or(0)].into_iter().filter(|&delay| delay > 0);
         let Some(delay_min) = known.min() else { return false };
@@ -123,7 +129,7 @@ impl HyStart {
         rtt_min.unwrap_or(0) > (delay_min + delay_min / 8).max(LEAST_DELAY)
     }
 
-    /// A round begins.
+    /// Starts a round.
     fn next_round(&mut self) {
         (self.samples, self.train) = (0, None);
     }
@@ -132,18 +138,19 @@ impl HyStart {
 /// A reduction for a gradient, in segments.
 #[derive(Clone, Copy, Debug)]
 struct Falling {
-    /// It is over when more than this byte is acknowledged, as in Linux's state CWR: what was sent before it began counts for its round.
+    /// The reduction ends when more than this byte is acknowledged, as in Linux's state CWR.
+    /// Data sent before the reduction counts for its round.
     until: u64,
     from: f64,
     to: f64,
-    /// Acknowledged since.
+    /// Segments acknowledged since its start.
     acked: f64,
-    /// Segments that left at the acknowledgment with which it began (Linux `prr_out`).
+    /// Segments sent by the ACK that started it (Linux `prr_out`).
     first: f64,
 }
 
 impl Falling {
-    /// The window now.
+    /// The current window.
     fn window(&self) -> Window {
         let sent = (libm::ceil(self.acked * self.to / self.from) - self.first).max(0.0);
         let left = self.from - self.acked + sent;
@@ -155,42 +162,43 @@ impl Falling {
 #[derive(Clone, Debug)]
 pub struct CdgLaw {
     params: Params,
-    /// Of this round, and of the one before.
+    /// The RTTs of this round, and of the previous one.
     rtt: Option<Extremes>,
     rtt_prev: Option<Extremes>,
-    /// The last gradients, the place of the next, and their sum.
+    /// The last gradients, the index of the next, and their sum.
     gradients: Vec<Extremes>,
     next: usize,
     filled: bool,
     sum: Extremes,
-    /// The last sum that counted, in us.
+    /// The last sum that was used, in us.
     gradient: i64,
-    /// When this round ends; after a recovery it begins anew with the next acknowledgment.
+    /// The end of this round. After a recovery it starts again with the next ACK.
     round_end: Option<u64>,
-    /// The reduction for a gradient that goes on.
+    /// The reduction for a gradient that is in progress.
     falling: Option<Falling>,
-    /// Whether the queue is full, as far as delays say.
+    /// Whether the queue is full, according to delays; `None` if unknown.
     full: Option<bool>,
     delayed_acks: u32,
-    /// Reductions for gradients since the delay fell last.
+    /// Reductions for gradients since the delay last fell.
     backoffs: u32,
     shadow: f64,
     last_cwnd: f64,
-    /// Whether a pause has cleared the state, whose first round then does not begin with the handshake.
+    /// Whether a pause has cleared the state.
+    /// The first round then does not start with the handshake.
     restarted: bool,
     hystart: HyStart,
     random: Stream,
 }
 
-/// A fall of the sum of gradients that shows that a reduction helped, in us (Linux).
+/// The decrease of the gradient sum that shows that a reduction helped, in us (Linux).
 const FALL: i64 = 32;
-/// Sums of gradients are rounded to multiples of this where losses are tolerated, in us (Linux).
+/// The multiple to which gradient sums are rounded if losses are tolerated, in us (Linux).
 const SMALL: i64 = 64;
-/// Delayed ACKs that are expected at most (Linux).
+/// The maximum expected number of delayed ACKs (Linux).
 const DELAYED_ACKS: u32 = 5;
 
 impl CdgLaw {
-    /// The state without a sample; all `gradients` are zero.
+    /// The state without a sample. All `gradients` are zero.
     fn new(params: Params, gradients: Vec<Extremes>, cwnd: f64) -> Self {
         CdgLaw {
             params,
@@ -214,7 +222,7 @@ impl CdgLaw {
         }
     }
 
-    /// Takes a round-trip time; one of an ACK that was delayed counts for the least alone.
+    /// Processes an RTT sample. A delayed ACK counts for the minimum only.
     fn sample(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt.map(|rtt| (rtt.as_nanos() / 1_000) as i64).filter(|&rtt| rtt > 0) else { return };
         if !ack.in_recovery && ack.advanced > 0.0 {
@@ -228,14 +236,14 @@ impl CdgLaw {
                 self.delayed_acks += 1;
             }
         }
-        // The first round begins with the handshake.
+        // The first round starts with the handshake.
         let is_first = self.rtt_prev.is_none() && !self.restarted;
         let first = if is_first { (ack.rtt_min.as_nanos() / 1_000) as i64 } else { rtt };
         let seen = self.rtt.get_or_insert(Extremes { min: if first > 0 { first } else { rtt }, max: rtt });
         *seen = Extremes { min: seen.min.min(rtt), max: seen.max.max(rtt) };
     }
 
-    /// The sum of the last gradients after a round (Linux `tcp_cdg_grad`).
+    /// Adds a gradient and returns the sum of the last ones (Linux `tcp_cdg_grad`).
     fn add_gradient(&mut self, rtt: Extremes, before: Extremes) -> i64 {
         let rise = Extremes { min: rtt.min - before.min, max: rtt.max - before.max };
         let oldest = core::mem::replace(&mut self.gradients[self.next], rise);
@@ -259,7 +267,7 @@ impl CdgLaw {
         gradient
     }
 
-    /// Whether a gradient is a reason to reduce (Linux `tcp_cdg_backoff`).
+    /// Whether a gradient requires a reduction (Linux `tcp_cdg_backoff`).
     fn backs_off(&mut self) -> bool {
         let kept = libm::exp(-(self.gradient as f64) * self.params.backoff_factor * 1e-6);
         if self.gradient <= 0 || self.random.unit() <= kept {
@@ -269,13 +277,13 @@ impl CdgLaw {
         self.params.use_ineff == 0 || self.backoffs <= self.params.use_ineff
     }
 
-    /// A round ends.
+    /// Ends a round.
     fn next_round(&mut self, ack: &Ack) {
         (self.round_end, self.rtt_prev, self.rtt) = (Some(ack.snd_max), self.rtt, None);
         self.hystart.next_round();
     }
 
-    /// The threshold after a loss (Linux `tcp_cdg_ssthresh`).
+    /// The slow-start threshold after a loss (Linux `tcp_cdg_ssthresh`).
     fn after_loss(&mut self, window: f64) -> f64 {
         if self.params.use_tolerance && self.full == Some(false) {
             return window;
@@ -285,7 +293,7 @@ impl CdgLaw {
         if self.params.use_shadow { half.max(self.shadow) } else { half }
     }
 
-    /// An acknowledgment arrives: ends slow start where delays say so.
+    /// Processes an ACK. Ends slow start if delays require it.
     fn on_ack(&mut self, ack: &Ack, window: &mut Window) {
         self.sample(ack);
         if window.cwnd > self.last_cwnd {
@@ -298,7 +306,7 @@ impl CdgLaw {
         }
     }
 
-    /// The window falls where the gradient asks for it.
+    /// Reduces the window if the gradient requires it.
     fn turn(&mut self, ack: &Ack, window: &mut Window) -> Early {
         if ack.in_recovery {
             return Early::Hold;
@@ -316,7 +324,7 @@ impl CdgLaw {
             return Early::Reduced;
         }
         if ack.advanced == 0.0 && !ack.cwnd_limited {
-            // Linux asks for growth by acknowledged data alone (`tcp_may_raise_cwnd`).
+            // Linux grows the window by acknowledged data only (`tcp_may_raise_cwnd`).
             return Early::Hold;
         }
         let round_end = *self.round_end.get_or_insert(ack.snd_max);
@@ -338,7 +346,7 @@ impl CdgLaw {
         Early::None
     }
 
-    /// Forgets what it measured before a pause.
+    /// Forgets all measurements before a pause.
     fn restart(&mut self, cwnd: f64) {
         let mut gradients = core::mem::take(&mut self.gradients);
         gradients.fill(Extremes::default());
@@ -366,7 +374,7 @@ impl WindowLaw for CdgLaw {
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        // During a reduction for a gradient a loss reduces no more.
+        // During a reduction for a gradient, a loss reduces no further.
         let kept = self.falling.take().map_or_else(|| self.after_loss(event.window), |falling| falling.to);
         self.last_cwnd = kept;
         Window { cwnd: kept, ssthresh: kept }

@@ -1,5 +1,5 @@
-//! Copa (arun-2018): the window moves towards the rate 1/(delta d), where d is the queuing delay, and is paced. Where the queue does not
-//! drain, others fill it, and delta falls as long as there are no losses.
+//! Copa (arun-2018): the paced window moves towards the rate 1/(delta d).
+//! d is the queuing delay. If the queue does not drain, other flows fill it, and delta falls while there are no losses.
 
 use crate::max_filter::MaxFilter;
 use crate::silence::Silence;
@@ -7,7 +7,7 @@ use crate::{Ack, CongestionController, CongestionEvent, Event, Needs, Pacing, Pa
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Copa>] = &[
     Variable::new("delta", "", "what the target rate is inversely proportional to, with the queuing delay", |cc| cc.0.delta),
     Variable::new("velocity", "", "how many times faster than by 1/delta a round trip the window moves", |cc| cc.0.velocity),
@@ -19,9 +19,11 @@ pub(crate) const VARIABLES: &[Variable<Copa>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The parameter delta: each flow keeps 1/delta segments queued on average, above 0 and at most 10; default 0.5 (arun-2018).
+    /// The parameter delta, above 0 and at most 10; default 0.5 (arun-2018).
+    /// Each flow keeps 1/delta segments queued on average.
     pub delta: f64,
-    /// Whether it switches to competitive mode next to flows that fill the queue; default true (arun-2018).
+    /// Whether it switches to competitive mode; default true (arun-2018).
+    /// It does so next to flows that fill the queue.
     pub competitive: bool,
 }
 
@@ -32,7 +34,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -59,16 +61,17 @@ impl Params {
     }
 }
 
-/// How long the smallest round-trip time counts (arun-2018).
+/// The lifetime of the minimum RTT (arun-2018).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// Round trips in which the queue is nearly empty once, unless others fill it; and those of the greatest round-trip time (arun-2018).
+/// Round trips in which the queue is nearly empty once, unless others fill it.
+/// Source: arun-2018. Also the round trips of the maximum RTT.
 const EMPTY_ROUNDS: u64 = 5;
 const SLOWEST_ROUNDS: u64 = 4;
-/// The part of the greatest queuing delay up to which the queue is nearly empty (arun-2018).
+/// A queue up to this fraction of the maximum queuing delay is nearly empty (arun-2018).
 const NEARLY_EMPTY: f64 = 0.1;
-/// Round trips in the same direction before the velocity doubles (arun-2018).
+/// The round trips in the same direction before the velocity doubles (arun-2018).
 const STEADY_ROUNDS: u32 = 3;
-/// The least window in segments, and the pace in windows a round trip (arun-2018).
+/// The minimum window in segments; the pacing rate in windows per round trip (arun-2018).
 const MIN_CWND: f64 = 2.0;
 const PACE: f64 = 2.0;
 
@@ -88,18 +91,19 @@ struct State {
     cwnd_at_round: f64,
     round_end: u64,
     srtt: Duration,
-    /// The greatest 1/RTT of ten seconds, and of half a round trip; the greatest RTT of four round trips.
+    /// The maximum 1/RTT of ten seconds, and of half a round trip.
+    /// Also the maximum RTT of four round trips.
     fastest: MaxFilter,
     standing: MaxFilter,
     slowest: MaxFilter,
-    /// When the queue was nearly empty, without pauses since then.
+    /// The last time at which the queue was nearly empty, excluding pauses since then.
     last_empty: Time,
     silence: Silence,
     lost_in_round: bool,
 }
 
 impl State {
-    /// The smallest round-trip time of half a round trip, in seconds; infinite before the first sample.
+    /// The minimum RTT of half a round trip in seconds; infinite before the first sample.
     fn standing_rtt(&self) -> f64 {
         1.0 / self.standing.max()
     }
@@ -116,7 +120,7 @@ impl State {
         }
     }
 
-    /// Once a round trip: delta, direction and velocity (arun-2018).
+    /// Updates delta, direction and velocity once per round trip (arun-2018).
     fn end_round(&mut self, now: Time) {
         let others_fill = self.params.competitive && now.since(self.last_empty) > self.srtt * EMPTY_ROUNDS;
         self.delta = match (others_fill, self.lost_in_round) {
@@ -138,7 +142,8 @@ impl State {
         self.cwnd_at_round = self.cwnd;
     }
 
-    /// The window begins to rise or to fall: a velocity gained in the other direction is for that one alone (mvfst `changeDirection`).
+    /// Changes the direction of the window.
+    /// A velocity reached in the other direction is lost (mvfst `changeDirection`).
     fn turn(&mut self, rising: bool) {
         if rising != self.rising && self.velocity > 1.0 {
             (self.rising, self.same_direction, self.velocity) = (rising, 0, 1.0);
@@ -184,7 +189,7 @@ impl CongestionController for Copa {
         state.move_window(ack);
     }
 
-    /// Losses count where others fill the queue.
+    /// Losses count if others fill the queue.
     fn on_congestion(&mut self, _event: &CongestionEvent) {
         self.0.lost_in_round = true;
     }
@@ -238,7 +243,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// A path with this bandwidth-delay product in segments and 100 ms; gives the window after so many round trips.
+    /// The window after `rounds` round trips on a path of 100 ms and `bdp` segments.
     fn settled(delta: f64, bdp: f64, rounds: u64) -> f64 {
         let mut cc = Params { delta, competitive: false }.build(Start::new(10.0, 1e9)).unwrap();
         let mut now = Time::ZERO;
@@ -256,14 +261,14 @@ mod tests {
 
     #[test]
     fn about_one_over_delta_segments_stay_in_the_queue() {
-        // At the target rate the queue has 1/delta segments; the window varies around that by a few.
+        // At the target rate the queue has 1/delta segments. The window varies around that by a few.
         for (delta, queued) in [(0.5, 2.0), (0.1, 10.0)] {
             let window = settled(delta, 50.0, 300);
             assert!((window - 50.0 - queued).abs() < 6.0 + queued, "{delta}: {window}");
         }
     }
 
-    /// One ACK a round trip, each with its round-trip time in ms.
+    /// One ACK per round trip, each with its RTT in ms.
     struct Rounds {
         cc: Copa,
         now: Time,
@@ -284,7 +289,7 @@ mod tests {
             &self.cc.0
         }
 
-        /// 1/delta after each of so many rounds of this round-trip time.
+        /// 1/delta after each of `rounds` rounds with this RTT.
         fn targets(&mut self, ms: u64, rounds: usize) -> Vec<f64> {
             (0..rounds).map(|_| 1.0 / self.see(ms, 1.0).delta).collect()
         }
@@ -294,12 +299,13 @@ mod tests {
         }
     }
 
-    /// arun-2018, section 2.2: AIMD on 1/delta while the queue has not been nearly empty for five round trips.
+    /// Tests arun-2018, section 2.2: AIMD on 1/delta.
+    /// It applies while the queue has not been nearly empty for five round trips.
     #[test]
     fn where_others_fill_the_queue_its_target_grows_by_a_segment_a_round_trip_and_halves_for_a_loss() {
         let mut rounds = Rounds::new(10.0);
         rounds.see(100, 1.0);
-        // 100 ms were 750 ms before the sixth round of 150, and 900 before the next.
+        // 100 ms were measured 750 ms before the sixth round of 150, and 900 ms before the next.
         for (round, target) in rounds.targets(150, 8).into_iter().enumerate() {
             let expected = 2.0 + (round as f64 - 4.0).max(0.0);
             assert!((target - expected).abs() < 1e-9, "{round}: {target}");
@@ -319,7 +325,7 @@ mod tests {
         let mut rounds = Rounds::new(10.0);
         rounds.see(100, 1.0);
         rounds.see(200, 1.0);
-        // 10 ms are a tenth of 100 for four rounds; five rounds later they are a queue that others fill.
+        // 10 ms are a tenth of 100 for four rounds. Five rounds later they are a queue that others fill.
         let targets = rounds.targets(110, 12);
         let changed = targets.iter().position(|&target| target > 2.0);
         assert_eq!(changed, Some(9), "{targets:?}");
@@ -329,7 +335,7 @@ mod tests {
     fn the_velocity_doubles_each_round_after_three_in_one_direction_and_ends_with_a_turn() {
         let mut rounds = Rounds::new(200.0);
         rounds.cc.0.slow_start = false;
-        // 10 segments acknowledged are 10/(0.5 200) = 0.1 segments a velocity; the first round has no one before it to rise from.
+        // 10 acknowledged segments are 10/(0.5 200) = 0.1 segments per velocity. The first round has no predecessor.
         let velocities: Vec<f64> = (0..8).map(|_| rounds.see(100, 10.0).velocity).collect();
         assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0]);
         let before = rounds.cc.cwnd();

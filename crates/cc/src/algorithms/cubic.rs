@@ -1,8 +1,10 @@
-//! CUBIC: the window is a cubic function of the time since the last reduction, flat around the window before it.
+//! CUBIC: the window is a cubic function of the time since the last reduction.
+//! It is flat around the window before the reduction.
 //!
-//! There are three versions: RFC 9438, that of today's Linux (`cubic/kernel.rs`), and v2.1 as in Linux 2.6.22 and in ns-2.35's
-//! TCP-Linux. Version 2.1 calculates in whole numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
-//! which nearly doubles the growth.
+//! There are three versions: RFC 9438, that of today's Linux (`cubic/kernel.rs`), and v2.1 as in Linux 2.6.22 and in ns-2.35's TCP-Linux.
+//! Version 2.1 uses whole numbers with a clock of 1 ms. If every segment is acknowledged, its estimate of delayed ACKs settles at 31/16,
+//! which
+//! nearly doubles the growth.
 
 use crate::silence::Silence;
 use crate::{
@@ -16,19 +18,19 @@ use kernel::Kernel;
 use sojourn_units::Time;
 use v21::V21;
 
-/// Which version.
+/// The version of CUBIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Version {
-    /// That of rfc9438.
+    /// RFC 9438.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc9438"))]
     Rfc9438,
     /// v2.1 of Linux 2.6.22 (`ns-2 linux/tcp_cubic.c`).
     #[cfg_attr(feature = "serde", serde(rename = "2.1"))]
     V21,
-    /// That of Linux 7, in whole numbers (Linux `tcp_cubic.c`).
+    /// Linux 7, in whole numbers (Linux `tcp_cubic.c`).
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
@@ -36,7 +38,7 @@ pub enum Version {
 /// CUBIC.
 pub type Cubic = Box<Classic<CubicLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Cubic>] =
     &[Variable::new("w_max", "segments", "the window around which the cubic is flat (W_max)", |cc| cc.law().w_max())];
 
@@ -49,16 +51,20 @@ pub struct Params {
     /// The version of CUBIC; default: RFC 9438, or Linux's if `linux_growth` is set.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub version: Option<Version>,
-    /// The fraction of the window kept after congestion, 0.001 to 0.999; default 0.7 (rfc9438#4.6), 819/1024 in v2.1.
+    /// The fraction of the window kept after congestion, 0.001 to 0.999.
+    /// It is by default 0.7 (rfc9438#4.6), and 819/1024 in v2.1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub beta: Option<f64>,
-    /// C, the steepness of the cubic in segments per cubic second, 0.01 to 100; default 0.4 (rfc9438#5.1), 410/1024 in v2.1.
+    /// C, the steepness of the cubic in segments per cubic second, 0.01 to 100; default 0.4.
+    /// Source: rfc9438#5.1. v2.1 uses 410/1024.
     pub c: f64,
-    /// Whether the window is reduced further if congestion occurs at a smaller window than last time; default true (rfc9438#4.7).
+    /// Whether congestion at a smaller window than last time reduces it further; default true.
+    /// Source: rfc9438#4.7.
     pub fast_convergence: bool,
     /// Whether the window grows at least as fast as Reno's; default true (rfc9438#4.3).
     pub reno_friendly: bool,
-    /// Whether slow start ends when the RTT grows (`HyStart++`, rfc9406#4.2, or Linux's `HyStart`); default false, true in Linux's version.
+    /// Whether slow start ends when the RTT grows; default false, true in Linux's version.
+    /// It uses `HyStart++` (rfc9406#4.2), or Linux's `HyStart`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub hystart: Option<bool>,
 }
@@ -70,14 +76,14 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Cubic, ParamError> {
         let version = self.version.unwrap_or(if start.is_linux() { Version::Linux } else { Version::Rfc9438 });
         let beta = self.beta.unwrap_or(if version == Version::V21 { 0.8 } else { 0.7 });
-        // The versions of Linux count in 1024ths: from 1/1024 to 1023/1024.
+        // The versions of Linux use 1024ths: from 1/1024 to 1023/1024.
         ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
         ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
         let law = CubicLaw {
@@ -97,12 +103,12 @@ impl Params {
     }
 }
 
-/// `beta` of the versions in whole numbers.
+/// `beta` for the versions in whole numbers.
 fn in_1024ths(beta: f64) -> u64 {
     libm::round(beta * 1024.0) as u64
 }
 
-/// `bic_scale` of the versions in whole numbers.
+/// `bic_scale` for the versions in whole numbers.
 fn scale(c: f64) -> u64 {
     libm::round(c * 102.4) as u64
 }
@@ -139,15 +145,15 @@ struct Rfc9438 {
     beta: f64,
     /// The window around which the cubic is flat.
     w_max: f64,
-    /// The time that the cubic takes to reach `w_max` (rfc9438#4.2 eq. 2).
+    /// The time until the cubic reaches `w_max` (rfc9438#4.2 eq. 2).
     k: f64,
     /// The window that Reno would have (rfc9438#4.3 eq. 4).
     w_est: f64,
     /// The window before the last reduction.
     cwnd_prior: f64,
-    /// When the current congestion avoidance stage began; `None` before its first ACK.
+    /// The start of the current congestion avoidance stage; `None` before its first ACK.
     epoch_start: Option<Time>,
-    /// Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
+    /// Time in which cwnd did not limit the sender, which does not count (rfc9438#5.8).
     silence: Silence,
 }
 
@@ -158,7 +164,7 @@ impl Rfc9438 {
         self.c * (t - self.k) * (t - self.k) * (t - self.k) + self.w_max
     }
 
-    /// The window after an acknowledgment (rfc9438#4.2 to rfc9438#4.5).
+    /// The window after an ACK (rfc9438#4.2 to rfc9438#4.5).
     fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
         let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             self.w_max = self.w_max.max(cwnd);
@@ -197,7 +203,7 @@ impl WindowLaw for CubicLaw {
                 cubic.silence.on_idle_end(*now, cubic.epoch_start.as_mut());
             }
             (Seen::Event(Event::IdleEnd { now, idle }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
-            // Slow start follows, and then a stage of congestion avoidance of its own (rfc9438#4.2).
+            // Slow start follows, and then a new stage of congestion avoidance (rfc9438#4.2).
             (Seen::Event(Event::IdleRestart(_)), AnyVersion::Rfc9438(cubic)) => cubic.epoch_start = None,
             _ => {}
         }
@@ -265,7 +271,7 @@ mod tests {
         CongestionEvent { now: Time::ZERO, window, signal: Signal::Loss }
     }
 
-    /// Round trips of full windows from `from` on; gives the window after each.
+    /// The windows after each of `count` round trips of full windows, starting at `from`.
     fn rounds(cc: &mut Cubic, from: Time, count: u64) -> std::vec::Vec<f64> {
         let round = |i| {
             let now = from + RTT * i;

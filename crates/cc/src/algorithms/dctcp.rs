@@ -1,4 +1,5 @@
-//! DCTCP (rfc8257): once a window, marks reduce it by half of the part of segments that were marked lately.
+//! DCTCP (rfc8257): marks reduce the window by half of the fraction of marked segments.
+//! It does so once per window. The fraction is a moving average.
 
 use crate::{
     Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, ParamError, Seen, Signal, Start, Variable, Window, WindowLaw,
@@ -8,7 +9,7 @@ use alloc::boxed::Box;
 /// DCTCP.
 pub type Dctcp = Box<Classic<DctcpLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Dctcp>] =
     &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.law().alpha)];
 
@@ -18,9 +19,12 @@ pub(crate) const VARIABLES: &[Variable<Dctcp>] =
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The weight g of the newest window in the estimate of the marked part, above 0 and at most 1; default 0.0625 (rfc8257#4.2).
+    /// Weight g of the newest window, above 0 and at most 1; default 0.0625.
+    /// It applies to the estimate of the marked fraction.
+    /// Source: rfc8257#4.2.
     pub g: f64,
-    /// The estimate alpha before the first window, 0 to 1; default 1 (rfc8257#3.3, Linux `dctcp_alpha_on_init`).
+    /// The estimate alpha before the first window, 0 to 1; default 1.
+    /// Sources: rfc8257#3.3, Linux `dctcp_alpha_on_init`.
     pub alpha_on_init: f64,
 }
 
@@ -31,7 +35,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -46,14 +50,14 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct DctcpLaw {
     g: f64,
-    /// `DCTCP.Alpha`: the estimated part of segments that are marked.
+    /// `DCTCP.Alpha`: the estimated fraction of marked segments.
     alpha: f64,
     /// `DCTCP.WindowEnd`: the observation window ends when this byte is acknowledged.
     window_end: u64,
-    /// Segments acknowledged in this window, and those of them that were marked.
+    /// Segments acknowledged in this window, and how many of them were marked.
     acked: f64,
     marked: f64,
-    /// Whether the feedback counts marks; without, it is Reno.
+    /// Whether the feedback counts marks. If not, it is Reno.
     counts: bool,
     /// Whether it counts as Linux: in whole segments and whole parts of alpha.
     as_linux: bool,
@@ -75,7 +79,8 @@ impl DctcpLaw {
         self.alpha + self.g * ((self.marked / self.acked).min(1.0) - self.alpha)
     }
 
-    /// The same in whole 1024ths (Linux `dctcp_update_alpha`): it falls to 0, and few marks in a large window count for nothing.
+    /// The estimate in whole 1024ths (Linux `dctcp_update_alpha`).
+    /// It can fall to 0, and few marks in a large window have no effect.
     fn estimate_in_parts(&self) -> f64 {
         let alpha = self.alpha * PARTS;
         let less = match libm::floor(alpha * self.g) {
@@ -93,11 +98,11 @@ impl WindowLaw for DctcpLaw {
         from.by(1.0, ack)
     }
 
-    /// rfc8257#3.3, steps 1 to 7.
+    /// Steps 1 to 7 of rfc8257#3.3.
     fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
         let ack = match seen {
             Seen::Ack(ack) => ack,
-            // rfc8257#3.4: a loss halves the window; in Linux also while it is being reduced for marks (`dctcp_state`).
+            // rfc8257#3.4: a loss halves the window, in Linux also during a reduction for marks (`dctcp_state`).
             Seen::Event(Event::LossInReduction { in_use }) if self.as_linux => {
                 window.ssthresh = libm::floor(in_use / 2.0).max(Window::MIN_CWND);
                 return Early::None;
@@ -115,7 +120,7 @@ impl WindowLaw for DctcpLaw {
         Early::None
     }
 
-    /// rfc8257#3.3 step 9 (Linux `dctcp_ssthresh`), and as Reno for losses (rfc8257#3.4).
+    /// Step 9 of rfc8257#3.3 (Linux `dctcp_ssthresh`); as Reno for losses (rfc8257#3.4).
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         if event.signal != Signal::Mark || !self.counts {
             return Window::reduced(event.window / 2.0);
@@ -137,7 +142,7 @@ mod tests {
 
     const START: Start = Start::new(40.0, 20.0);
 
-    /// The estimate after windows of 10 segments each, with so many marked.
+    /// The estimate after windows of 10 segments with these numbers of marks.
     fn alpha_after(windows: &[f64], params: &Params) -> f64 {
         let mut law = DctcpLaw::new(params, START);
         for (round, &marked) in (1u64..).zip(windows) {
@@ -167,7 +172,7 @@ mod tests {
         };
         // 1024 - 64, then 960 - 60 + 64/10 rounded down.
         assert_eq!((after(10.0, 0.0), after(10.0, 1.0)), (960.0, 906.0));
-        // Below 16 parts it falls to 0 at once, and one mark in more than 64 segments adds nothing.
+        // Below 16 parts it falls to 0 at once. One mark in more than 64 segments adds nothing.
         let least = (0..200).map(|_| after(10.0, 0.0)).filter(|&alpha| alpha > 0.0).fold(PARTS, f64::min);
         assert_eq!((least, after(65.0, 1.0), after(64.0, 1.0)), (15.0, 0.0, 1.0));
     }
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(reduced(0.1, Signal::Mark, true), 20.0, "without counts it is Reno");
     }
 
-    /// Linux `dctcp_ssthresh`: it rounds the reduction, not the window that is left.
+    /// Tests Linux `dctcp_ssthresh`: it rounds the reduction, not the remaining window.
     #[test]
     fn marks_take_whole_segments_from_the_window_of_linux() {
         for (window, left) in [(41.0, 39.0), (19.0, 19.0)] {

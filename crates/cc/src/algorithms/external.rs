@@ -1,7 +1,8 @@
-//! A controller that the caller supplies, such as one written in Python. The caller puts a [`Decider`] in the place of the name.
+//! A controller that the caller supplies, such as one written in Python.
+//! The caller replaces the name by a [`Decider`].
 //!
-//! It is asked at every ACK, at most once a window at losses and at marks, and at timeouts, and answers with a window and a pace. Its window
-//! is its own all the time: the endpoint changes it only after a handshake and a timeout. Without a decider the window stays as it is.
+//! It is called at every ACK, at most once per window at losses and at marks, and at timeouts. It returns a window and a pacing rate. The
+//! endpoint changes its window only after a handshake and a timeout. Without a decider the window is constant.
 
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
@@ -11,39 +12,40 @@ use core::fmt;
 use core::mem::replace;
 use sojourn_units::Time;
 
-/// What a decider wants.
+/// The decision of a decider.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Decision {
     /// The congestion window in segments.
     pub window: f64,
-    /// Segments per second; `None` leaves the pace to the acknowledgments.
+    /// Segments per second; `None` leaves pacing to ACKs.
     pub rate: Option<f64>,
 }
 
-/// A loss or a mark as a decider is told of it.
+/// A loss or a mark, as reported to a decider.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reduction {
-    /// When.
+    /// The time of the report.
     pub now: Time,
     /// The window in use in segments.
     pub window: f64,
-    /// Whether a timeout told of it.
+    /// Whether a timeout detected it.
     pub timeout: bool,
 }
 
-/// Decides about the window and the pace of a connection. `boxed_clone` copies all of its state.
+/// Decides about the window and the pacing rate of a connection.
+/// `boxed_clone` copies all of its state.
 pub trait Decider: fmt::Debug + Send + Sync {
-    /// An ACK came.
+    /// Handles an ACK.
     fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision;
-    /// Segments were lost; at most once a window, but for timeouts.
+    /// Handles lost segments. Called at most once per window, except for timeouts.
     fn on_loss(&mut self, event: &Reduction, last: Decision) -> Decision;
-    /// A mark was echoed; at most once a window.
+    /// Handles a mark. Called at most once per window.
     fn on_mark(&mut self, event: &Reduction, last: Decision) -> Decision;
     /// A copy with all its state.
     fn boxed_clone(&self) -> Box<dyn Decider>;
 }
 
-/// Makes the decider of a new connection.
+/// Creates the decider of a new connection.
 #[derive(Clone)]
 pub struct Supplier(pub Arc<dyn Fn(Start) -> Box<dyn Decider> + Send + Sync>);
 
@@ -59,7 +61,7 @@ impl fmt::Debug for Supplier {
     }
 }
 
-/// Window and threshold are all its state.
+/// No variables: window and threshold are the whole state.
 pub(crate) const VARIABLES: &[Variable<External>] = &[];
 
 /// Parameters of a controller that the caller supplies.
@@ -68,16 +70,16 @@ pub(crate) const VARIABLES: &[Variable<External>] = &[];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The name of the controller, as the caller supplies it; required.
+    /// The name of the controller that the caller supplies; required.
     pub controller: String,
-    /// What makes the controllers, once the caller has supplied it.
+    /// The factory of deciders, after the caller has supplied it.
     #[cfg_attr(feature = "serde", serde(skip))]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub supplier: Option<Supplier>,
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// None.
@@ -97,7 +99,7 @@ struct State {
     decider: Option<Box<dyn Decider>>,
     last: Decision,
     ssthresh: f64,
-    /// Segments that it knows to be lost.
+    /// The number of segments known to be lost.
     lost_total: f64,
 }
 
@@ -108,7 +110,7 @@ impl Clone for External {
     }
 }
 
-/// The least and the largest window in segments, and the least pace in segments per second.
+/// The minimum and maximum window in segments, and the minimum pacing rate in segments/s.
 const LEAST: f64 = 1.0;
 const LARGEST: f64 = 1e9;
 const SLOWEST: f64 = 1e-3;
@@ -125,10 +127,10 @@ impl External {
 }
 
 impl CongestionController for External {
-    /// Samples say everything.
+    /// All input comes from samples.
     fn on_ack(&mut self, _ack: &Ack) {}
 
-    /// It is told of losses that timers found with the ACK after them.
+    /// Losses that timers found are reported with the next ACK.
     fn on_sample(&mut self, sample: &RateSample) {
         let lost = sample.lost_total - replace(&mut self.0.lost_total, sample.lost_total);
         self.ask(|decider, last| decider.on_ack(&RateSample { newly_lost: lost, ..*sample }, last));
@@ -149,7 +151,7 @@ impl CongestionController for External {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::RepeatedRto { now } => self.on_rto(*now, self.0.last.window),
-            // Its window is what it answered to the timeout.
+            // The window is the answer to the timeout.
             Event::RtoRestart { .. } => {}
             _ => event.apply(self),
         }
@@ -185,7 +187,8 @@ mod tests {
     use super::*;
     use crate::sample::tests::SAMPLE;
 
-    /// Wants a segment more for each ACK, half for a loss, none for a mark, and the pace of its window in a round trip.
+    /// A decider for tests: one more segment per ACK, half for a loss, no change for a mark.
+    /// It paces one window per round trip.
     #[derive(Clone, Debug)]
     struct Simple;
 
@@ -228,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Wants as many segments as it is told to be lost, and one.
+    /// A decider whose window is the number of reported losses plus one.
     #[derive(Clone, Debug)]
     struct Counting;
 

@@ -1,6 +1,6 @@
-//! fLEDBAT: LEDBAT with a constant increase and a decrease in proportion to the window, so that flows that start later get a
-//! fair share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background transport
-//! protocol, Computer Networks 57, 2013).
+//! fLEDBAT: LEDBAT with a constant increase and a decrease proportional to the window.
+//! Flows that start later thus get a fair share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background
+//! transport protocol, Computer Networks 57, 2013).
 
 use super::ledbat::target;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Time};
 /// fLEDBAT.
 pub type Fledbat = Box<DelayBased<FledbatLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Fledbat>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of fLEDBAT.
@@ -23,9 +23,10 @@ pub struct Params {
     pub target: Duration,
     /// Segments added per round trip, above 0 and at most 100; default 1.
     pub increase: f64,
-    /// The part of the window removed on each acknowledged segment at twice the target, above 0 and at most 100; default 5.
+    /// Decrease at twice the target, above 0 and at most 100; default 5.
+    /// It is the fraction of the window removed per acknowledged segment.
     pub decrease: f64,
-    /// How the queuing delay is estimated.
+    /// The estimation of the queuing delay.
     pub delay: EstimatorParams,
 }
 
@@ -36,7 +37,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -65,7 +66,7 @@ impl DelayLaw for FledbatLaw {
             return;
         }
         let above = (sample.queuing / self.target - 1.0).max(0.0);
-        // At most half a segment on each acknowledged segment: half the window in a round trip.
+        // At most half a segment per acknowledged segment: half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
         window.cwnd = (window.cwnd + step * ack.acked).max(Window::MIN_CWND);
     }

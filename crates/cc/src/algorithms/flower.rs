@@ -1,8 +1,9 @@
-//! FLOWER: a fuzzy law over LEDBAT's queuing delay (flower-2016: Trang and Lochin, Computer Networks 110, 2016).
+//! FLOWER: a fuzzy law over LEDBAT's queuing delay.
+//! Source: flower-2016 (Trang and Lochin, Computer Networks 110, 2016).
 //!
-//! Once per round trip the window changes by at most one segment. A rule table gives the change from two inputs: the error (the
-//! distance from the target in percent) and the trend (the change of the queuing delay). A trend beyond the usual changes
-//! resets the window to one segment.
+//! Once per round trip the window changes by at most one segment. A rule table maps two inputs to the change: the error (the distance from
+//! the
+//! target in percent) and the trend (the change of the queuing delay). A trend beyond the normal changes resets the window to one segment.
 
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
 use alloc::boxed::Box;
@@ -14,7 +15,7 @@ use sojourn_units::{Duration, Time};
 /// FLOWER.
 pub type Flower = Box<DelayBased<FlowerLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[crate::Variable<Flower>] = &[
     DelayBased::QUEUING_DELAY,
     crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
@@ -34,14 +35,16 @@ pub struct Params {
     pub target: Duration,
     /// Number of later round trips that a peak must exceed, 1 to 32; default 5 (flower-2016#3.3).
     pub neighbors: u32,
-    /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (flower-2016#3.3).
+    /// Weight of a new peak in the peak threshold, above 0 and at most 1; default 1/8.
+    /// Source: flower-2016#3.3.
     pub peak_weight: f64,
-    /// Weight of a new trend in the mean trend, above 0 and at most 1; default 1/8 as for srtt, because the paper states none.
+    /// Weight of a new trend in the mean trend, above 0 and at most 1; default 1/8 as for srtt.
+    /// The paper states no value.
     pub trend_weight: f64,
-    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
-    /// With 0, marks count as losses.
+    /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
+    /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
-    /// How the queuing delay is estimated.
+    /// The estimation of the queuing delay.
     pub delay: EstimatorParams,
 }
 
@@ -59,7 +62,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -84,16 +87,17 @@ impl Params {
     }
 }
 
-/// flower-2016#fig4 and flower-2016#fig5: terms of the distance from the target in percent.
+/// The terms of the distance from the target in percent (flower-2016#fig4, flower-2016#fig5).
 const ERROR: [f64; 11] = [-100.0, -80.0, -60.0, -40.0, -20.0, 0.0, 20.0, 40.0, 60.0, 80.0, 100.0];
-/// The smallest half-width of the outer breakpoints of the trend, in milliseconds (flower-2016#4.3.2).
+/// The minimum half-width of the outer breakpoints of the trend in milliseconds.
+/// Source: flower-2016#4.3.2.
 const MIN_TREND: f64 = 4.0;
-/// The peak before the first one is known, and the smallest peak, in milliseconds.
+/// The peak before the first one is known, and the minimum peak, in milliseconds.
 const MIN_PEAK: f64 = 5.0;
-/// Breakpoints must be at least this far apart, in milliseconds.
+/// The minimum distance of breakpoints in milliseconds.
 const MIN_DISTANCE: f64 = 1e-6;
 
-/// What the rules give for a round trip.
+/// The result of the rules for a round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Answer {
     /// Change the window by this many segments.
@@ -105,9 +109,9 @@ pub enum Answer {
 /// A round trip after which the window may change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundTrip {
-    /// What the rules give for it.
+    /// The result of the rules.
     pub answer: Answer,
-    /// Its smallest queuing delay in milliseconds.
+    /// The minimum queuing delay in milliseconds.
     pub queuing: f64,
 }
 
@@ -116,7 +120,8 @@ fn rule(error: i32, trend: i32) -> i32 {
     (error + trend).clamp(-5, 5)
 }
 
-/// The terms of error and trend; those of the trend adapt to the usual changes of the delay (flower-2016#4.3.2).
+/// The terms of error and trend.
+/// Those of the trend adapt to the normal changes of the delay (flower-2016#4.3.2).
 #[derive(Clone, Debug)]
 struct Grid {
     errors: Partition,
@@ -135,15 +140,16 @@ impl Grid {
         grid
     }
 
-    /// Sets the breakpoints of the trend from the usual trends and the peak.
+    /// Sets the breakpoints of the trend from the average trends and the peak.
     fn set_trends(&mut self, peak: f64) {
         let (low, high) = (self.falling.min(-MIN_TREND), self.rising.max(MIN_TREND));
         let (lowest, highest) = (-peak.max(-low + MIN_DISTANCE), peak.max(high + MIN_DISTANCE));
-        // Strictly increasing, as the outer points are finite and lie beyond 3: never refused.
+        // Strictly increasing, because the outer points are finite and beyond 3: never rejected.
         let _ = self.trends.set_centers(&[lowest, low, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, high, highest]);
     }
 
-    /// flower-2016#eq8 and flower-2016#eq9: positive and negative trends have an average each.
+    /// Updates the averages of positive and of negative trends.
+    /// Sources: flower-2016#eq8, flower-2016#eq9.
     fn learn(&mut self, trend: f64, peak: f64) {
         let average = if trend > 0.0 { &mut self.rising } else { &mut self.falling };
         if trend != 0.0 {
@@ -152,13 +158,14 @@ impl Grid {
         self.set_trends(peak);
     }
 
-    /// Where an error and a trend lie between the terms -5 to 5.
+    /// The position of an error and a trend between the terms -5 to 5.
     fn place(&self, error: f64, trend: f64) -> [f64; 2] {
         let term = |at: Option<Located>| at.map_or(f64::NAN, |at| at.term as f64 + at.next - 5.0);
         [term(self.errors.locate(error)), term(self.trends.locate(trend))]
     }
 
-    /// The mean of the consequents, weighted with the strengths of their rules (flower-2016#eq11).
+    /// The mean of the consequents, weighted by the strengths of their rules.
+    /// Source: flower-2016#eq11.
     fn infer(&self, error: f64, trend: f64) -> Answer {
         let (Some(e), Some(t)) = (self.errors.locate(error), self.trends.locate(trend)) else { return Answer::Change(0.0) };
         if t.term == 10 || (t.term == 9 && t.next > 0.0) {
@@ -176,11 +183,12 @@ impl Grid {
     }
 }
 
-/// The consequent that resets the window, as flower-2016#fig4 writes it.
+/// The consequent that resets the window, in the notation of flower-2016#fig4.
 const RESET: &str = "-6";
 
-/// The law of a new connection as a fuzzy controller, to be shown: from the error in percent and the trend in milliseconds to
-/// the change of the window in segments. Terms have the numbers of flower-2016#fig4; `-6` resets the window.
+/// The law of a new connection as a fuzzy controller, for display.
+/// It maps the error in percent and the trend in milliseconds to the change of the window in segments. Terms have the numbers of
+/// flower-2016#fig4; `-6` resets the window.
 ///
 /// # Errors
 /// None: the terms are those of the law.
@@ -204,7 +212,7 @@ pub fn controller() -> Result<Controller, FuzzyError> {
     .build()
 }
 
-/// A partition whose centers are known to be valid.
+/// A partition whose centers are valid.
 fn terms(centers: &[f64]) -> Partition {
     match Partition::new(centers) {
         Ok(partition) => partition,
@@ -219,11 +227,11 @@ struct Peaks {
     recent: Vec<f64>,
     size: usize,
     weight: f64,
-    /// Looking for a peak, else for a valley.
+    /// Whether it searches for a peak; otherwise for a valley.
     finding_peak: bool,
-    /// The average of peaks, above which a peak counts.
+    /// The average of peaks. Only a peak above it counts.
     threshold: f64,
-    /// The last peak that counted.
+    /// The last counted peak.
     peak: f64,
 }
 
@@ -257,26 +265,27 @@ impl Peaks {
 /// The delay law.
 #[derive(Clone, Debug)]
 pub struct FlowerLaw {
-    /// In milliseconds.
+    /// The target in milliseconds.
     pub(super) target: f64,
     /// Whether the first slow start is over.
     pub(super) slow_start_over: bool,
     /// The round trip ends when more than this byte is acknowledged.
     round_end: u64,
-    /// The smallest queuing delay of this round trip, in milliseconds.
+    /// The minimum queuing delay of this round trip in milliseconds.
     min_delay: f64,
     /// Whether the window limited the sender in this round trip.
     cwnd_limited: bool,
-    /// The smallest queuing delay of the round trip before.
+    /// The minimum queuing delay of the previous round trip.
     last_delay: Option<f64>,
-    /// Where the rules were last asked: error and trend, between the terms -5 to 5.
+    /// The last inputs of the rules: error and trend, between the terms -5 to 5.
     place: [f64; 2],
     grid: Grid,
     peaks: Peaks,
 }
 
 impl FlowerLaw {
-    /// The distance from the target in percent (flower-2016#eq3 and flower-2016#eq7); -100 above the target before a peak above it is known.
+    /// The distance from the target in percent (flower-2016#eq3, flower-2016#eq7).
+    /// It is -100 above the target before a peak above the target is known.
     fn error(&self, queuing: f64) -> f64 {
         if queuing <= self.target {
             100.0 * (self.target - queuing) / self.target
@@ -287,7 +296,7 @@ impl FlowerLaw {
         }
     }
 
-    /// The first slow start.
+    /// Grows the window in the first slow start.
     #[inline]
     pub(super) fn slow_start(&self, window: &mut Window, ack: &Ack) {
         if !self.slow_start_over && ack.cwnd_limited && !ack.in_recovery {
@@ -295,7 +304,8 @@ impl FlowerLaw {
         }
     }
 
-    /// Takes an acknowledgment. If it ends a round trip after which the window may change, gives what the rules give for it.
+    /// Processes an ACK.
+    /// If it ends a round trip after which the window may change, returns the result of the rules.
     #[inline]
     pub(super) fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<RoundTrip> {
         if let Some(sample) = sample {
@@ -311,7 +321,7 @@ impl FlowerLaw {
         if queuing.is_finite() { Some(RoundTrip { answer: self.end_of_round(queuing, may_change)?, queuing }) } else { None }
     }
 
-    /// A round trip is over; `queuing` was its smallest queuing delay.
+    /// Ends a round trip. `queuing` was its minimum queuing delay.
     fn end_of_round(&mut self, queuing: f64, may_change: bool) -> Option<Answer> {
         let trend = self.last_delay.replace(queuing)? - queuing;
         let answer = (self.slow_start_over && may_change).then(|| {

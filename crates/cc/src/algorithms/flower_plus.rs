@@ -1,4 +1,5 @@
-//! FLOWER+: FLOWER with changes that did better in the background bench (`docs/background.md` has the numbers of each change).
+//! FLOWER+: FLOWER with changes that improve it in the background bench.
+//! `docs/background.md` has the numbers of each change.
 //!
 //! - The target is 60 ms, and the smallest window is two segments.
 //! - Above the target the window shrinks at least as fast as with LEDBAT++, in proportion to the window.
@@ -18,7 +19,7 @@ use sojourn_units::{Duration, Time};
 /// FLOWER+.
 pub type FlowerPlus = Box<DelayBased<FlowerPlusLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<FlowerPlus>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of FLOWER+.
@@ -31,10 +32,10 @@ pub struct Params {
     pub target: Duration,
     /// Whether to slow down periodically; default true.
     pub slowdown: bool,
-    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
-    /// With 0, marks count as losses.
+    /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
+    /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
-    /// How the queuing delay is estimated.
+    /// The estimation of the queuing delay.
     pub delay: EstimatorParams,
 }
 
@@ -45,7 +46,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -57,12 +58,12 @@ impl Params {
     }
 }
 
-/// A second loss within this many round trips is taken for congestion.
+/// A second loss within this number of round trips is taken for congestion.
 const LOSS_MEMORY: u64 = 30;
 
-/// Segments that a round trip adds or, if negative, removes. Its delay was `above` the target by this fraction of it: the
-/// rules give the change, and above the target the window shrinks at least as with LEDBAT++
-/// (draft-irtf-iccrg-ledbat-plus-plus#4.2), but by at most half.
+/// Segments that a round trip adds or, if negative, removes.
+/// `above` is the excess of its delay over the target, relative to the target. The rules determine the change. Above the target the window
+/// shrinks at least as with LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus#4.2), but at most by half.
 fn step(window: f64, answer: Answer, above: f64) -> f64 {
     match answer {
         Answer::Reset => -window / 2.0,
@@ -81,13 +82,13 @@ pub struct FlowerPlusLaw {
 }
 
 impl FlowerPlusLaw {
-    /// The slow start of a connection or of a slowdown is over.
+    /// Ends the slow start of a connection or of a slowdown.
     fn end_slow_start(&mut self, now: Time) {
         self.flower.slow_start_over = true;
         self.slowdown.end_slow_start(now, self.srtt * 2);
     }
 
-    /// Advances the slowdown; says whether it goes on.
+    /// Advances the slowdown. Returns whether it continues.
     fn slow_down(&mut self, window: &mut Window, ack: &Ack) -> bool {
         if self.slowdown.is_growing() {
             if ack.cwnd_limited && !ack.in_recovery {
@@ -110,7 +111,7 @@ impl DelayLaw for FlowerPlusLaw {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         self.srtt = ack.srtt;
         let slowing_down = self.flower.slow_start_over && self.slow_down(window, ack);
-        // In a slowdown the law learns, but does not change the window.
+        // During a slowdown the law learns, but does not change the window.
         let seen = Ack { in_recovery: ack.in_recovery || slowing_down, ..*ack };
         self.flower.slow_start(window, &seen);
         if let Some(round_trip) = self.flower.observe(&seen, sample) {
@@ -132,7 +133,7 @@ impl DelayLaw for FlowerPlusLaw {
     }
 
     fn on_marks(&mut self, now: Time) -> bool {
-        // While a slowdown holds the window, it is over already.
+        // If a slowdown holds the window, slow start has already ended.
         self.flower.slow_start_over = true;
         self.slowdown.on_marks(now, self.srtt * 2)
     }
@@ -173,7 +174,7 @@ mod tests {
     fn above_the_target_the_window_shrinks_in_proportion_by_at_most_half_and_below_it_as_the_rules_say() {
         let change = |window, change, above| step(window, Answer::Change(change), above);
         assert_eq!((change(40.0, 0.7, -0.5), change(40.0, -0.3, 0.0)), (0.7, -0.3));
-        // Half above the target: half of the window; a hundredth: the rules, which take more.
+        // Half above the target: half of the window. A hundredth above: the rules, which remove more.
         assert_eq!((change(40.0, -1.0, 0.5), change(40.0, -1.0, 0.1), change(40.0, -1.0, 0.01)), (-20.0, -4.0, -1.0));
         assert_eq!((change(40.0, -1.0, 3.0), step(40.0, Answer::Reset, -0.5)), (-20.0, -20.0));
     }

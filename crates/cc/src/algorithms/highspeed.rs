@@ -1,5 +1,5 @@
-//! `HighSpeed` TCP (rfc3649#5): above 38 segments the window grows faster and falls less, the larger it is, so that it needs fewer losses
-//! than Reno's to be as large.
+//! `HighSpeed` TCP (rfc3649#5), for large windows with few losses.
+//! Above 38 segments, the larger the window is, the faster it grows and the less it falls. It thus tolerates more losses than Reno.
 
 use crate::{Ack, Arithmetic, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
@@ -8,7 +8,7 @@ use sojourn_units::Time;
 /// `HighSpeed` TCP.
 pub type HighSpeed = Box<Classic<HighSpeedLaw>>;
 
-/// Window and threshold are all its state.
+/// No variables: window and threshold are the whole state.
 pub(crate) const VARIABLES: &[Variable<HighSpeed>] = &[];
 
 /// Parameters of `HighSpeed` TCP.
@@ -17,11 +17,14 @@ pub(crate) const VARIABLES: &[Variable<HighSpeed>] = &[];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Window in segments up to which it behaves as Reno, 1 or more; default 38 (rfc3649#5, `Low_Window`).
+    /// Window in segments up to which it behaves as Reno, 1 or more; default 38.
+    /// Source: rfc3649#5, `Low_Window`.
     pub low_window: f64,
-    /// The window in segments at which `high_decrease` applies, above `low_window`; default 83000 (rfc3649#5, `High_Window`).
+    /// Window in segments at which `high_decrease` applies, above `low_window`; default 83000.
+    /// Source: rfc3649#5, `High_Window`.
     pub high_window: f64,
-    /// The part of `high_window` that a loss takes, above 0 and at most 0.5; default 0.1 (rfc3649#5, `High_Decrease`).
+    /// Fraction of `high_window` removed by a loss, above 0 and at most 0.5; default 0.1.
+    /// Source: rfc3649#5, `High_Decrease`.
     pub high_decrease: f64,
 }
 
@@ -32,7 +35,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -55,16 +58,16 @@ const LOSS_EXPONENT: f64 = 1.2;
 #[derive(Clone, Debug)]
 pub struct HighSpeedLaw {
     params: Params,
-    /// As in Linux: a(w) of the row of the RFC's table for the window when it last grew in avoidance, 1 before; `None` where the formula
-    /// counts.
+    /// The row of the RFC's table, as a(w), for the window at its last growth in avoidance.
+    /// This is Linux's arithmetic; the row is 1 before. `None` if the formula is used.
     row: Option<f64>,
 }
 
-/// A row of the table holds up to a window whose increase exceeds its own by so much at most.
+/// A row of the table applies up to a window whose increase exceeds its own by this.
 const ROW: f64 = 0.01;
 
 impl HighSpeedLaw {
-    /// b(w): the part of the window that a loss takes (rfc3649#5).
+    /// b(w): the fraction of the window that a loss removes (rfc3649#5).
     fn decrease(&self, w: f64) -> f64 {
         let Params { low_window, high_window, high_decrease } = self.params;
         if w <= low_window {
@@ -74,7 +77,7 @@ impl HighSpeedLaw {
         (0.5 + (high_decrease - 0.5) * position).clamp(high_decrease, 0.5)
     }
 
-    /// a(w): segments by which the window grows in a round trip (rfc3649#5).
+    /// a(w): the growth of the window per round trip in segments (rfc3649#5).
     fn increase(&self, w: f64) -> f64 {
         if w <= self.params.low_window {
             return 1.0;
@@ -83,8 +86,8 @@ impl HighSpeedLaw {
         (LOSS_FACTOR * libm::pow(w, 2.0 - LOSS_EXPONENT) * 2.0 * b / (2.0 - b)).max(1.0)
     }
 
-    /// What a loss leaves of a window of `w`. Where there are rows it takes whole segments, by the part in 256ths that the last window of
-    /// the row has (Linux `hstcp_ssthresh`).
+    /// The part of a window `w` that a loss leaves.
+    /// With rows it removes whole segments, by the 256ths of the row's last window (Linux `hstcp_ssthresh`).
     fn kept(&self, w: f64) -> f64 {
         let Some(row) = self.row else { return w * (1.0 - self.decrease(w)) };
         let parts = libm::floor(256.0 * self.decrease(self.end_of(row)));
@@ -106,7 +109,7 @@ impl HighSpeedLaw {
 }
 
 impl WindowLaw for HighSpeedLaw {
-    /// In Linux ACKs count, not segments (`hstcp_cong_avoid`).
+    /// Linux counts ACKs, not segments (`hstcp_cong_avoid`).
     #[inline]
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
         let cwnd = from.cwnd;

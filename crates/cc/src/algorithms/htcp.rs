@@ -1,5 +1,5 @@
-//! H-TCP (leith-2004): the longer ago the last congestion, the faster the window grows; it falls to what empties the queue. As in Linux
-//! `tcp_htcp.c`, without its fixed-point numbers; in Linux's numbers (`htcp/kernel.rs`) with them.
+//! H-TCP (leith-2004): the longer the time since the last congestion, the faster the growth.
+//! A reduction empties the queue. As in Linux `tcp_htcp.c`, without its fixed-point numbers; `htcp/kernel.rs` has Linux's numbers.
 
 mod kernel;
 
@@ -12,7 +12,7 @@ use sojourn_units::Time;
 /// H-TCP.
 pub type Htcp = Box<Classic<LawOrKernel<HtcpLaw, Kernel>>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Htcp>] = &[
     Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| beta_and_min_rtt(cc).0),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| beta_and_min_rtt(cc).1),
@@ -24,13 +24,16 @@ pub(crate) const VARIABLES: &[Variable<Htcp>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Smallest fraction of the window kept after congestion, above 0 and at most `beta_max`; default 0.5 (leith-2004).
+    /// Minimum fraction of the window kept after congestion; default 0.5 (leith-2004).
+    /// It is above 0 and not above `beta_max`.
     pub beta_min: f64,
-    /// Largest fraction of the window kept after congestion, below 1; default 0.8 (leith-2004).
+    /// Maximum fraction of the window kept after congestion, below 1; default 0.8 (leith-2004).
     pub beta_max: f64,
-    /// Whether growth is scaled to depend less on the RTT; default true (Linux `use_rtt_scaling`).
+    /// Whether growth is scaled to depend less on the RTT; default true.
+    /// Source: Linux `use_rtt_scaling`.
     pub rtt_scaling: bool,
-    /// Whether `beta_min` applies after the throughput changed by more than a fifth; default true (Linux `use_bandwidth_switch`).
+    /// Whether `beta_min` applies after a change of the throughput; default true.
+    /// The change must be more than a fifth (Linux `use_bandwidth_switch`).
     pub bandwidth_switch: bool,
 }
 
@@ -41,7 +44,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -68,25 +71,26 @@ fn beta_and_min_rtt(cc: &Htcp) -> (f64, f64) {
 /// Seconds after congestion with Reno's growth, and the growth after them (leith-2004).
 const LOW_SPEED: f64 = 1.0;
 const LINEAR: f64 = 10.0;
-/// How far a sample may exceed the greatest round-trip time, in seconds (Linux `measure_rtt`).
+/// The maximum excess of a sample over the maximum RTT, in seconds (Linux `measure_rtt`).
 const RTT_STEP: f64 = 0.02;
-/// The round-trip time below which the reduction stays, and that which growth is scaled to, in seconds (Linux `htcp_beta_update`,
-/// `htcp_alpha_update`).
+/// The RTT in seconds below which the reduction is fixed (Linux `htcp_beta_update`).
+/// It is also the RTT to which growth is scaled (Linux `htcp_alpha_update`).
 const SHORT_RTT: f64 = 0.01;
 const REFERENCE_RTT: f64 = 0.1;
-/// What congestion leaves of the range of round-trip times (Linux `htcp_param_update`).
+/// The fraction of the RTT range that remains after congestion (Linux `htcp_param_update`).
 const FADING: f64 = 0.95;
-/// The change of throughput that counts as one.
+/// The minimum relative change of throughput that counts.
 const CHANGE: f64 = 0.2;
 
-/// The throughput in segments per second, measured over windows (Linux `measure_achieved_throughput`).
+/// The throughput in segments per second, measured over windows.
+/// Source: Linux `measure_achieved_throughput`.
 #[derive(Clone, Copy, Default, Debug)]
 struct Throughput {
     since: Time,
     segments: f64,
     mean: f64,
     most: f64,
-    /// The most before the last congestion.
+    /// The maximum before the last congestion.
     most_before: f64,
 }
 
@@ -95,15 +99,15 @@ struct Throughput {
 pub struct HtcpLaw {
     params: Params,
     beta: f64,
-    /// Whether the round-trip times of a whole epoch are known.
+    /// Whether the RTTs of a whole epoch are known.
     adapts: bool,
     min_rtt: f64,
     max_rtt: f64,
-    /// Without the time since then in which the window did not limit the sender.
+    /// The last congestion, excluding time in which the window did not limit the sender.
     last_congestion: Time,
     silence: Silence,
     throughput: Throughput,
-    /// Whether losses were being repaired at the last acknowledgment.
+    /// Whether losses were being repaired at the last ACK.
     recovering: bool,
 }
 
@@ -134,7 +138,7 @@ impl HtcpLaw {
         }
     }
 
-    /// What an acknowledgment shows of the path.
+    /// Measures the path from an ACK.
     fn measure(&mut self, ack: &Ack, cwnd: f64) {
         self.silence.on_ack(ack, Some(&mut self.last_congestion));
         let open = !ack.in_recovery && !ack.after_timeout;
@@ -171,7 +175,7 @@ impl HtcpLaw {
         (measured.segments, measured.since) = (0.0, ack.now);
     }
 
-    /// The part of the window that congestion leaves (leith-2004).
+    /// Updates the fraction of the window that congestion leaves (leith-2004).
     fn update_beta(&mut self) {
         let Params { beta_min, beta_max, bandwidth_switch, .. } = self.params;
         let before = core::mem::replace(&mut self.throughput.most_before, self.throughput.most);
@@ -184,7 +188,7 @@ impl HtcpLaw {
         }
     }
 
-    /// Segments by which the window grows in a round trip (leith-2004).
+    /// The growth of the window per round trip in segments (leith-2004).
     fn alpha(&self, now: Time) -> f64 {
         let late = now.since(self.last_congestion).as_secs_f64() - LOW_SPEED;
         let mut factor = if late > 0.0 { 1.0 + LINEAR * late + (late / 2.0) * (late / 2.0) } else { 1.0 };

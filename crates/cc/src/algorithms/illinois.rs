@@ -1,5 +1,5 @@
-//! TCP Illinois (liu-2006): losses tell when to reduce the window; the queuing delay tells how fast to grow and how much to reduce. As in
-//! Linux `tcp_illinois.c`, without its fixed-point numbers; in Linux's numbers (`illinois/kernel.rs`) with them.
+//! TCP Illinois (liu-2006): losses trigger reductions, delays determine growth and reduction.
+//! As in Linux `tcp_illinois.c`, without its fixed-point numbers; `illinois/kernel.rs` has Linux's numbers.
 
 mod kernel;
 
@@ -11,7 +11,7 @@ use sojourn_units::Time;
 /// TCP Illinois.
 pub type Illinois = Box<Classic<LawOrKernel<IllinoisLaw, Kernel>>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Illinois>] = &[
     Variable::new("increase", "segments", "what a round trip adds to the window", |cc| increase_and_decrease(cc).0),
     Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| increase_and_decrease(cc).1),
@@ -23,17 +23,23 @@ pub(crate) const VARIABLES: &[Variable<Illinois>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Segments added per round trip at the largest queuing delay, above 0; default 0.3 (liu-2006).
+    /// Segments added per round trip at the largest queuing delay, above 0; default 0.3.
+    /// Source: liu-2006.
     pub alpha_min: f64,
-    /// Segments added per round trip without queuing delay, at least `alpha_min`; default 10 (liu-2006).
+    /// Segments added per round trip without queuing delay; default 10 (liu-2006).
+    /// It is at least `alpha_min`.
     pub alpha_max: f64,
-    /// Fraction of the window removed by a loss at a small delay, above 0 and below 1; default 0.125 (liu-2006).
+    /// Fraction of the window removed by a loss at a small delay, above 0 and below 1.
+    /// It is at most `beta_max`; default 0.125 (liu-2006).
     pub beta_min: f64,
-    /// Fraction of the window removed by a loss at a large delay, at least `beta_min` and below 1; default 0.5 (liu-2006).
+    /// Fraction of the window removed by a loss at a large delay, below 1; default 0.5.
+    /// It is at least `beta_min` (liu-2006).
     pub beta_max: f64,
-    /// Window in segments below which it behaves as Reno, 0 or more; default 15 (Linux `win_thresh`).
+    /// Window in segments below which it behaves as Reno, 0 or more; default 15.
+    /// Source: Linux `win_thresh`.
     pub win_thresh: f64,
-    /// Round trips with a small delay before growth returns to `alpha_max`, 1 or more; default 5 (Linux `theta`).
+    /// Round trips with a small delay before growth returns to `alpha_max`, 1 or more; default 5.
+    /// Source: Linux `theta`.
     pub theta: u32,
 }
 
@@ -44,7 +50,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -78,7 +84,8 @@ fn increase_and_decrease(cc: &Illinois) -> (f64, f64) {
     }
 }
 
-/// Of the greatest delay: little delay for growth, little and much for reductions (Linux `alpha`, `beta`).
+/// Thresholds as fractions of the maximum delay (Linux `alpha`, `beta`).
+/// They are a small delay for growth, and a small and a large one for reductions.
 const LITTLE_FOR_GROWTH: f64 = 0.01;
 const LITTLE_FOR_REDUCTION: f64 = 0.1;
 const MUCH_FOR_REDUCTION: f64 = 0.8;
@@ -91,11 +98,11 @@ pub struct IllinoisLaw {
     beta: f64,
     base_rtt: f64,
     max_rtt: f64,
-    /// The samples of this round trip.
+    /// The sum of the samples of this round trip.
     sum_rtt: f64,
     samples: u32,
     round_end: u64,
-    /// The delay was more than little since growth was fastest.
+    /// Whether the delay exceeded the small one since growth was fastest.
     above: bool,
     low_rounds: u32,
 }
@@ -116,7 +123,7 @@ impl IllinoisLaw {
         }
     }
 
-    /// The growth with this mean delay (liu-2006).
+    /// The growth at this mean delay (liu-2006).
     fn alpha_for(&mut self, delay: f64, greatest: f64) -> f64 {
         let little = LITTLE_FOR_GROWTH * greatest;
         let Params { alpha_min, alpha_max, theta, .. } = self.params;
@@ -134,7 +141,7 @@ impl IllinoisLaw {
         span * alpha_max / (span + delay * (alpha_max - alpha_min) / alpha_min)
     }
 
-    /// The reduction with this mean delay (liu-2006).
+    /// The reduction at this mean delay (liu-2006).
     fn beta_for(&self, delay: f64, greatest: f64) -> f64 {
         let Params { beta_min, beta_max, .. } = self.params;
         let (little, much) = (LITTLE_FOR_REDUCTION * greatest, MUCH_FOR_REDUCTION * greatest);
@@ -145,7 +152,7 @@ impl IllinoisLaw {
         beta_min + (beta_max - beta_min) * position.min(1.0)
     }
 
-    /// Once a round trip (Linux `update_params`).
+    /// Updates growth and reduction once per round trip (Linux `update_params`).
     fn update(&mut self, cwnd: f64) {
         if cwnd < self.params.win_thresh {
             (self.alpha, self.beta) = (1.0, self.params.beta_max);
@@ -203,7 +210,8 @@ mod tests {
     use super::*;
     use sojourn_units::Duration;
 
-    /// Growth and reduction after one round trip with this RTT in ms, of a path with round trips from 100 to 200 ms.
+    /// Growth and reduction after one round trip with this RTT in ms.
+    /// The path has RTTs from 100 to 200 ms.
     fn after(rtt: u64, window: f64) -> (f64, f64) {
         let mut law = IllinoisLaw::new(&Params::default());
         let mut number = 1;

@@ -1,7 +1,8 @@
-//! LEDBAT: the window settles where the queuing delay is the target (rfc6817), so that it yields to other flows.
+//! LEDBAT (rfc6817): the queuing delay settles at the target, so it yields to other flows.
 //!
-//! There are two variants: RFC 6817, and the ns-2 module by Rossi, Testa, Valenti and others, which calculates in whole numbers.
-//! The figures of the papers on LEDBAT were made with the module.
+//! There are two variants: RFC 6817, and the ns-2 module by Rossi, Testa, Valenti and others, which uses whole numbers. The figures of the
+//! papers
+//! on LEDBAT were made with the module.
 
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Variable, Window,
@@ -9,12 +10,12 @@ use crate::{
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Which variant.
+/// The variant of LEDBAT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Variant {
-    /// That of rfc6817.
+    /// RFC 6817.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc6817"))]
     Rfc6817,
@@ -26,7 +27,7 @@ pub enum Variant {
 /// LEDBAT.
 pub type Ledbat = Box<DelayBased<LedbatLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT.
@@ -37,14 +38,17 @@ pub(crate) const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
 pub struct Params {
     /// The variant; default: RFC 6817.
     pub variant: Variant,
-    /// The target queuing delay, 1 ms to 10 s; default 100 ms, the largest that is allowed (rfc6817#2.5 TARGET).
+    /// The target queuing delay, 1 ms to 10 s; default 100 ms (rfc6817#2.5 TARGET).
+    /// The RFC allows no larger target.
     pub target: Duration,
-    /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (rfc6817#2.5 GAIN).
+    /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1.
+    /// Source: rfc6817#2.5 GAIN.
     pub gain: f64,
-    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
-    /// With 0, marks count as losses.
+    /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
+    /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
-    /// How the queuing delay is estimated; the ns-2 module has `{ history = 5, filter = 2, tick = "1 ms" }`.
+    /// The estimation of the queuing delay.
+    /// The ns-2 module has `{ history = 5, filter = 2, tick = "1 ms" }`.
     pub delay: EstimatorParams,
 }
 
@@ -61,7 +65,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -73,7 +77,7 @@ impl Params {
     }
 }
 
-/// Checks a target; gives it in milliseconds.
+/// Checks a target and converts it to milliseconds.
 ///
 /// # Errors
 /// The target is below 1 ms or above 10 s.
@@ -87,25 +91,27 @@ pub(super) fn target(target: Duration) -> Result<f64, ParamError> {
 #[derive(Clone, Debug)]
 pub struct LedbatLaw {
     variant: Variant,
-    /// In milliseconds.
+    /// The target in milliseconds.
     target: f64,
     gain: f64,
-    /// ns-2 module: the sum of the distances from the target since the window last changed, in milliseconds.
+    /// For the ns-2 module: the sum of distances from the target since the last change, in ms.
     counter: f64,
 }
 
 impl LedbatLaw {
-    /// The window changes in proportion to the distance from the target (rfc6817#2.4.2).
+    /// Changes the window in proportion to the distance from the target (rfc6817#2.4.2).
     fn on_ack_rfc6817(&self, window: &mut Window, ack: &Ack, queuing: f64) {
         let off = (self.target - queuing) / self.target;
         let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
-        // At most one segment more than was in flight (rfc6817#2.4.2 ALLOWED_INCREASE), so a window that is not used shrinks.
-        // An ACK that must not open the window, such as one with an ECN echo, does not.
+        // At most one segment more than was in flight (rfc6817#2.4.2 ALLOWED_INCREASE), so an unused window shrinks. An ACK that must not
+        // open the
+        // window, such as one with an ECN echo, does not.
         let most = ack.in_flight + 1.0;
         window.cwnd = next.min(if ack.cwnd_limited { most } else { most.min(window.cwnd) }).max(2.0);
     }
 
-    /// The window changes by one segment when the counter reaches a window of targets, or falls below zero.
+    /// Changes the window by one segment if the counter leaves its range.
+    /// The range is from zero to a window of targets.
     fn on_ack_ns2(&mut self, window: &mut Window, queuing: f64) {
         self.counter += self.gain * (self.target - queuing).min(self.target);
         let cwnd = libm::floor(window.cwnd).max(1.0);
@@ -159,7 +165,7 @@ mod tests {
 
     fn at(cwnd: f64, variant: Variant) -> DelayBased<LedbatLaw> {
         let mut cc = Params { variant, ..Params::default() }.build(Start::new(cwnd, 1e9)).unwrap();
-        // Four delays, so that the smallest of them is the one that the test means. In recovery the window stays.
+        // Four equal delays, so that the minimum is the tested one. In recovery the window does not change.
         let measure = |delay| Ack { in_recovery: true, ..ack(delay, cwnd) };
         cc.on_ack(&measure(0));
         (0..4).for_each(|_| cc.on_ack(&measure(50)));

@@ -1,5 +1,5 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a multiplicative decrease, round-trip delays, a slower start on
-//! short paths, and periodic slowdowns in which all flows see the empty queue.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a multiplicative decrease.
+//! It uses round-trip delays, a slower start on short paths, and periodic slowdowns in which all flows see the empty queue.
 
 use super::ledbat::target;
 use crate::{
@@ -12,7 +12,7 @@ use sojourn_units::{Duration, Time};
 /// LEDBAT++.
 pub type LedbatPp = Box<DelayBased<LedbatPpLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<LedbatPp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT++.
@@ -21,17 +21,19 @@ pub(crate) const VARIABLES: &[Variable<LedbatPp>] = &[DelayBased::QUEUING_DELAY]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The target queuing delay, 1 ms to 10 s; default 60 ms (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms.
+    /// Source: draft-irtf-iccrg-ledbat-plus-plus#4.4.
     pub target: Duration,
-    /// The part of the window removed per round trip at twice the target, above 0 and at most 10; default 1
-    /// (draft-irtf-iccrg-ledbat-plus-plus#4.2).
+    /// Fraction of the window removed per round trip, above 0 and at most 10; default 1.
+    /// It applies at twice the target (draft-irtf-iccrg-ledbat-plus-plus#4.2).
     pub decrease: f64,
     /// Whether to slow down periodically; default true (draft-irtf-iccrg-ledbat-plus-plus#4.4).
     pub slowdown: bool,
-    /// Response to counted marks: window reduction per round trip divided by the marked fraction, 0 to 100; default 4. Prague uses 1/2.
-    /// With 0, marks count as losses.
+    /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
+    /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
-    /// How the queuing delay is estimated; default from the round-trip time (draft-irtf-iccrg-ledbat-plus-plus#4.1).
+    /// The estimation of the queuing delay; default from the round-trip time.
+    /// Source: draft-irtf-iccrg-ledbat-plus-plus#4.1.
     pub delay: EstimatorParams,
 }
 
@@ -48,7 +50,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -64,13 +66,14 @@ impl Params {
 /// The delay law.
 #[derive(Clone, Debug)]
 pub struct LedbatPpLaw {
-    /// In milliseconds.
+    /// The target in milliseconds.
     target: f64,
     decrease: f64,
     slowdown: Slowdown,
 }
 
-/// Segments that a round trip adds or, if negative, removes: at most half the window (draft-irtf-iccrg-ledbat-plus-plus#4.2).
+/// Segments that a round trip adds or, if negative, removes: at most half the window.
+/// Source: draft-irtf-iccrg-ledbat-plus-plus#4.2.
 fn step(law: &LedbatPpLaw, window: f64, sample: DelaySample) -> f64 {
     let gain = growth(law.target, sample.base);
     if sample.queuing <= law.target {
@@ -80,7 +83,7 @@ fn step(law: &LedbatPpLaw, window: f64, sample: DelaySample) -> f64 {
 }
 
 impl LedbatPpLaw {
-    /// Advances the slowdown; says whether it holds the window.
+    /// Advances the slowdown. Returns whether it holds the window.
     fn hold(&mut self, window: &mut Window, ack: &Ack) -> bool {
         if self.slowdown.is_due(ack.now) {
             self.slowdown.start(window, ack);
@@ -102,7 +105,7 @@ impl DelayLaw for LedbatPpLaw {
             let first = self.slowdown.in_first_slow_start();
             if (first && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
                 window.ssthresh = window.ssthresh.min(window.cwnd);
-                // The first slowdown comes two round trips after the first slow start (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+                // The first slowdown is two round trips after the first slow start (draft-irtf-iccrg-ledbat-plus-plus#4.4).
                 self.slowdown.end_slow_start(ack.now, ack.srtt * 2);
             }
             return;
@@ -151,7 +154,7 @@ mod tests {
         assert_eq!((at(60.0), at(90.0), at(120.0)), (0.5, -9.5, -10.0));
     }
 
-    /// Acknowledges a window per round trip of `rtt` milliseconds, for `rounds`; gives the windows after each.
+    /// The windows after each of `rounds` round trips of `rtt` ms that acknowledge a window.
     fn rounds(cc: &mut DelayBased<LedbatPpLaw>, from: u64, rtt: u64, rounds: u64) -> std::vec::Vec<f64> {
         let rtt = Duration::from_millis(rtt);
         (0..rounds)

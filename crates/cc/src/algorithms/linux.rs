@@ -1,5 +1,5 @@
-//! A placeholder in scenarios for a congestion control of a Linux kernel. On a Linux host the kernel's own takes its place; the
-//! simulator has none. The placeholder itself is Reno.
+//! A placeholder in scenarios for a congestion control of a Linux kernel.
+//! On a Linux host the kernel's own congestion control is used instead. The simulator has none of them. The placeholder itself is Reno.
 
 use super::reno::{self, Reno};
 use crate::{ParamError, Start, Variable};
@@ -7,7 +7,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
-/// The congestion controls of Linux 7.3 (net/ipv4/Kconfig), by the names that `net.ipv4.tcp_congestion_control` has for them.
+/// The congestion controls of Linux 7.3 (net/ipv4/Kconfig).
+/// The names are those of `net.ipv4.tcp_congestion_control`.
 const NAMES: &[&str] = &[
     "reno",
     "cubic",
@@ -31,7 +32,7 @@ const NAMES: &[&str] = &[
 /// The placeholder.
 pub type Linux = Box<Reno>;
 
-/// Window and threshold are all its state.
+/// No variables: window and threshold are the whole state.
 pub(crate) const VARIABLES: &[Variable<Linux>] = &[];
 
 /// Parameters of a congestion control of the kernel.
@@ -51,10 +52,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The placeholder of a new connection.
+    /// Creates the placeholder of a new connection.
     ///
     /// # Errors
-    /// A name that the kernel does not have.
+    /// The kernel does not have this name.
     pub fn build(&self, start: Start) -> Result<Reno, ParamError> {
         let known = NAMES.contains(&self.linux.as_str());
         let expected = format!("a congestion control of Linux: {}", NAMES.join(", "));

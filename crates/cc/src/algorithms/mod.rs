@@ -1,20 +1,20 @@
-//! The registered congestion controllers: a file and a line for each.
+//! The registered congestion controllers: one file each, and one line each in the registry.
 
 use crate::registry::registry;
 use crate::{About, Ack, CongestionController, CongestionEvent, Event, LostSegment, Needs, Pacing, ParamError, RateSample, Start};
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
-/// A controller as `sojourn list` shows it.
+/// A controller, as an entry of lists.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its name in scenario files.
+    /// The name in scenario files.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// One sentence that describes it.
     pub summary: &'static str,
-    /// Its default parameters, for lists and for tests over the whole registry.
+    /// The default parameters, for lists and for tests of the whole registry.
     pub default: fn() -> CcConfig,
-    /// What a trace can show of it.
+    /// The traceable variables.
     pub variables: fn() -> Vec<About>,
 }
 
@@ -46,7 +46,7 @@ registry! {
 }
 
 impl CcConfig {
-    /// The law of a new connection as a fuzzy controller, where it is one.
+    /// The law of a new connection as a fuzzy controller; `None` for other controllers.
     pub fn fuzzy(&self) -> Option<Result<sojourn_fuzzy::Controller, sojourn_fuzzy::FuzzyError>> {
         match self {
             CcConfig::Flower(_) => Some(flower::controller()),

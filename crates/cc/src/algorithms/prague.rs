@@ -1,10 +1,12 @@
-//! Prague (draft-briscoe-iccrg-prague-congestion-control): a DCTCP for the Internet. Its window counts fractions, what is not marked
-//! goes on to open it, it paces, and with short round-trip times it grows as if they were longer.
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): a DCTCP for the Internet.
+//! Its window is fractional, unmarked segments continue to open it, it is paced, and with short RTTs it grows as if they were longer.
 //!
-//! As in the L4S team's Linux (`tcp_prague.c`), the first mark halves the window, the estimate starts at 0 with it, and a round-trip time
-//! below the target counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
-//! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it looks for queues of RFC 3168 on the path, and reduces its
-//! window as a classic sender does where it finds one.
+//! As in the L4S team's Linux (`tcp_prague.c`), the first mark halves the window, the estimate starts at 0 with it, and an RTT below the
+//! target
+//! counts as the target some time after slow start. If its receiver does not count marks, it is Reno
+//! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it detects queues of RFC 3168 on the path. If it finds one,
+//! it
+//! reduces its window as a classic sender does.
 
 use crate::bounds::Bounds;
 use crate::classic_ecn::ClassicEcn;
@@ -13,7 +15,7 @@ use alloc::boxed::Box;
 use core::mem::replace;
 use sojourn_units::{Duration, Time, range};
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Prague>] = &[
     Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN)),
     Variable::new("classic_ecn", "0..17", "how much the queue looks like a classic one: above 9 it is one", |cc| {
@@ -27,19 +29,20 @@ pub(crate) const VARIABLES: &[Variable<Prague>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The weight of the newest round trip in the estimate of the marked part, above 0 and at most 1; default 0.0625
-    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.2).
+    /// Weight of the newest round trip, above 0 and at most 1; default 0.0625.
+    /// It applies to the estimate of the marked fraction. Source: draft-briscoe-iccrg-prague-congestion-control#2.4.2.
     pub g: f64,
-    /// Virtual RTT for flows with a shorter RTT, zero or more; default "25 ms"; "0 s" disables it
-    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
+    /// Virtual RTT for flows with a shorter RTT, zero or more; default "25 ms".
+    /// "0 s" disables it (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
     pub target_rtt: Duration,
-    /// Round trips after slow start before `target_rtt` applies, 0 or more; default 500
-    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
+    /// Round trips after slow start before `target_rtt` applies, 0 or more; default 500.
+    /// Source: draft-briscoe-iccrg-prague-congestion-control#2.4.4.
     pub transition: u32,
-    /// Longest burst of segments sent back to back, above zero; default "250 us" (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
+    /// Longest burst of segments sent back to back, above zero; default "250 us".
+    /// Source: draft-briscoe-iccrg-prague-congestion-control#2.4.5.
     pub burst: Duration,
-    /// Whether it detects classic ECN queues and then reduces its window by 0.31 per round trip with marks; default false, as in the L4S
-    /// team's Linux (`prague_ecn_fallback`, briscoe-2019).
+    /// Whether it detects classic ECN queues; default false, as in the L4S team's Linux.
+    /// It then reduces its window by 0.31 per round trip with marks (`prague_ecn_fallback`, briscoe-2019).
     pub ecn_fallback: bool,
 }
 
@@ -51,7 +54,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -79,56 +82,58 @@ impl Params {
     }
 }
 
-/// The pace in windows a round trip in the first half of slow start (Linux `prague_update_pacing_rate`).
+/// The pacing rate in windows per round trip in the first half of slow start.
+/// Source: Linux `prague_update_pacing_rate`.
 const SLOW_START_PACE: f64 = 2.0;
 
-/// Round trips above this do not count as longer (Linux `MAX_SCALED_RTT`).
+/// RTTs above this are not scaled (Linux `MAX_SCALED_RTT`).
 const MAX_SCALED_RTT: Duration = Duration::from_millis(100);
 
 /// Prague.
 pub type Prague = Box<State>;
 
-/// Its state.
+/// The state of Prague.
 #[derive(Clone, Debug)]
 pub struct State {
     params: Params,
     window: Window,
-    /// The estimated part of segments that are marked; `None` before the first mark.
+    /// The estimated fraction of marked segments; `None` before the first mark.
     alpha: Option<f64>,
     /// Whether a mark has reduced the window.
     reduced: bool,
-    /// A round trip is over when this byte is acknowledged.
+    /// The round trip ends when this byte is acknowledged.
     round_end: u64,
     /// Round trips since slow start.
     rounds: u32,
     last_estimate: Time,
     last_reduction: Time,
-    /// Segments acknowledged since the last estimate, and those of them that were marked.
+    /// Segments acknowledged since the last estimate, and how many of them were marked.
     acked: f64,
     marked: f64,
-    /// The window was reduced for a loss that is being repaired.
+    /// Whether the window was reduced for a loss that is being repaired.
     in_loss: bool,
     srtt: Duration,
     in_flight: f64,
-    /// Whether the feedback counts marks; without, it is Reno.
+    /// Whether the feedback counts marks. If not, it is Reno.
     counts: bool,
-    /// What is known of the queue that marks, where that is asked for.
+    /// The detection of a classic queue, if enabled.
     classic_ecn: Option<ClassicEcn>,
 }
 
 impl State {
-    /// How many times longer the round-trip time counts; 1 if it counts as it is.
+    /// The factor by which the RTT counts as longer; 1 if it is not scaled.
     fn stretch(&self) -> f64 {
         let scaled = self.rounds >= self.params.transition && self.srtt > Duration::ZERO && self.srtt <= MAX_SCALED_RTT;
         if scaled { (self.params.target_rtt.as_secs_f64() / self.srtt.as_secs_f64()).max(1.0) } else { 1.0 }
     }
 
-    /// The round-trip time that it counts with.
+    /// The RTT that determines growth.
     fn virtual_rtt(&self) -> Duration {
         if self.stretch() > 1.0 { self.params.target_rtt } else { Duration::ZERO }
     }
 
-    /// Once a round trip, and no more often than once in the target: the estimate of the marked part.
+    /// Updates the estimate of the marked fraction.
+    /// Called once per round trip, and at most once per target RTT.
     fn end_round(&mut self, ack: &Ack) {
         if ack.snd_una < self.round_end || ack.now.since(self.last_estimate) < self.virtual_rtt() || self.acked <= 0.0 {
             return;
@@ -147,8 +152,10 @@ impl State {
         (self.acked, self.marked) = (0.0, 0.0);
     }
 
-    /// What is acknowledged and not marked opens the window, by a segment a round trip in avoidance, or by so much less as the
-    /// round-trip time counts as longer: the rate then grows as that of a flow with the target as its round-trip time.
+    /// Opens the window by unmarked acknowledged segments.
+    /// In avoidance it grows by a segment per round trip, or by less if the RTT counts as longer. The rate then grows as that of a flow
+    /// with the
+    /// target RTT.
     fn grow(&mut self, ack: &Ack) {
         let unmarked = ack.acked - ack.marked;
         if unmarked <= 0.0 || self.in_loss || !ack.cwnd_limited {
@@ -198,7 +205,7 @@ impl CongestionController for State {
         }
         self.last_reduction = event.now;
         let slow_start = self.window.cwnd < self.window.ssthresh;
-        // The first mark comes before an estimate, and counts as a whole window of them (Linux `prague_alpha_mode` 0).
+        // The first mark comes before an estimate, and counts as a whole marked window (Linux `prague_alpha_mode` 0).
         let estimate = *self.alpha.get_or_insert(0.0);
         let measured = if replace(&mut self.reduced, true) { estimate } else { 1.0 };
         let alpha = self.classic_ecn.as_ref().map_or(measured, |classic_ecn| classic_ecn.fall_back(measured));
@@ -228,7 +235,8 @@ impl CongestionController for State {
         Needs { pacing: true, ecn: EcnNeed::Scalable, grows_on_marks: true, ..Needs::default() }
     }
 
-    /// One window a round trip, in bursts that take no longer than their time (Linux `prague_update_pacing_rate`).
+    /// One window per round trip, in bursts of limited duration.
+    /// Source: Linux `prague_update_pacing_rate`.
     fn pacing(&self) -> Option<Pacing> {
         if self.srtt == Duration::ZERO {
             return None;
@@ -251,7 +259,8 @@ mod tests {
         params.build(START).unwrap()
     }
 
-    /// Rounds of one window each, with this round-trip time; each ACK has so many segments marked. Gives the windows.
+    /// The windows after rounds of one window each with this RTT.
+    /// Each ACK reports `marked` marked segments.
     fn rounds(cc: &mut Prague, count: u64, rtt: Duration, marked: f64) -> Vec<f64> {
         let round = |round: u64| {
             let now = Time::ZERO + rtt * round;
@@ -274,7 +283,7 @@ mod tests {
 
     #[test]
     fn with_a_steady_part_p_of_marks_the_window_settles_where_growth_and_reduction_balance() {
-        // (1 - p) segments a round against p/2 of the window: w = 2 (1 - p)/p.
+        // (1 - p) segments per round are added and p/2 of the window is removed: w = 2 (1 - p)/p.
         for part in [0.05, 0.1, 0.4] {
             let last = *rounds(&mut prague(&Params::default()), 2000, MS * 30, part).last().unwrap();
             let expected = 2.0 * (1.0 - part) / part * (1.0 - part / 2.0);
@@ -284,7 +293,7 @@ mod tests {
 
     #[test]
     fn once_old_a_flow_with_a_short_round_trip_gains_as_much_rate_as_one_with_the_target() {
-        // A segment a round trip of 25 ms is a gain of 1600 segments/s²; so 5 ms must gain 0.04 segments a round trip.
+        // A segment per round trip of 25 ms is a gain of 1600 segments/s². So with 5 ms it must be 0.04 segments per round trip.
         let mut cc = prague(&Params { transition: 0, ..Params::default() });
         let windows = rounds(&mut cc, 100, MS * 5, 0.0);
         assert!((windows[99] - 20.0 - 100.0 / 25.0).abs() < 0.05, "{}", windows[99]);
@@ -312,7 +321,7 @@ mod tests {
             cc.on_congestion(&CongestionEvent { now: Time::from_secs_f64(9.0), window: before, signal: Signal::Mark });
             cc.cwnd() / before
         };
-        // 0.625 / 2; without it almost no segment was marked.
+        // 0.625 / 2. Without the fallback almost no segment was marked.
         assert!((kept(true) - (1.0 - 0.3125)).abs() < 1e-9, "{}", kept(true));
         assert!(kept(false) > 0.99, "{}", kept(false));
     }

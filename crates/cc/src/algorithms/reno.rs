@@ -1,6 +1,7 @@
-//! Reno's window law: one segment more per round trip, half the window after congestion (rfc5681#3.1).
+//! Reno's window law: one segment more per round trip, half the window after congestion.
+//! Source: rfc5681#3.1.
 //!
-//! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which belongs to the endpoint.
+//! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which is part of the endpoint.
 
 use crate::{Ack, Classic, CongestionEvent, Counted, Floor, Needs, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
@@ -8,7 +9,7 @@ use alloc::boxed::Box;
 /// Reno.
 pub type Reno = Classic<RenoLaw>;
 
-/// Window and threshold are all its state.
+/// No variables: window and threshold are the whole state.
 pub(crate) const VARIABLES: &[Variable<Reno>] = &[];
 
 /// Parameters of Reno.
@@ -17,14 +18,17 @@ pub(crate) const VARIABLES: &[Variable<Reno>] = &[];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Segments added per round trip in congestion avoidance, above 0; default 1 (rfc5681#3.1 eq. 3).
+    /// Segments added per round trip in congestion avoidance, above 0; default 1.
+    /// Source: rfc5681#3.1 eq. 3.
     pub increase: f64,
-    /// The fraction of the window kept after congestion, above 0 and below 1; default 0.5 (rfc5681#3.1 eq. 4).
+    /// The fraction of the window kept after congestion, above 0 and below 1; default 0.5.
+    /// Source: rfc5681#3.1 eq. 4.
     pub decrease: f64,
-    /// Smallest window after congestion in segments, 1 to 2; default 1 (ns-2). With 2, as in rfc5681#3.1 eq. 4, ECN marks cannot slow down
-    /// a flow with a window of 2.
+    /// Smallest window after congestion in segments, 1 to 2; default 1 (ns-2).
+    /// With 2, as in rfc5681#3.1 eq. 4, ECN marks cannot slow down a flow with a window of 2.
     pub floor: f64,
-    /// Whether the reduced window is rounded down to whole segments, as in ns-2 until 2006 (`precisionReduce_`); default false.
+    /// Whether the reduced window is rounded down to whole segments; default false.
+    /// ns-2 did so until 2006 (`precisionReduce_`).
     pub whole: bool,
 }
 
@@ -37,7 +41,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -54,7 +58,7 @@ impl Params {
 /// The window law.
 #[derive(Clone, Debug)]
 pub struct RenoLaw {
-    /// Parameters that are not the defaults.
+    /// The parameters, if they are not the defaults.
     own: Option<Box<Params>>,
 }
 
@@ -137,7 +141,7 @@ mod tests {
             reno.on_ack(&Ack { acked, ..Ack::ONE });
             reno.cwnd()
         };
-        // Two of three segments reach the threshold, the third counts in avoidance.
+        // Two of three segments reach the threshold. The third counts in avoidance.
         assert_eq!([acked(3.0), acked(2.0), acked(2.0), acked(1.0)], [6.0, 6.0, 6.0, 7.0]);
         // 6 of 7 segments, and then 22.
         assert_eq!([acked(6.0), acked(16.0)], [7.0, 10.0]);
@@ -161,9 +165,9 @@ mod tests {
             (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));
             reno.cwnd()
         };
-        // Slow start: four segments acknowledged by two ACKs double the window only where bytes count, up to the limit.
+        // Slow start: four segments acknowledged by two ACKs double the window only if bytes count, up to the limit.
         assert_eq!([grown(0.0, 2, 2.0), grown(1.0, 2, 2.0), grown(2.0, 2, 2.0), grown(2.0, 1, 4.0)], [6.0, 6.0, 8.0, 6.0]);
-        // Avoidance: a window's worth of segments is one segment more, whatever the ACKs.
+        // Avoidance: acknowledging a window adds one segment, whatever the number of ACKs.
         let avoid = |abc_limit: f64, acks: u32, acked: f64| {
             let mut reno = Params::default().build(Start::new(8.0, 8.0)).unwrap();
             (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));

@@ -1,9 +1,11 @@
-//! rLEDBAT (rfc9840): LEDBAT++ at the receiver. The sender is an ordinary one, CUBIC of RFC 9438. The receiver measures the
-//! delay from its own timestamps, detects retransmissions, and limits the sender by the receive window that it advertises.
+//! rLEDBAT (rfc9840): LEDBAT++ at the receiver. The sender is an ordinary CUBIC of RFC 9438.
+//! The receiver measures the delay from its own timestamps, detects retransmissions, and limits the sender by the receive window that it
+//! advertises.
 //!
-//! The law is the code of `ledbat++`, fed with what a receiver knows. Differences from the RFC: windows are whole segments, so
-//! window scaling rounds nothing (rfc9840#4.1.2), and while data is missing the right edge stays, so that duplicate ACKs can be
-//! recognized by their equal window.
+//! The law is the code of `ledbat++` with the input of a receiver. Differences from the RFC: windows are whole segments, so window scaling
+//! rounds
+//! nothing (rfc9840#4.1.2). While data is missing the right edge does not move, so that duplicate ACKs are recognized by their equal
+//! window.
 
 use super::{cubic, ledbatpp};
 use crate::{Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Start, Variable};
@@ -12,7 +14,7 @@ use sojourn_units::{Duration, Time};
 /// The sender of rLEDBAT.
 pub type RLedbat = cubic::Cubic;
 
-/// What a trace can show of the sender.
+/// The traceable variables of the sender.
 pub(crate) const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
 
 /// Parameters of rLEDBAT.
@@ -23,11 +25,13 @@ pub(crate) const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
 pub struct Params {
     /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
     pub target: Duration,
-    /// The part of the window removed per round trip at twice the target, above 0 and at most 10; default 1, as LEDBAT++.
+    /// Fraction of the window removed per round trip, above 0 and at most 10; default 1.
+    /// It applies at twice the target, as in LEDBAT++.
     pub decrease: f64,
     /// Whether to slow down periodically; default true, as LEDBAT++.
     pub slowdown: bool,
-    /// How the queuing delay is estimated; default from the round-trip time as the receiver sees it (rfc9840#4.2.1).
+    /// The estimation of the queuing delay; default from the round-trip time.
+    /// The receiver measures it (rfc9840#4.2.1).
     pub delay: EstimatorParams,
 }
 
@@ -44,7 +48,7 @@ impl Params {
         ledbatpp::Params { target, decrease, slowdown, delay, ..ledbatpp::Params::default() }.build(start)
     }
 
-    /// Makes the sender's controller.
+    /// Creates the controller of the sender.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -53,7 +57,7 @@ impl Params {
         cubic::Params::default().build(start)
     }
 
-    /// Makes what the receiver runs, where a full segment has `mss` bytes.
+    /// Creates the controller of the receiver. A full segment has `mss` bytes.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -75,8 +79,8 @@ impl Params {
 }
 
 impl CcConfig {
-    /// Makes what the receiver of a new connection runs, where a full segment has `mss` bytes: `None` if the receive window
-    /// is that of the buffer alone.
+    /// Creates the controller of a new connection's receiver. A full segment has `mss` bytes.
+    /// `None` if only the buffer limits the receive window.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -91,34 +95,35 @@ impl CcConfig {
 /// A data segment that arrived. Sequence numbers are bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    /// When it arrived, by the receiver's clock.
+    /// The arrival time by the receiver's clock.
     pub now: Time,
-    /// When it was sent, by the sender's clock: its TSval (rfc7323#3.2).
+    /// The send time by the sender's clock: its TSval (rfc7323#3.2).
     pub sent: Time,
-    /// The receiver's timestamp that it echoes: its TSecr; 0 if it echoes none.
+    /// The receiver's timestamp that it echoes (its TSecr); 0 if none.
     pub echoed: Time,
-    /// Its first byte.
+    /// The first byte.
     pub start: u64,
-    /// The byte after its last.
+    /// The byte after the last one.
     pub end: u64,
-    /// Whether data is missing below what has arrived.
+    /// Whether data is missing below the highest data received.
     pub gap: bool,
 }
 
-/// A round trip as the receiver sees it: from an ACK to the first segment that was sent after the ACK arrived.
+/// A round trip of the receiver.
+/// It is from an ACK to the first segment sent after the ACK arrived.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Time,
-    /// Bytes received when it started.
+    /// Bytes received before its start.
     received: u64,
-    /// The window when it started, in segments.
+    /// The window at its start in segments.
     window: f64,
 }
 
 /// The highest data that arrived (rfc9840#4.3).
 #[derive(Clone, Copy, Debug)]
 struct Highest {
-    /// One past its last byte (RCV.HGH).
+    /// The byte after the last one (RCV.HGH).
     end: u64,
     /// The timestamp of its segment (TSV.HGH).
     sent: Time,
@@ -129,21 +134,21 @@ struct Highest {
 pub struct Receiver {
     law: DelayBased<ledbatpp::LedbatPpLaw>,
     mss: u64,
-    /// One past the last byte that the advertised window has ever allowed.
+    /// The byte after the last one that the advertised window has ever allowed.
     edge: u64,
     /// The highest data that arrived.
     highest: Highest,
-    /// The latest of its own timestamps that came back.
+    /// The receiver's latest timestamp that was echoed.
     echoed: Time,
     srtt: Duration,
     round: Round,
-    /// Bytes that arrived, retransmissions too.
+    /// Bytes received, including retransmissions.
     received: u64,
     /// Whether the window limited the sender in the last round trip.
     limited: bool,
-    /// Bytes that arrived for the first time since the last sample.
+    /// New bytes received since the last sample.
     fresh: u64,
-    /// A loss before this time belongs to a round trip whose loss already reduced the window.
+    /// A loss before this time belongs to a round trip whose loss has already reduced the window.
     next_reduction: Time,
 }
 
@@ -153,7 +158,7 @@ impl Receiver {
         self.law.cwnd()
     }
 
-    /// A segment with data arrived.
+    /// Processes a segment with data.
     pub fn on_segment(&mut self, segment: &Segment) {
         self.received += segment.end - segment.start;
         if segment.end > self.highest.end {
@@ -163,14 +168,14 @@ impl Receiver {
             // rfc9840#4.3: it was sent after data above it, so it is a retransmission.
             self.on_retransmission(segment.now);
         }
-        // rfc9840#4.2.1: of the segments that echo one timestamp, the first gives an RTT sample.
+        // rfc9840#4.2.1: among the segments that echo one timestamp, the first is an RTT sample.
         if segment.echoed > self.echoed {
             self.echoed = segment.echoed;
             self.sample(segment);
         }
     }
 
-    /// Data was lost: reduces the window, at most once per round trip (rfc9840#4.3).
+    /// Reduces the window after a loss, at most once per round trip (rfc9840#4.3).
     fn on_retransmission(&mut self, now: Time) {
         if now < self.next_reduction {
             return;
@@ -211,8 +216,8 @@ impl Receiver {
         });
     }
 
-    /// The window to advertise with the acknowledgment number `next`, in segments. The right edge never moves back: a window
-    /// that shrank shows as data arrives (rfc9840#4.1.1).
+    /// The window to advertise with the acknowledgment number `next`, in segments.
+    /// The right edge never moves back: a reduced window takes effect as data arrives (rfc9840#4.1.1).
     pub fn advertise(&mut self, next: u64) -> u64 {
         let wanted = next + self.law.cwnd() as u64 * self.mss;
         let segments = self.edge.max(wanted).saturating_sub(next).div_ceil(self.mss);
@@ -242,12 +247,12 @@ mod tests {
 
     fn segment(now: u64, rtt: u64, number: u64) -> Segment {
         let (start, end) = (number * MSS, (number + 1) * MSS);
-        // Sent half way of the round trip, by a clock an hour ahead.
+        // Sent halfway through the round trip, by a clock that is an hour ahead.
         Segment { now: at(now), sent: at(3_600_000 + now - rtt / 2), echoed: at(now - rtt), start, end, gap: false }
     }
 
-    /// Rounds of full windows from segment 0 on whose segments each echo a timestamp of their own; gives the windows advertised
-    /// after each.
+    /// The windows advertised after each of several rounds of full windows from segment 0 on.
+    /// Each segment echoes a timestamp of its own.
     fn rounds(receiver: &mut Receiver, from: u64, rtt: u64, rounds: u64) -> Vec<u64> {
         let mut number = 0;
         (0..rounds)
@@ -291,7 +296,7 @@ mod tests {
     fn only_the_first_segment_that_echoes_a_timestamp_gives_an_rtt_sample() {
         let mut receiver = receiver(20.0);
         receiver.on_segment(&segment(1000, 100, 0));
-        // The same echo, much later: the sender had nothing to send in between.
+        // The same echo, much later: the sender had nothing to send meanwhile.
         receiver.on_segment(&Segment { now: at(9000), ..segment(1000, 100, 1) });
         assert_eq!(receiver.srtt, Duration::from_millis(100));
         assert_eq!(receiver.fresh, MSS);
@@ -302,7 +307,7 @@ mod tests {
         let mut receiver = receiver(32.0);
         rounds(&mut receiver, 1000, 100, 1);
         let next = receiver.highest.end / MSS;
-        // Segment `next` was sent earlier than the one after it and arrives later.
+        // Segment `next` was sent before the one after it and arrives later.
         receiver.on_segment(&segment(2000, 100, next + 1));
         receiver.on_segment(&Segment { sent: at(3_601_900), ..segment(2001, 100, next) });
         assert!(receiver.window() > 31.0);

@@ -1,5 +1,5 @@
-//! Scalable TCP (kelly-2003): each acknowledged segment opens the window by a hundredth, and a loss takes an eighth, so that the time
-//! between losses does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
+//! Scalable TCP (kelly-2003): an acknowledged segment adds 0.01, a loss removes an eighth.
+//! The time between losses thus does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
 
 use crate::{Ack, Arithmetic, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
@@ -8,7 +8,7 @@ use sojourn_units::Time;
 /// Scalable TCP.
 pub type Scalable = Box<Classic<ScalableLaw>>;
 
-/// Window and threshold are all its state.
+/// No variables: window and threshold are the whole state.
 pub(crate) const VARIABLES: &[Variable<Scalable>] = &[];
 
 /// Parameters of Scalable TCP.
@@ -17,9 +17,10 @@ pub(crate) const VARIABLES: &[Variable<Scalable>] = &[];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Segments added to the window per acknowledged segment, above 0 and at most 1; default 0.01 (kelly-2003).
+    /// Segments added per acknowledged segment, above 0 and at most 1; default 0.01.
+    /// Source: kelly-2003.
     pub increase: f64,
-    /// The part of the window that a loss takes, above 0 and below 1; default 0.125 (kelly-2003).
+    /// Fraction of the window removed by a loss, above 0 and below 1; default 0.125 (kelly-2003).
     pub decrease: f64,
 }
 
@@ -30,7 +31,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -47,7 +48,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct ScalableLaw {
     params: Params,
-    /// Whether a loss takes whole segments (Linux `tcp_scalable_ssthresh`).
+    /// Whether a loss removes whole segments (Linux `tcp_scalable_ssthresh`).
     takes_whole: bool,
 }
 

@@ -1,15 +1,21 @@
-//! The reference window of SCReAMv2 (draft-ietf-ccwg-rfc8298bis-screamv2, revision 01 of July 2026), for a sender that always has data:
-//! marks reduce it by their part, as does a mean queuing delay above half of a target, and it grows slowly near the window at which
-//! congestion last came.
+//! The reference window of SCReAMv2, for a sender that always has data.
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2, revision 01 of July 2026. Marks reduce the window in proportion to their fraction, as does
+//! a mean
+//! queuing delay above half of a target. The window grows slowly near the window at the last congestion.
 //!
-//! The draft is for media. Its rate control of an encoder and its queue of packets are not here: the window itself limits the data in
-//! flight, where the draft lets frames exceed it, and the pace is 1.5 windows a round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2).
-//! A segment is the draft's MSS. Of what it calls optional the target follows other flows, once a round trip
-//! (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4). The filter of jitter, which is off by default, and the rules for lossy links, policers,
-//! drifting clocks and undershoot (draft-ietf-ccwg-rfc8298bis-screamv2#4.5) are not here.
-//! Where the draft leaves a choice: before the first congestion growth is not held back, and the first mark finds the window too old to
-//! be believed. A loss, or an echo of classic ECN, reduces the window when the sender sees it, also soon after another reduction. In
-//! recovery the window rests.
+//! The draft is for media. The rate control of an encoder and its queue of packets are omitted: the window itself limits the data in
+//! flight,
+//! while the draft lets frames exceed it. The pacing rate is 1.5 windows per round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2). A
+//! segment is
+//! the draft's MSS. Of the draft's options, the target follows other flows, once per round trip
+//! (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4). Omitted are the filter of jitter, which is off by default, and the rules for lossy links,
+//! policers, drifting clocks and undershoot (draft-ietf-ccwg-rfc8298bis-screamv2#4.5).
+//!
+//! The draft leaves choices. Before the first congestion, growth is not held back, and the first mark finds the window too old to be
+//! trusted. A
+//! loss, or an echo of classic ECN, reduces the window when the sender detects it, even soon after another reduction. In recovery the
+//! window is
+//! constant.
 
 mod target;
 
@@ -22,7 +28,7 @@ use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 use target::Target;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Scream>] = &[
     Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha),
     Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.delay),
@@ -36,19 +42,22 @@ pub(crate) const VARIABLES: &[Variable<Scream>] = &[
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Smallest target of the queuing delay, 1 ms to 10 s; default "60 ms" (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Smallest target of the queuing delay, 1 ms to 10 s; default "60 ms".
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.
     pub target: Duration,
-    /// Largest delay target, reached next to flows that fill the queue; at least `target` and at most 10 s; default "400 ms"
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Largest target of the queuing delay, `target` to 10 s; default "400 ms".
+    /// It is reached next to flows that fill the queue (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub highest_target: Duration,
-    /// Fraction of the window kept after a loss, above 0 and below 1; default 0.7 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Fraction of the window kept after a loss, above 0 and below 1; default 0.7.
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.
     pub beta_loss: f64,
-    /// Fraction of the window kept after a classic ECN echo, above 0 and below 1; default 0.8 (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Fraction of the window kept after a classic ECN echo, above 0 and below 1; default 0.8.
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.
     pub beta_ecn: f64,
-    /// Fraction of the window added per round trip in addition to one segment, 0 to 1; default 0.02
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
+    /// Fraction of the window added per round trip, 0 to 1; default 0.02.
+    /// A segment is added too (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub growth: f64,
-    /// How the queuing delay is estimated.
+    /// The estimation of the queuing delay.
     pub delay: EstimatorParams,
 }
 
@@ -66,7 +75,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -110,83 +119,91 @@ impl Params {
     }
 }
 
-/// The round-trip time below which growth slows down, and the longest time between two reductions and between two values of the mean
-/// delay (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 VIRTUAL_RTT, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4).
+/// The round-trip time below which growth slows down.
+/// It is also the maximum time between two reductions and between two values of the mean delay
+/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 VIRTUAL_RTT, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4).
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
-/// The longest time between two estimates of the marked part, and its weights when it rises and when it falls
-/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3).
+/// The maximum time between two estimates of the marked fraction.
+/// The estimate's weights for a rise and a fall follow (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3).
 const ALPHA_EVERY: Duration = Duration::from_millis(10);
 const ALPHA_UP: f64 = 1.0 / 8.0;
 const ALPHA_DOWN: f64 = 1.0 / 128.0;
-/// The weight of a greater delay in the mean delay (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4 QDELAY_AVG_G).
+/// The weight of a larger delay in the mean delay.
+/// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.4 QDELAY_AVG_G.
 const DELAY_WEIGHT: f64 = 0.25;
-/// The least window in segments (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 MIN_REF_WND).
+/// The minimum window in segments.
+/// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 MIN_REF_WND.
 const LEAST: f64 = 3.0;
-/// In round trips: how long growth is held back after congestion, and after what time without a reduction the window is not believed
-/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 POST_CONGESTION_DELAY_RTT, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+/// The round trips for which growth is held back after congestion.
+/// After the same time without a reduction, the window is not trusted (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 POST_CONGESTION_DELAY_RTT,
+/// draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
 const ROUND_TRIPS: f64 = 100.0;
-/// The part of the target below which a delay is low (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+/// The fraction of the target below which a delay is low.
+/// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1.
 const LOW: f64 = 0.25;
-/// How fast the hold near the inflection point ends with the distance from it, what it leaves of growth by a part, and what of growth by
-/// a segment and of reductions (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2).
+/// The rate at which the hold ends with the distance from the inflection point.
+/// The next two are the minimum factors of growth by a fraction, and of growth by a segment and of reductions
+/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1, draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2).
 const DISTANCE: f64 = 8.0;
 const HOLD_PART: f64 = 0.1;
 const HOLD_SEGMENT: f64 = 0.25;
-/// How far the window may exceed the data that was in flight (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 BYTES_IN_FLIGHT_HEAD_ROOM), and
-/// the pace in windows a round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2 PACKET_PACING_HEADROOM).
+/// The maximum ratio of the window to the data that was in flight.
+/// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2 BYTES_IN_FLIGHT_HEAD_ROOM. The pacing rate in windows per round trip follows
+/// (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2 PACKET_PACING_HEADROOM).
 const HEADROOM: f64 = 1.5;
 const PACE: f64 = 1.5;
 
 /// SCReAMv2.
 pub type Scream = Box<State>;
 
-/// Its state. Delays are in seconds.
+/// The state of SCReAMv2. Delays are in seconds.
 #[derive(Clone, Debug)]
 pub struct State {
     params: Params,
     window: Window,
     estimator: Estimator,
     target: Target,
-    /// Whether the feedback counts marks; without, an echo counts as classic ECN.
+    /// Whether the feedback counts marks. If not, an echo counts as classic ECN.
     counts: bool,
     alpha: f64,
     alpha_since: Time,
-    /// Segments acknowledged since then, and those of them that were marked.
+    /// Segments acknowledged since then, and how many of them were marked.
     delivered: f64,
     marked: f64,
-    /// Marks came to which the window has not reacted.
+    /// Whether there are marks to which the window has not reacted.
     pending_mark: bool,
     delay: f64,
     mean_delay: f64,
     delay_since: Time,
     /// The window at the last congestion; 0 before the first.
     inflection: f64,
-    /// The window grew since then.
+    /// Whether the window has grown since the last congestion.
     grown: bool,
     last_reduction: Option<Time>,
-    /// When a loss or a mark last came, without pauses since then.
+    /// The last loss or mark, excluding pauses since then.
     last_signal: Option<Time>,
     silence: Silence,
     srtt: Duration,
-    /// A round trip is over when this byte is acknowledged.
+    /// The round trip ends when this byte is acknowledged.
     round_end: u64,
-    /// The most segments in flight in this round trip and in the one before.
+    /// The maximum number of segments in flight in this round trip and in the previous one.
     most_in_flight: f64,
     most_before: f64,
 }
 
 impl State {
-    /// A segment's part of the window, at most 1 (`ref_wnd_ratio`).
+    /// A segment's fraction of the window, at most 1 (`ref_wnd_ratio`).
     fn ratio(&self) -> f64 {
         1.0 / self.window.cwnd.max(1.0)
     }
 
-    /// A hundred round trips, each counted as 25 ms or more, in seconds.
+    /// A hundred round trips in seconds. A round trip counts as at least 25 ms.
     fn long_time(&self) -> f64 {
         ROUND_TRIPS * self.srtt.max(VIRTUAL_RTT).as_secs_f64()
     }
 
-    /// Takes what the acknowledgment tells of marks, delays and data in flight (draft-ietf-ccwg-rfc8298bis-screamv2#4.1).
+    /// Processes marks, delays and data in flight that an ACK reports.
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.1.
     fn observe(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
         self.silence.on_ack(ack, None);
@@ -211,8 +228,8 @@ impl State {
         }
     }
 
-    /// The marked part rises fast, towards what was marked, and falls slowly, towards 0
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3).
+    /// Updates the marked fraction. It rises fast towards a larger sample and falls slowly to 0.
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.1.3.
     fn estimate_marks(&mut self, ack: &Ack) {
         self.delivered += ack.acked;
         self.marked += ack.marked;
@@ -229,14 +246,14 @@ impl State {
         (self.delivered, self.marked) = (0.0, 0.0);
     }
 
-    /// Marks, or else a long queue, reduce the window, no more often than once in 25 ms or a round trip, the shorter of both
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+    /// Reduces the window for marks, or else for a long queue.
+    /// At most once in 25 ms or in a round trip, whichever is shorter (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
     fn reduce(&mut self, now: Time, near: f64) {
         if self.last_reduction.is_some_and(|last| now.since(last) < VIRTUAL_RTT.min(self.srtt)) {
             return;
         }
         let half = self.target.seconds() / 2.0;
-        // A long round trip has many reductions, each of its part.
+        // A long round trip has many reductions, each by a fraction.
         let each = 0.5 / (self.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).max(1.0);
         if self.pending_mark {
             let low = self.delay < LOW * self.target.seconds();
@@ -254,7 +271,7 @@ impl State {
         }
     }
 
-    /// Remembers when the window falls, and from where if it grew since it last fell.
+    /// Stores the time of a reduction, and the window if it grew since the last one.
     fn begin_reduction(&mut self, now: Time) {
         if core::mem::take(&mut self.grown) {
             self.inflection = self.window.cwnd;
@@ -263,19 +280,20 @@ impl State {
         self.pending_mark = false;
     }
 
-    /// A loss, or an echo of classic ECN.
+    /// Handles a loss, or an echo of classic ECN.
     fn begin_signal(&mut self, now: Time) {
         self.begin_reduction(now);
         self.last_signal = Some(now);
     }
 
-    /// So much of the window is left.
+    /// Keeps this fraction of the window.
     fn keep(&mut self, part: f64) {
         self.window.cwnd = (part * self.window.cwnd).max(LEAST);
         self.window.ssthresh = self.window.cwnd;
     }
 
-    /// What is acknowledged and not marked opens the window (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2).
+    /// Opens the window by unmarked acknowledged segments.
+    /// Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.2.
     fn grow(&mut self, ack: &Ack, near: f64) {
         let unmarked = ack.acked - ack.marked;
         if unmarked <= 0.0 || ack.in_recovery || ack.after_timeout || !ack.cwnd_limited {
@@ -292,8 +310,8 @@ impl State {
         }
     }
 
-    /// What is left of growth near the window at which congestion last came: 1 far from it, 0.1 at it
-    /// (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
+    /// The factor of growth near the window of the last congestion.
+    /// It is 1 far from that window, and 0.1 at it (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2.1).
     fn near_inflection(&self) -> f64 {
         if self.inflection <= 0.0 {
             return 1.0;
@@ -319,7 +337,7 @@ impl CongestionController for State {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.signal {
-            Signal::Mark if self.counts => (), // acknowledgments count them
+            Signal::Mark if self.counts => (), // ACKs count them
             Signal::Mark => {
                 self.begin_signal(event.now);
                 self.keep(self.params.beta_ecn);

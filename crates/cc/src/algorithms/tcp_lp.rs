@@ -1,20 +1,23 @@
-//! TCP-LP: Reno that takes a one-way delay above a threshold for an early congestion indication, and yields (Kuzmanovic and
-//! Knightly: TCP-LP, low-priority service via end-point congestion control, IEEE/ACM Transactions on Networking 14, 2006).
+//! TCP-LP: Reno that yields when the one-way delay exceeds a threshold.
+//! Such a delay is an early congestion indication (Kuzmanovic and Knightly: TCP-LP, low-priority service via end-point congestion control,
+//! IEEE/ACM Transactions on Networking 14, 2006).
 //!
-//! There are two variants: the paper's, and that of Linux's module, which is also in ns-2.35. The module forgets the range of
-//! delays at every indication and stays in slow start; an indication within the inference phase leaves one segment and starts
-//! the phase again; the receiver's clock rate is estimated from whole milliseconds.
+//! There are two variants: the paper's, and that of Linux's module, which is also in ns-2.35. The module forgets the range of delays at
+//! every
+//! indication and stays in slow start. An indication within the inference phase leaves one segment and restarts the phase. The receiver's
+//! clock
+//! rate is estimated from whole milliseconds.
 
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, Floor, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
-/// Which variant.
+/// The variant of TCP-LP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Variant {
-    /// That of the paper, kuzmanovic-2006.
+    /// The paper's variant, kuzmanovic-2006.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "paper"))]
     Paper,
@@ -26,7 +29,7 @@ pub enum Variant {
 /// TCP-LP.
 pub type TcpLp = Box<DelayBased<TcpLpLaw>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of TCP-LP.
@@ -35,17 +38,19 @@ pub(crate) const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The variant; default: the paper's. The kernel module has no parameters, so with it all others must have their defaults.
+    /// The variant; default: the paper's.
+    /// The kernel module has no parameters, so with it all others must have their defaults.
     pub variant: Variant,
-    /// The delay threshold as a fraction of the range of delays, above 0 and at most 0.999; default 0.15
-    /// (kuzmanovic-2006#III-B).
+    /// The delay threshold, above 0 and at most 0.999; default 0.15.
+    /// It is a fraction of the range of delays (kuzmanovic-2006#III-B).
     pub threshold: f64,
-    /// Weight of a new delay in the smoothed delay, above 0 and at most 1; default 1/8 (kuzmanovic-2006#III-B).
+    /// Weight of a new delay in the smoothed delay, above 0 and at most 1; default 1/8.
+    /// Source: kuzmanovic-2006#III-B.
     pub weight: f64,
-    /// The length of the inference phase in round trips, above 0 and at most 100: a second indication within it leaves one
-    /// segment; default 3 (kuzmanovic-2006#III-C).
+    /// The length of the inference phase in round trips, above 0 and at most 100; default 3.
+    /// A second indication within it leaves one segment (kuzmanovic-2006#III-C).
     pub inference: f64,
-    /// How the queuing delay is estimated; default: from unfiltered delays.
+    /// The estimation of the queuing delay; default: from unfiltered delays.
     pub delay: EstimatorParams,
 }
 
@@ -57,7 +62,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -86,28 +91,28 @@ pub struct TcpLpLaw {
     params: Params,
     smoothed_delay: Option<f64>,
     max_delay: f64,
-    /// When the inference phase ends.
+    /// The end of the inference phase.
     inference_end: Time,
-    /// The state of Linux's module, if that is the variant.
+    /// The state of Linux's module, if that variant is selected.
     module: Option<Module>,
 }
 
-/// Linux's module, with the names of `tcp_lp.c`. Times are milliseconds of 32 bits.
+/// Linux's module, with the names of `tcp_lp.c`. Times are 32-bit milliseconds.
 #[derive(Clone, Debug, Default)]
 struct Module {
     /// Eight times the smoothed delay.
     sowd: i64,
-    /// The range of delays since the last indication; none before the first delay.
+    /// The range of delays since the last indication; `None` before the first delay.
     range: Option<DelayRange>,
     owd_max_rsv: i64,
     remote_hz: u32,
-    /// The timestamps of the last acknowledgment.
+    /// The timestamps of the last ACK.
     reference: Timestamps,
     last_drop: u32,
     inference: u32,
-    /// Within the inference phase.
+    /// Whether the inference phase is in progress.
     inferring: bool,
-    /// Acknowledged segments for which the window has not grown yet (`bytes_acked`).
+    /// Acknowledged segments that have not yet increased the window (`bytes_acked`).
     acked: f64,
 }
 
@@ -118,18 +123,18 @@ struct DelayRange {
     owd_max: i64,
 }
 
-/// The timestamps of an acknowledgment.
+/// The timestamps of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timestamps {
-    /// The receiver's.
+    /// The receiver's timestamp.
     value: u32,
-    /// The sender's, which it echoes.
+    /// The sender's timestamp that it echoes.
     echo: u32,
 }
 
 const HZ: u32 = 1000;
 
-/// A timestamp as ns-2.35 rounds it to milliseconds.
+/// A timestamp, rounded to milliseconds as in ns-2.35.
 fn stamp(nanos: u64) -> u32 {
     ((nanos + 500_000) / 1_000_000) as u32
 }
@@ -148,7 +153,7 @@ impl Module {
         }
     }
 
-    /// `tcp_lp_rtt_sample`: takes a delay.
+    /// `tcp_lp_rtt_sample`: processes a delay.
     fn sample(&mut self, now: Timestamps) {
         self.remote_hz = self.remote_hz(now);
         if self.remote_hz == 0 {
@@ -161,7 +166,7 @@ impl Module {
         let DelayRange { owd_min, owd_max } = self.range.unwrap_or(DelayRange { owd_min: owd, owd_max: 0 });
         let largest = match owd {
             _ if owd <= owd_max => owd_max,
-            // The largest delay of all is left out: the one below it counts.
+            // The largest delay of all is ignored. The second largest counts.
             _ if owd > self.owd_max_rsv => match core::mem::replace(&mut self.owd_max_rsv, owd) {
                 0 => owd,
                 below => below,
@@ -202,7 +207,7 @@ impl Module {
             return;
         }
         let cwnd = libm::floor(window.cwnd).max(1.0);
-        // Bytes are counted, also while the window must not grow (rfc3465#2.1).
+        // Bytes are counted, even if the window must not grow (rfc3465#2.1).
         if cwnd <= window.ssthresh && self.acked >= 1.0 {
             (window.cwnd, self.acked) = (cwnd + 1.0, 0.0);
         } else if cwnd > window.ssthresh && self.acked >= cwnd {
@@ -226,7 +231,7 @@ impl DelayLaw for TcpLpLaw {
             self.smoothed_delay = Some(smoothed);
             self.max_delay = self.max_delay.max(sample.queuing);
             if smoothed > self.params.threshold * self.max_delay && !ack.in_recovery && ack.now >= self.inference_end {
-                // The first indication halves the window, a second right after the inference phase leaves one segment.
+                // The first indication halves the window. A second one right after the inference phase leaves one segment.
                 let second = ack.now < self.inference_end + ack.srtt.mul_f64(self.params.inference) && self.inference_end > Time::ZERO;
                 window.cwnd = if second { 1.0 } else { (window.cwnd / 2.0).max(1.0) };
                 window.ssthresh = window.cwnd;
@@ -280,7 +285,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 1.0);
     }
 
-    /// An acknowledgment at `at` of a segment that took `delay` to arrive, and 20 ms for its acknowledgment.
+    /// An ACK at `at` of a segment that took `delay` to arrive; the ACK took 20 ms.
     fn of(at: u64, delay: u64) -> Ack {
         let rtt = Duration::from_millis(delay + 20);
         Ack { now: Time::ZERO + Duration::from_millis(at), one_way_delay: Some(delay as i64 * 1_000_000), rtt: Some(rtt), ..Ack::ONE }
@@ -290,19 +295,19 @@ mod tests {
     fn in_linux_the_first_delay_is_an_indication_and_one_within_the_inference_phase_leaves_one_segment() {
         let params = Params { variant: Variant::Linux, ..Params::default() };
         let mut cc = params.build(Start::new(6.0, 1000.0)).unwrap();
-        // The first acknowledgment sets the reference for the receiver's clock and opens the window.
+        // The first ACK sets the reference for the receiver's clock and opens the window.
         cc.on_ack(&of(1000, 30));
         assert_eq!(cc.cwnd(), 7.0);
-        // ns-2.35: the range is one point, which is at its own threshold; the same acknowledgment still adds one segment.
+        // ns-2.35: the range is one point, which equals its own threshold. The same ACK still adds one segment.
         cc.on_ack(&of(1010, 30));
         assert_eq!(cc.cwnd(), 4.0);
-        // The range is now 30 to 60 ms, so the threshold is 34 ms. Nothing grows for three round trips.
+        // The range is now 30 to 60 ms, so the threshold is 34 ms. The window does not grow for three round trips.
         (1..14).for_each(|i| cc.on_ack(&of(1010 + 10 * i, 30)));
         assert_eq!(cc.cwnd(), 4.0);
         (14..60).for_each(|i| cc.on_ack(&of(1010 + 10 * i, 30)));
         let grown = cc.cwnd();
         assert!(grown > 30.0, "{grown}");
-        // Two indications in a row.
+        // Two consecutive indications.
         (0..20).for_each(|i| cc.on_ack(&of(1610 + 10 * i, 50)));
         assert_eq!(cc.cwnd(), 1.0);
     }

@@ -1,12 +1,13 @@
-//! Vegas (brakmo-1995): once a round trip it compares the rate it has with the rate it would have without a queue, and keeps a few
-//! segments in the queue. As in Linux `tcp_vegas.c`, without its fixed-point numbers.
+//! Vegas (brakmo-1995): keeps a few segments in the queue.
+//! Once per round trip it compares the actual rate with the rate without a queue. As in Linux `tcp_vegas.c`, without its fixed-point
+//! numbers.
 
 use crate::variable::if_known;
 use crate::{Ack, CongestionController, CongestionEvent, Event, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Vegas>] =
     &[Variable::new("base_rtt", "s", "the smallest round-trip time", |cc| if_known(cc.base_rtt))];
 
@@ -16,9 +17,11 @@ pub(crate) const VARIABLES: &[Variable<Vegas>] =
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// Queued segments below which the window grows by one per round trip, 0 or more; default 2 (Linux `alpha`).
+    /// Queued segments below which the window grows, 0 or more; default 2 (Linux `alpha`).
+    /// It grows by one per round trip.
     pub alpha: f64,
-    /// Queued segments above which the window falls by one per round trip, at least `alpha`; default 4 (Linux `beta`).
+    /// Queued segments above which the window falls; default 4 (Linux `beta`).
+    /// It is at least `alpha`. The window falls by one per round trip.
     pub beta: f64,
     /// Queued segments above which slow start ends, 0 or more; default 1 (Linux `gamma`).
     pub gamma: f64,
@@ -31,7 +34,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -56,32 +59,33 @@ impl Params {
     }
 }
 
-/// With this many samples or fewer in a round trip they may all be delayed (Linux `tcp_vegas_cong_avoid`).
+/// The number of samples of a round trip up to which all may be delayed.
+/// Source: Linux `tcp_vegas_cong_avoid`.
 const FEW_SAMPLES: u32 = 2;
 
 /// Vegas.
 pub type Vegas = Box<State>;
 
-/// Its state.
+/// The state of Vegas.
 #[derive(Clone, Debug)]
 pub struct State {
     params: Params,
     window: Window,
-    /// The smallest round-trip time since the connection opened, or since the last pause.
+    /// The minimum RTT since the connection opened, or since the last pause.
     base_rtt: Duration,
-    /// That of this round trip, and its number of samples.
+    /// The minimum RTT of this round trip, and its number of samples.
     min_rtt: Duration,
     samples: u32,
     /// ACKs of this round trip.
     acks: u32,
     round_end: u64,
-    /// One past the highest byte sent before the last ACK.
+    /// The byte after the highest one sent before the last ACK.
     snd_max: u64,
     /// Whether no losses are being repaired.
     is_open: bool,
-    /// Off while losses are repaired: then it is Reno.
+    /// Whether it measures. It does not during loss recovery: then it is Reno.
     measures: bool,
-    /// Whether it counts as in Linux: acknowledged segments, and whole ones in the queue.
+    /// Whether it counts as Linux: acknowledged segments, and whole segments in the queue.
     as_linux: bool,
 }
 
@@ -109,13 +113,13 @@ impl State {
         };
     }
 
-    /// Whether the round trip has too few samples to be judged. Where one segment is timed at a time, as without timestamps, one says
-    /// as much as it can.
+    /// Whether the round trip has too few samples to be judged.
+    /// If one segment is timed at a time, as without timestamps, one sample is enough.
     fn has_few_samples(&self) -> bool {
         self.samples == 0 || (self.samples <= FEW_SAMPLES && self.acks <= 2 * FEW_SAMPLES)
     }
 
-    /// Once a round trip (brakmo-1995).
+    /// Adjusts the window once per round trip (brakmo-1995).
     fn adjust(&mut self, ack: &Ack) {
         let (base, rtt) = (self.base_rtt.as_secs_f64(), self.min_rtt.as_secs_f64());
         if base <= 0.0 {
@@ -160,7 +164,7 @@ impl CongestionController for State {
             self.measures = open;
             self.begin_round();
         }
-        // Where delays say how much is in the network, Linux does not ask what limits the sender.
+        // Because delays tell how much data is in the network, Linux ignores what limits the sender.
         if ack.in_recovery || !(ack.cwnd_limited || self.as_linux) {
             return;
         }
@@ -201,7 +205,7 @@ impl CongestionController for State {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::IdleRestart(window) => self.window = *window,
-            // What was measured before a pause is stale (Linux `tcp_vegas_cwnd_event_tx_start`).
+            // Measurements before a pause are stale (Linux `tcp_vegas_cwnd_event_tx_start`).
             Event::IdleEnd { .. } if self.as_linux => {
                 (self.base_rtt, self.measures) = (Duration::MAX, true);
                 self.begin_round();
@@ -215,7 +219,7 @@ impl CongestionController for State {
 mod tests {
     use super::*;
 
-    /// Round trips of a path with this bandwidth-delay product in segments; gives the last window.
+    /// The last window after `rounds` round trips on a path of `bdp` segments.
     fn settled(start: f64, bdp: f64, rounds: u64) -> f64 {
         let mut cc = Params::default().build(Start::new(start, 2.0)).unwrap();
         for round in 1..=rounds {

@@ -1,5 +1,6 @@
-//! Westwood+ (grieco-2004): Reno's growth, but congestion leaves the measured bandwidth times the smallest round-trip time. As in Linux
-//! `tcp_westwood.c`, without its whole numbers, and at once; in Linux's numbers (`westwood/kernel.rs`) as there.
+//! Westwood+ (grieco-2004): Reno's growth, and a reduction to the measured BDP.
+//! The BDP is the measured bandwidth times the minimum RTT. As in Linux `tcp_westwood.c`, without its whole numbers, and reduced at once;
+//! `westwood/kernel.rs` does both as Linux.
 
 mod kernel;
 
@@ -11,7 +12,7 @@ use sojourn_units::{Duration, Time, range};
 /// Westwood+.
 pub type Westwood = Box<Classic<LawOrKernel<WestwoodLaw, Kernel>>>;
 
-/// What a trace can show of it.
+/// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Westwood>] =
     &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| match cc.law() {
         LawOrKernel::Law(law) => law.bandwidth.unwrap_or(f64::NAN),
@@ -24,9 +25,11 @@ pub(crate) const VARIABLES: &[Variable<Westwood>] =
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The shortest time over which the bandwidth is measured, above zero; default "50 ms" (Linux `TCP_WESTWOOD_RTT_MIN`).
+    /// Minimum time over which the bandwidth is measured, above zero; default "50 ms".
+    /// Source: Linux `TCP_WESTWOOD_RTT_MIN`.
     pub min_interval: Duration,
-    /// The weight of the newest measurement, above 0 and at most 1; default 0.125 (Linux `westwood_do_filter`).
+    /// The weight of the newest measurement, above 0 and at most 1; default 0.125.
+    /// Source: Linux `westwood_do_filter`.
     pub weight: f64,
 }
 
@@ -37,7 +40,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Makes the controller of a new connection.
+    /// Creates the controller of a new connection.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -61,12 +64,12 @@ pub struct WestwoodLaw {
     interval_start: Option<Time>,
     /// Segments acknowledged in this interval.
     acked: f64,
-    /// Smoothed once.
+    /// The bandwidth, smoothed once.
     bandwidth: Option<f64>,
-    /// Smoothed twice.
+    /// The bandwidth, smoothed twice.
     smoothed: f64,
     rtt: Duration,
-    /// `None` right after a timeout: the next sample sets it.
+    /// The minimum RTT; `None` right after a timeout, until the next sample.
     rtt_min: Option<Duration>,
 }
 
@@ -134,7 +137,7 @@ mod tests {
     #[test]
     fn congestion_leaves_the_bandwidth_delay_product_of_the_path() {
         let mut cc = Params::default().build(Start::new(100.0, 50.0)).unwrap();
-        // A segment each ms, a round trip of 60 ms, and at times 90.
+        // A segment each ms, an RTT of 60 ms, and occasionally 90.
         for i in 1..3000u64 {
             let rtt = Duration::from_millis(if i % 100 < 50 { 60 } else { 90 });
             cc.on_ack(&Ack { now: Time::ZERO + Duration::from_millis(i), rtt: Some(rtt), ..Ack::ONE });
@@ -156,7 +159,7 @@ mod tests {
         cc.on_event(&Event::ReductionEnd);
         assert_eq!(cc.cwnd(), before, "its round-trip time is not known yet");
         cc.on_ack(&Ack { rtt: Some(Duration::from_millis(50)), snd_una: 1_448 * 2_000, acked: 10.0, advanced: 10.0, ..at(20_000) });
-        // 10 segments in 100 ms, and the least round trip is that of this acknowledgment.
+        // 10 segments in 100 ms, and the minimum RTT is that of this ACK.
         assert!((4.0..=5.0).contains(&cc.cwnd()), "{}", cc.cwnd());
     }
 }

@@ -1,21 +1,25 @@
-//! The queuing delay: the smallest of the last few delays minus the smallest delay of the last minutes (rfc6817#3.4.2).
+//! The queuing delay: the minimum of the last few delays minus that of the last minutes.
+//! Source: rfc6817#3.4.2.
 
 use super::DelaySample;
 use crate::{Ack, ParamError, Source};
 use sojourn_units::{Duration, Time};
 
-/// How the queuing delay is estimated.
+/// The estimation of the queuing delay.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EstimatorParams {
-    /// Minutes for which the base delay is remembered, 1 to 16; default 10 (rfc6817#2.5 BASE_HISTORY).
+    /// Minutes for which the base delay is remembered, 1 to 16; default 10.
+    /// Source: rfc6817#2.5 BASE_HISTORY.
     pub history: u32,
-    /// Number of latest delays whose minimum is the current delay, 1 to 16; default 4 (rfc6817#2.5 CURRENT_FILTER).
+    /// Number of latest delays whose minimum is the current delay, 1 to 16; default 4.
+    /// Source: rfc6817#2.5 CURRENT_FILTER.
     pub filter: u32,
-    /// Every delay is rounded to a multiple of this, at most 1 s; default 0 s, no rounding (ns-2 TCP-Linux: 1 ms).
+    /// Every delay is rounded to a multiple of this, at most 1 s; default 0 s, no rounding.
+    /// ns-2's TCP-Linux has 1 ms.
     pub tick: Duration,
-    /// The delay that is measured; default: the one-way delay.
+    /// The measured delay; default: the one-way delay.
     pub source: Source,
 }
 
@@ -28,15 +32,16 @@ impl Default for EstimatorParams {
 const MAX_LENGTH: usize = 16;
 const NEVER: i64 = i64::MAX;
 const MINUTE: u64 = 60_000_000_000;
-/// A receiver's clock that runs more than 1 % fast or slow over this time counts in another tick.
+/// The time over which the receiver's clock is checked.
+/// If it runs more than 1 % fast or slow, it counts in another tick.
 const CLOCK_CHECK: Duration = Duration::from_secs(5);
-/// Timestamps that go back by less than this are reordering, in nanoseconds.
+/// The step back of timestamps, in nanoseconds, below which it is reordering.
 const REORDERING: i64 = 1_000_000_000;
 /// Longer delays are ignored: 2^42 ns, more than an hour.
 const MAX_DELAY: i64 = 1 << 42;
 
 impl EstimatorParams {
-    /// Makes the estimator.
+    /// Creates the estimator.
     ///
     /// # Errors
     /// A parameter is out of range.
@@ -63,22 +68,23 @@ impl EstimatorParams {
 /// The receiver's clock as the sender sees it, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct PeerClock {
-    /// When it was first seen.
+    /// The time at which it was first seen.
     since: Time,
-    /// What it showed then.
+    /// Its first value.
     first: i64,
-    /// The latest that it showed.
+    /// Its latest value.
     last: i64,
 }
 
-/// The estimator. Delays are in nanoseconds; the one-way delay contains the offset of two clocks, so only differences count.
+/// The estimator. Delays are in nanoseconds.
+/// The one-way delay contains the offset of two clocks, so only differences are meaningful.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     history: usize,
     filter: usize,
     tick: i64,
     source: Source,
-    /// The smallest delay of each minute, a ring.
+    /// The minimum delay of each minute, as a ring.
     base: [i64; MAX_LENGTH],
     minute: u64,
     least: i64,
@@ -88,20 +94,21 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// What delays are measured from: [`Source::RoundTrip`] once the receiver's clock was implausible.
+    /// The source of the delays.
+    /// It is [`Source::RoundTrip`] after the receiver's clock was implausible.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Takes the delay that an acknowledgment shows; `None` if it shows none.
+    /// Processes the delay of an ACK; `None` if the ACK has none.
     #[inline]
     pub fn sample(&mut self, ack: &Ack) -> Option<DelaySample> {
         if ack.one_way_delay.is_none() && ack.rtt.is_none() {
-            // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
+            // An ACK without new data echoes a timestamp that was echoed before (rfc7323#4.1).
             return None;
         }
         if self.source == Source::OneWay && ack.one_way_delay.is_none() && self.peer_clock.is_some() {
-            // An ACK that reports a segment out of order has a round-trip time by SACK, but echoes an older timestamp (rfc7323#4.3).
+            // An ACK that reports a segment out of order has an RTT by SACK, but echoes an older timestamp (rfc7323#4.3).
             return None;
         }
         if self.source == Source::OneWay && !self.is_plausible(ack) {
@@ -130,7 +137,7 @@ impl Estimator {
         (present < NEVER).then(|| present.saturating_sub(self.least).clamp(0, MAX_DELAY) as f64)
     }
 
-    /// Keeps the smallest delay of each minute. Minutes without a delay count too.
+    /// Stores the minimum delay of each minute. Minutes without a delay count too.
     fn update_base(&mut self, now: Time, delay: i64) {
         let minute = now.as_nanos() / MINUTE;
         if minute == self.minute {
@@ -163,7 +170,7 @@ impl Estimator {
         if elapsed < CLOCK_CHECK {
             return forward;
         }
-        // Queues on the path change this by no more than the round-trip time.
+        // Queues on the path change this by at most the RTT.
         let (ours, theirs) = (elapsed.as_nanos() as f64, peer.saturating_sub(clock.first) as f64);
         forward && libm::fabs(theirs - ours) <= 0.01 * ours + 2.0 * rtt as f64 + 1e9
     }
@@ -178,7 +185,8 @@ mod tests {
         EstimatorParams { filter: 1, ..EstimatorParams::default() }.build().unwrap()
     }
 
-    /// At `at` ms an ACK of a segment that took `delay` ms, 50 ms back, by a clock that is `offset` ms ahead and runs `pace` as fast.
+    /// An ACK at `at` ms of a segment that took `delay` ms, with 50 ms for the reverse path.
+    /// The receiver's clock is `offset` ms ahead and runs `pace` times as fast.
     fn ack(at: u64, delay: u64, offset: i64, pace: f64) -> Ack {
         let (now, back) = (Time::ZERO + Duration::from_millis(at), 50);
         let sent = at as i64 - delay as i64 - back;
@@ -237,7 +245,7 @@ mod tests {
         let bare = Ack { one_way_delay: None, ..ack(1000, 50, 0, 1.0) };
         assert_eq!(missing.sample(&bare).unwrap().queuing, 0.0);
         assert_eq!(missing.source(), Source::RoundTrip);
-        // After some were seen, one without is left out.
+        // After some delays, an ACK without a delay is ignored.
         let mut some = estimator();
         some.sample(&ack(60, 10, 0, 1.0));
         assert!(some.sample(&Ack { one_way_delay: None, ..ack(70, 10, 0, 1.0) }).is_none());

@@ -1,41 +1,45 @@
-//! What a background sender does where marks come early and are counted: the queue then stays below any target of delay.
+//! The reaction of background senders to counted marks.
+//! If marks come early, the queue stays below any delay target.
 //!
-//! It is Prague with other numbers (draft-briscoe-iccrg-prague-congestion-control#2.4): marks reduce the window by a gain times the
-//! marked part, where Prague takes a half of it, and a round trip adds no more than it does with LEDBAT++
-//! (draft-irtf-iccrg-ledbat-plus-plus#4.3). Where a part p is marked, the windows are then `growth / (gain p)` and `2 / p`.
+//! It is Prague with other numbers (draft-briscoe-iccrg-prague-congestion-control#2.4): marks reduce the window by a gain times the marked
+//! fraction, where Prague uses a half. A round trip adds no more than with LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus#4.3). If a fraction
+//! p is
+//! marked, the windows are `growth / (gain p)` and `2 / p`.
 
 use crate::{Ack, EcnNeed, Pacing, ParamError, Start, Window};
 use sojourn_units::Duration;
 
-/// The default of `mark_gain`.
+/// The default of the parameter `mark_gain`.
 pub(crate) const MARK_GAIN: f64 = 4.0;
-/// The weight of the newest round trip in the estimate (draft-briscoe-iccrg-prague-congestion-control#2.4.2).
+/// The weight of the newest round trip in the estimate.
+/// Source: draft-briscoe-iccrg-prague-congestion-control#2.4.2.
 const WEIGHT: f64 = 0.0625;
-/// The target in milliseconds by which a round trip's growth is that of LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+/// The target in milliseconds that determines LEDBAT++'s growth per round trip.
+/// Source: draft-irtf-iccrg-ledbat-plus-plus#4.4.
 const TARGET: f64 = 60.0;
-/// The time of segments sent back to back, in seconds: a burst must not reach the threshold of marks by itself
-/// (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
+/// The duration of back-to-back segments in seconds.
+/// A burst alone must not reach the marking threshold (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
 const BURST: f64 = 250e-6;
-/// The pace in windows a round trip in slow start.
+/// The pacing rate in windows per round trip in slow start.
 const SLOW_START_PACE: f64 = 2.0;
 
-/// Segments that LEDBAT++ adds per round trip, with a target and a base delay in milliseconds: 1/16 to 1
-/// (draft-irtf-iccrg-ledbat-plus-plus#4.3 GAIN).
+/// Segments that LEDBAT++ adds per round trip: 1/16 to 1.
+/// Target and base delay are in milliseconds (draft-irtf-iccrg-ledbat-plus-plus#4.3 GAIN).
 pub(crate) fn growth(target: f64, base: f64) -> f64 {
     1.0 / libm::ceil(2.0 * target / base.max(1e-3)).clamp(1.0, 16.0)
 }
 
-/// The counts of a connection, and what they ask for.
+/// The marks of a connection, and the reaction to them.
 #[derive(Clone, Debug)]
 pub struct Marks {
     gain: f64,
-    /// The estimated part of segments that are marked; `None` before the first mark.
+    /// The estimated fraction of marked segments; `None` before the first mark.
     part: Option<f64>,
-    /// A round trip is over when more than this byte is acknowledged.
+    /// The round trip ends when more than this byte is acknowledged.
     round_end: u64,
     /// The window at its start.
     window: f64,
-    /// Segments acknowledged in it, and those of them that were marked.
+    /// Segments acknowledged in it, and how many of them were marked.
     acked: f64,
     marked: f64,
     srtt: Duration,
@@ -43,7 +47,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// At the start of a connection; `None` with a gain of 0 or feedback that does not count, where a mark counts as a loss.
+    /// The state at the start of a connection.
+    /// `None` with a gain of 0, or with feedback that does not count; a mark then counts as a loss.
     ///
     /// # Errors
     /// The gain is out of range.
@@ -54,7 +59,7 @@ impl Marks {
         Ok((gain > 0.0 && start.ecn.counts_for(EcnNeed::CountIfThere)).then_some(marks))
     }
 
-    /// Data was acknowledged, and the law set `window`: takes back what a round trip may not add.
+    /// Handles an ACK after the law has set `window`: limits the growth of a round trip.
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         (self.srtt, self.in_flight) = (ack.srtt, ack.in_flight);
@@ -73,7 +78,8 @@ impl Marks {
         }
     }
 
-    /// Marks came, at most once a window: what is left of it, at least a half; a half in slow start, when no estimate exists.
+    /// Reduces the window for marks, at most once per window, and at most by half.
+    /// In slow start, without an estimate, by half.
     pub fn reduce(&mut self, window: &mut Window) {
         let slow_start = window.cwnd < window.ssthresh;
         let taken = if slow_start { 0.5 } else { (self.gain * self.part.unwrap_or(0.0)).min(0.5) };
@@ -82,7 +88,7 @@ impl Marks {
         self.window = self.window.min(window.cwnd);
     }
 
-    /// One window a round trip, two in slow start; `None` before the first round trip.
+    /// Paces one window per round trip, two in slow start; `None` before the first round trip.
     pub fn pacing(&self, window: &Window) -> Option<Pacing> {
         if self.srtt == Duration::ZERO {
             return None;
@@ -99,7 +105,8 @@ mod tests {
     const START: Start = Start::new(1.0, 1.0);
     use sojourn_units::Duration;
 
-    /// Round trips of a window each, which the law opens by a segment each, with a part marked; gives the last window.
+    /// The last window of round trips in which the law adds a segment.
+    /// A fraction `part` of the segments is marked.
     fn settled(gain: f64, rtt: u64, part: f64) -> f64 {
         let mut marks = Marks::new(gain, START).unwrap().unwrap();
         let mut window = Window { cwnd: 20.0, ssthresh: 10.0 };
@@ -115,7 +122,7 @@ mod tests {
 
     #[test]
     fn with_a_steady_part_p_of_marks_the_window_is_the_growth_over_the_gain_and_p() {
-        // With the default gain an eighth of Prague's 2 / p where a round trip adds a segment, and so much less where it adds less.
+        // With the default gain an eighth of Prague's 2 / p if a round trip adds a segment, and proportionally less if it adds less.
         for (gain, rtt, part, growth) in [(4.0, 120, 0.01, 1.0), (4.0, 20, 0.002, 1.0 / 6.0), (1.0, 5, 0.005, 1.0 / 16.0)] {
             let expected = growth / (gain * part);
             let found = settled(gain, rtt, part);

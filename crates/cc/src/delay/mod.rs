@@ -1,4 +1,4 @@
-//! Delay-based controllers: an estimator of the queuing delay that all share, and a law each.
+//! Delay-based controllers: a shared estimator of the queuing delay, and one law each.
 
 mod estimator;
 mod marks;
@@ -13,34 +13,36 @@ use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Floor, Needs, P
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
-/// The delays that an acknowledgment shows, in milliseconds.
+/// The delays in an ACK, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DelaySample {
     /// The queuing delay.
     pub queuing: f64,
-    /// The base delay: the smallest delay known. It is absolute only where it is a round trip (see [`Estimator::source`]).
+    /// The base delay: the minimum delay known.
+    /// It is absolute only if it is a round trip (see [`Estimator::source`]).
     pub base: f64,
 }
 
-/// What differs between delay-based controllers.
+/// The law of a delay-based controller.
 pub trait DelayLaw {
-    /// Data was acknowledged. `sample` is `None` if the acknowledgment shows no delay.
+    /// Handles acknowledged data. `sample` is `None` if the ACK has no delay.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>);
 
-    /// Congestion was signaled.
+    /// Handles a congestion signal.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
 
-    /// Marks that are counted came, in a window or a slow start: says whether they reduce the window, and not what it does by itself.
+    /// Handles counted marks in a window or in slow start.
+    /// Returns true if they reduce the window, false if the law has its own reaction.
     fn on_marks(&mut self, _now: Time) -> bool {
         true
     }
 
-    /// The smallest window that rate halving may reach.
+    /// The minimum window that rate halving may reach.
     fn floor(&self) -> Floor {
         Floor::Window
     }
 
-    /// The retransmission timer expired, with a window of `in_use` segments.
+    /// Handles a retransmission timeout with a window of `in_use` segments.
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
 }
 
@@ -49,7 +51,7 @@ pub trait DelayLaw {
 pub struct DelayBased<L> {
     window: Window,
     estimator: Estimator,
-    /// Where marks are counted.
+    /// The reaction to marks, if they are counted.
     marks: Option<Marks>,
     law: L,
 }
@@ -60,7 +62,7 @@ impl<L: DelayLaw> DelayBased<L> {
         DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, marks: None, law }
     }
 
-    /// The same, which reacts to counts of marks.
+    /// Sets the reaction to counted marks.
     #[must_use]
     pub(crate) fn with_marks(self, marks: Option<Marks>) -> Self {
         DelayBased { marks, ..self }
@@ -117,7 +119,7 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
         size_of::<Self>()
     }
 
-    /// Its own pace where marks are counted.
+    /// It paces itself if marks are counted.
     fn needs(&self) -> Needs {
         let ecn = if self.marks.is_some() { EcnNeed::CountIfThere } else { EcnNeed::None };
         let delays = Some(self.estimator.source());

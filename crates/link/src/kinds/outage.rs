@@ -16,8 +16,8 @@ pub struct Params {
     /// Time between the starts of two outages, above `length`; absent: a single outage.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub every: Option<Duration>,
-    /// Whether packets are held and released at the end, one by one, 1 ns apart.
-    /// Default false: they are lost.
+    /// Whether packets are held until the end of the outage; default false.
+    /// They are then released one by one, 1 ns apart. Otherwise they are lost.
     #[cfg_attr(feature = "serde", serde(default))]
     pub hold: bool,
 }

@@ -1,33 +1,35 @@
-//! Data that ACKs deliver beyond what the bandwidth lets expect (Linux `bbr_update_ack_aggregation`).
+//! Data that ACKs deliver beyond what the bandwidth predicts.
+//! Source: Linux `bbr_update_ack_aggregation`.
 
 use crate::RateSample;
 use sojourn_units::Time;
 
-/// Rounds after which the older half of the filter is forgotten (Linux `bbr_extra_acked_win_rtts`).
+/// The rounds after which the older half of the filter is dropped.
+/// Source: Linux `bbr_extra_acked_win_rtts`.
 const ROUNDS: u32 = 5;
 
-/// The search, in segments.
+/// The measurement, in segments.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ExtraAcked {
     epoch: Time,
     acked: f64,
-    /// The greatest of these and of the last few rounds.
+    /// The maximum of the current and of the previous rounds.
     most: [f64; 2],
     rounds: u32,
 }
 
 impl ExtraAcked {
-    /// The greatest of the last rounds.
+    /// The maximum of the last rounds.
     pub fn most(&self) -> f64 {
         self.most[0].max(self.most[1])
     }
 
-    /// Begins to count at `now`.
+    /// Restarts counting at `now`.
     pub fn restart(&mut self, now: Time) {
         (self.epoch, self.acked) = (now, 0.0);
     }
 
-    /// Takes a sample, with this bandwidth in segments per second and this window.
+    /// Processes a sample, with this bandwidth in segments per second and this window.
     pub fn on_sample(&mut self, sample: &RateSample, bandwidth: f64, cwnd: f64, round_start: bool) {
         if sample.newly_acked <= 0.0 || sample.delivery_rate <= 0.0 {
             return;
@@ -55,7 +57,8 @@ mod tests {
     use crate::sample::tests::SAMPLE;
     use sojourn_units::Duration;
 
-    /// Samples of 1,000 segments a second with a window of 40: when in ms, the segments acknowledged, and the extra data known then.
+    /// Tests samples of 1,000 segments per second with a window of 40.
+    /// Each has the time in ms, the acknowledged segments, and the expected extra data.
     #[test]
     fn what_acks_bring_beyond_the_bandwidth_since_it_was_last_caught_up_is_counted_up_to_the_window() {
         let mut extra = ExtraAcked::default();
@@ -64,7 +67,7 @@ mod tests {
             extra.on_sample(&RateSample { now, newly_acked, ..SAMPLE }, 1000.0, 40.0, false);
             assert_eq!(extra.most(), known, "{ms}");
         }
-        // Nothing was known any more at 200 ms but its own segment.
+        // At 200 ms only its own segment is left.
         assert_eq!(extra.acked, 1.0);
     }
 

@@ -1,39 +1,40 @@
-//! BBR's search for token-bucket policers (Linux `bbr_lt_bw_sampling`): two intervals in a row with much loss and the same delivery
-//! rate show one, and then its rate is kept for a while.
+//! BBR's detection of token-bucket policers (Linux `bbr_lt_bw_sampling`).
+//! Two consecutive intervals with much loss and the same delivery rate reveal a policer. Its rate is then kept for a while.
 
 use crate::RateSample;
 use sojourn_units::Time;
 
-/// The least and the greatest number of rounds of an interval (Linux `bbr_lt_intvl_min_rtts`).
+/// The minimum and maximum number of rounds of an interval (Linux `bbr_lt_intvl_min_rtts`).
 const MIN_ROUNDS: u32 = 4;
 const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
-/// The ratio of lost to delivered segments that makes an interval lossy (Linux `bbr_lt_loss_thresh`: 50/256).
+/// The ratio of lost to delivered segments above which an interval is lossy.
+/// It is 50/256 (Linux `bbr_lt_loss_thresh`).
 const LOSSY: f64 = 50.0 / 256.0;
-/// Two rates are the same if they differ by less than this part, or by 4 kbit/s in segments of 1,448 bytes (Linux `bbr_lt_bw_ratio`,
-/// `bbr_lt_bw_diff`).
+/// The relative difference below which two rates are the same (Linux `bbr_lt_bw_ratio`).
+/// So are rates that differ by less than 4 kbit/s in segments of 1,448 bytes (Linux `bbr_lt_bw_diff`).
 const SAME_RATIO: f64 = 1.0 / 8.0;
 const SAME_RATE: f64 = 4000.0 / 8.0 / 1448.0;
-/// Rounds for which the rate of a policer is kept (Linux `bbr_lt_bw_max_rtts`).
+/// The rounds for which the rate of a policer is kept (Linux `bbr_lt_bw_max_rtts`).
 const KEPT_ROUNDS: u32 = 48;
 
-/// What a sample showed.
+/// The result of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Nothing new.
     None,
-    /// There is a policer.
+    /// A policer was detected.
     Found,
-    /// Its rate was kept for long enough.
+    /// The rate was kept for long enough.
     Over,
 }
 
-/// The search.
+/// The detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Policer {
     sampling: bool,
     /// Whether `bw` is the rate of a policer.
     found: bool,
-    /// Segments per second of the last lossy interval; 0 if there was none.
+    /// Segments per second in the last lossy interval; 0 without one.
     bw: f64,
     rounds: u32,
     since: Time,
@@ -47,7 +48,7 @@ impl Policer {
         self.found.then_some(self.bw)
     }
 
-    /// Begins again.
+    /// Restarts the detection.
     pub fn reset(&mut self) {
         *self = Policer::default();
     }
@@ -56,7 +57,7 @@ impl Policer {
         (self.since, self.delivered, self.lost, self.rounds) = (sample.now, sample.delivered_total, sample.lost_total, 0);
     }
 
-    /// Takes a sample. `probing` says whether BBR is in PROBE_BW.
+    /// Processes a sample. `probing` is whether BBR is in PROBE_BW.
     pub fn on_sample(&mut self, sample: &RateSample, round_start: bool, probing: bool) -> Verdict {
         if self.found {
             self.rounds += u32::from(probing && round_start);
@@ -110,7 +111,8 @@ mod tests {
     use crate::sample::tests::SAMPLE;
     use sojourn_units::Duration;
 
-    /// Rounds of 100 ms, each with `delivered` segments of which this part more is lost; gives the rounds until a policer is found.
+    /// The number of rounds of 100 ms until a policer is detected.
+    /// A round delivers `delivered` segments and loses the fraction `lost` in addition.
     fn rounds_until_found(delivered: impl Fn(u32) -> f64, lost: f64) -> Option<u32> {
         let mut policer = Policer::default();
         let (mut total, mut lost_total) = (0.0, 0.0);

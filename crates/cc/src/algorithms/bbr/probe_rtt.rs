@@ -1,4 +1,4 @@
-//! The smallest round-trip time, and the time in which the window is small to measure it.
+//! The minimum round-trip time, and the phase with a small window that measures it.
 
 use super::{MIN_CWND, Mode, State};
 use crate::RateSample;

@@ -11,7 +11,7 @@ fn what_is_delivered_until_the_next_departure_is_not_in_flight_then() {
         state.in_flight_at_departure(&sample, 20.0)
     };
     assert_eq!([0, 1_999, 2_000, 90_000].map(|micros| at(&state, micros)), [20.0, 19.0, 18.0, 0.0]);
-    // Above the bandwidth the quantum that leaves next is in flight too.
+    // Above the bandwidth, the next quantum is in flight too.
     state.pacing_gain = 1.25;
     assert_eq!(at(&state, 2_000), 18.0 + state.pacing().quantum());
 }

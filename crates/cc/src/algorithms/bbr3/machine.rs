@@ -1,24 +1,26 @@
-//! How BBR version 3 goes from state to state (draft-ietf-ccwg-bbr#5.3).
+//! The state transitions of BBR version 3 (draft-ietf-ccwg-bbr#5.3).
 
 use super::states::{AckPhase, State};
 use super::{Bbr, LossState, PROBE_RTT_CWND_GAIN, RateSample};
 use crate::bounds::Bounds;
 use sojourn_units::{Duration, Time};
 
-/// Growth of the delivery rate that shows that the pipe is not full, and rounds without it (draft-ietf-ccwg-bbr#5.3.1.2).
+/// The growth of the delivery rate that shows that the pipe is not full.
+/// Also the number of rounds without it (draft-ietf-ccwg-bbr#5.3.1.2).
 const FULL_BW_GROWTH: f64 = 1.25;
 const FULL_BW_ROUNDS: u32 = 3;
 /// `BBRStartupFullLossCnt` (draft-ietf-ccwg-bbr#5.3.1.3).
 const STARTUP_FULL_LOSSES: u32 = 6;
-/// Rounds after which Drain ends anyway (draft-ietf-ccwg-bbr#5.3.2).
+/// The number of rounds after which Drain ends in any case (draft-ietf-ccwg-bbr#5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
-/// The most rounds between two probes, for Reno and CUBIC beside it (draft-ietf-ccwg-bbr#5.3.3.8.3).
+/// The maximum number of rounds between two probes (draft-ietf-ccwg-bbr#5.3.3.8.3).
+/// It leaves room for Reno and CUBIC.
 const RENO_ROUNDS: f64 = 63.0;
-/// The greatest exponent of the growth of `inflight_longterm` (draft-ietf-ccwg-bbr#5.3.3.9).
+/// The maximum exponent of the growth of `inflight_longterm` (draft-ietf-ccwg-bbr#5.3.3.9).
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl Bbr {
-    /// The gain of the pace in each state (draft-ietf-ccwg-bbr#5.6.1).
+    /// The pacing gain in each state (draft-ietf-ccwg-bbr#5.6.1).
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => self.params.startup_gain,
@@ -29,7 +31,8 @@ impl Bbr {
         }
     }
 
-    /// The gain of the window in each state (draft-ietf-ccwg-bbr#5.6.1): while it goes up, an eighth more than else.
+    /// The window gain in each state (draft-ietf-ccwg-bbr#5.6.1).
+    /// In ProbeBW_UP it is an eighth larger than in the others.
     pub(super) fn cwnd_gain(&self) -> f64 {
         match self.state {
             State::ProbeBwUp => self.params.cwnd_gain * 1.125,
@@ -72,7 +75,8 @@ impl Bbr {
         }
     }
 
-    /// `CheckStartupHighLoss` (draft-ietf-ccwg-bbr#5.3.1.3): with SACK at the end of a round trip of recovery.
+    /// `CheckStartupHighLoss` (draft-ietf-ccwg-bbr#5.3.1.3).
+    /// Applies with SACK, at the end of a round trip of recovery.
     fn check_startup_high_loss(&mut self, sample: &RateSample) {
         if self.state == State::Startup && !self.full_bw_reached {
             let lossy = match sample.selective_acks {
@@ -170,7 +174,8 @@ impl Bbr {
         }
     }
 
-    /// `IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime` (draft-ietf-ccwg-bbr#5.3.3.8.3): whether it began to probe.
+    /// `IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime` (draft-ietf-ccwg-bbr#5.3.3.8.3).
+    /// Returns whether it started to probe.
     fn probe_if_due(&mut self, now: Time) -> bool {
         let reno_rounds = self.target_inflight().at_most(RENO_ROUNDS);
         let due = now > self.cycle_stamp + self.bw_probe_wait || self.rounds_since_probe_up as f64 >= reno_rounds;
@@ -241,7 +246,8 @@ impl Bbr {
         }
     }
 
-    /// `CheckProbeRTTDone`, `ExitProbeRTT` (draft-ietf-ccwg-bbr#5.3.4.3, draft-ietf-ccwg-bbr#5.3.4.4).
+    /// `CheckProbeRTTDone`, `ExitProbeRTT`.
+    /// Sources: draft-ietf-ccwg-bbr#5.3.4.3, draft-ietf-ccwg-bbr#5.3.4.4.
     #[cold]
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt_done_stamp.is_none_or(|done| now <= done) {

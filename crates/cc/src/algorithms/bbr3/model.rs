@@ -1,10 +1,11 @@
-//! What BBR version 3 knows of the path (draft-ietf-ccwg-bbr#5.5).
+//! The path model of BBR version 3 (draft-ietf-ccwg-bbr#5.5).
 
 use super::states::{AckPhase, State};
 use super::{Bbr, LostSegment, RateSample};
 use crate::bounds::Bounds;
 
-/// Rounds of the filter of extra ACKed data, in Startup and after it (draft-ietf-ccwg-bbr#5.5.9).
+/// The length of the filter of extra ACKed data, in rounds, in Startup and after it.
+/// Source: draft-ietf-ccwg-bbr#5.5.9.
 const STARTUP_EXTRA_ROUNDS: u64 = 1;
 const EXTRA_ACKED_ROUNDS: u64 = 10;
 
@@ -60,7 +61,8 @@ impl Bbr {
         self.inflight_latest = 0.0;
     }
 
-    /// `UpdateCongestionSignals`, `AdaptLowerBoundsFromCongestion` (draft-ietf-ccwg-bbr#5.5.10.3).
+    /// `UpdateCongestionSignals`, `AdaptLowerBoundsFromCongestion`.
+    /// Source: draft-ietf-ccwg-bbr#5.5.10.3.
     pub(super) fn update_congestion_signals(&mut self, sample: &RateSample) {
         self.update_max_bw(sample);
         if !self.loss_round_start {
@@ -121,7 +123,7 @@ impl Bbr {
         }
     }
 
-    /// `AdaptLongTermModel` (draft-ietf-ccwg-bbr#5.3.3.9): whether it decided on a state.
+    /// `AdaptLongTermModel` (draft-ietf-ccwg-bbr#5.3.3.9). Returns whether it selected a state.
     pub(super) fn adapt_long_term_model(&mut self, sample: &RateSample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;
@@ -167,7 +169,7 @@ impl Bbr {
         lost > tx_in_flight * self.params.loss_threshold || (lost > 0.0 && !selective_acks)
     }
 
-    /// The same for the newest segment that an ACK delivered.
+    /// `IsInflightTooHigh` for the newest segment that an ACK delivered.
     pub(super) fn is_inflight_too_high_for(&self, sample: &RateSample) -> bool {
         self.is_inflight_too_high(sample.lost, sample.tx_in_flight, sample.selective_acks)
     }
@@ -214,8 +216,8 @@ impl Bbr {
         }
     }
 
-    /// `SaveStateUponLoss` (draft-ietf-ccwg-bbr#5.5.11.1): once for the losses of a recovery. Later ones of them, and the beginning of
-    /// the recovery, would save what the first has made of the model.
+    /// `SaveStateUponLoss` (draft-ietf-ccwg-bbr#5.5.11.1), once for the losses of a recovery.
+    /// Later losses, and the start of the recovery, would save the model as the first loss changed it.
     #[cold]
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();

@@ -1,4 +1,4 @@
-//! The cases of the draft's appendix that need no network, by hand: one sample a round trip.
+//! The cases of the draft's appendix that need no network, with one sample per round trip.
 
 use super::states::State;
 use super::*;
@@ -6,7 +6,7 @@ use crate::sample::tests::SAMPLE;
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// A connection, and samples of rounds of 100 ms.
+/// A connection with samples of rounds of 100 ms.
 struct Rounds {
     cc: Bbr3,
     round: u64,
@@ -24,7 +24,7 @@ impl Rounds {
         Time::ZERO + RTT * self.round
     }
 
-    /// The sample of a round trip that delivers so many segments a second.
+    /// The sample of a round trip that delivers `rate` segments per second.
     fn sample(&mut self, rate: f64) -> RateSample {
         self.round += 1;
         let segments = rate * RTT.as_secs_f64();
@@ -50,7 +50,8 @@ impl Rounds {
         self.cc.0.state
     }
 
-    /// A connection at the first of at most 200 round trips in such a state, at 1,000 segments a second.
+    /// A connection in the first round trip with such a state, at 1,000 segments per second.
+    /// The state must occur within 200 round trips.
     fn until(found: impl Fn(State) -> bool) -> Self {
         let mut rounds = Rounds::new();
         assert!((0..200).any(|_| found(rounds.see(1000.0))), "{:?}", rounds.cc.0.state);
@@ -80,7 +81,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more_bandwidth() {
     let mut rounds = Rounds::new();
     let states: std::vec::Vec<State> = [100.0, 200.0, 400.0, 450.0, 460.0, 470.0].map(|rate| rounds.see(rate)).into();
     assert_eq!(states[..5], [State::Startup; 5]);
-    // One segment a second too many in flight for Drain to end at once.
+    // With one more segment per second in flight, Drain would not end at once.
     assert!(rounds.cc.0.full_bw_reached && states[5] != State::Startup);
     assert_eq!(rounds.cc.0.max_bw(), 470.0);
 }
@@ -128,7 +129,7 @@ fn drain_ends_when_the_queue_is_empty_or_after_three_rounds() {
         }
         0
     };
-    // The first round sets the baseline, three more fill the pipe.
+    // The first round sets the baseline; three more fill the pipe.
     assert_eq!(drained(100.0), 3);
     assert_eq!(drained(200.0), 7);
 }
@@ -157,7 +158,7 @@ fn losses_while_going_up_set_inflight_longterm_and_end_it() {
     assert_eq!((rounds.cc.0.pacing_gain(), rounds.cc.0.cwnd_gain()), (1.25, 2.25));
     let lost = rounds.lost(4.0, 120.0);
     rounds.cc.on_lost(&lost);
-    // 119 in flight and 3 lost before: 2 % was reached (0.02 * 119 - 3)/0.98 segments earlier.
+    // 119 were in flight and 3 were lost before: 2 % was reached (0.02 * 119 - 3)/0.98 segments earlier.
     let expected = 119.0 + (0.02 * 119.0 - 3.0) / 0.98;
     assert_eq!(rounds.cc.0.state, State::ProbeBwDown);
     assert!((rounds.cc.0.inflight_longterm - expected).abs() < 1e-9);
@@ -167,7 +168,7 @@ fn losses_while_going_up_set_inflight_longterm_and_end_it() {
 #[test]
 fn a_window_with_losses_while_cruising_keeps_seven_tenths_of_the_short_term_model() {
     let mut rounds = Rounds::until(|state| state == State::ProbeBwCruise);
-    // The first of these rounds has delivered at the old rate too.
+    // The first of these rounds also delivers at the old rate.
     for _ in 0..2 {
         let lost = rounds.lost(4.0, 100.0);
         rounds.cc.on_lost(&lost);
@@ -185,7 +186,7 @@ fn each_round_of_going_up_doubles_the_growth_of_inflight_longterm() {
         rounds.cc.0.raise_inflight_longterm_slope();
         rounds.cc.0.probe_up_acked_per_inc
     });
-    // The first was on entering.
+    // The first slope is set on entering the state.
     assert_eq!(slopes, [50.0, 25.0, 12.5, 6.25]);
 }
 
@@ -297,7 +298,8 @@ fn probe_rtt_remembers_the_larger_of_the_window_and_of_the_one_before() {
     assert_eq!((rounds.cc.0.state, rounds.cc.0.prior_cwnd), (State::ProbeRtt, 500.0), "draft-ietf-ccwg-bbr#5.3.4.3");
 }
 
-/// draft-ietf-ccwg-bbr#5.6.2: `rate = pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100`, with a margin of one percent.
+/// Tests draft-ietf-ccwg-bbr#5.6.2 with a margin of one percent.
+/// `rate = pacing_gain * bw * (100 - BBRPacingMarginPercent) / 100`.
 #[test]
 fn the_pace_is_the_gain_times_the_bandwidth_less_one_percent() {
     let mut rounds = Rounds::in_probe_bw();

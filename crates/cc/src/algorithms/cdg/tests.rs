@@ -6,7 +6,7 @@ fn cdg(params: Params) -> Cdg {
     params.build(Start::new(40.0, 20.0)).unwrap()
 }
 
-/// Rounds of 40 ACKs with these round-trip times in ms; gives the window after each.
+/// The windows after each of several rounds of 40 ACKs with these RTTs in ms.
 fn rounds(cc: &mut Cdg, rtts: &[u64]) -> Vec<f64> {
     let mut byte = cc.law().round_end.unwrap_or(0).max(1);
     let mut windows = Vec::new();
@@ -84,7 +84,7 @@ fn the_first_round_begins_with_the_round_trip_of_the_handshake() {
         }
         cc.law().gradient
     };
-    // The first is extrapolated to eight rounds: a rise of the least, or if there is none of the largest.
+    // The first is extrapolated to eight rounds: the increase of the minimum, or of the maximum if the minimum does not increase.
     assert_eq!((gradient(50), gradient(0)), (8 * 2_000, 8 * 8_000));
 }
 
@@ -98,7 +98,7 @@ fn parameters_have_ranges() {
 
 #[test]
 fn what_leaves_as_a_reduction_for_a_gradient_begins_is_part_of_it() {
-    // From 20 to 14: of what 10 acknowledge 7 may leave, and 2 have left.
+    // From 20 to 14: 10 acknowledged segments allow 7 to be sent, and 2 have been sent.
     let falling = |acked| Falling { until: 0, from: 20.0, to: 14.0, acked, first: 2.0 }.window().cwnd;
     assert_eq!([0.0, 2.0, 4.0, 10.0, 20.0].map(falling), [20.0, 18.0, 17.0, 15.0, 14.0]);
 }

@@ -1,36 +1,39 @@
-//! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`: whole numbers, a clock of 1 ms, and a `HyStart` of its own.
+//! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`.
+//! It uses whole numbers, a clock of 1 ms, and its own `HyStart`.
 
 use crate::{Ack, Window};
 use sojourn_units::{Duration, Time};
 
 const HZ: u64 = 1000;
-/// A window that was never reduced grows by 1/20 a round trip at least.
+/// A window that was never reduced grows by at least 1/20 per round trip.
 const FIRST_CNT: u64 = 20;
-/// `HYSTART_MIN_SAMPLES`
+/// `HYSTART_MIN_SAMPLES`.
 const MIN_SAMPLES: u32 = 8;
-/// `HYSTART_DELAY_MIN`, in us
+/// `HYSTART_DELAY_MIN`, in us.
 const DELAY_MIN_US: u64 = 4_000;
-/// `HYSTART_DELAY_MAX`, in us
+/// `HYSTART_DELAY_MAX`, in us.
 const DELAY_MAX_US: u64 = 16_000;
-/// `hystart_low_window`, in segments
+/// `hystart_low_window`, in segments.
 const LOW_WINDOW: f64 = 16.0;
-/// `hystart_ack_delta_us`
+/// `hystart_ack_delta_us`.
 const ACK_DELTA_US: u64 = 2_000;
-/// The longest `hystart_ack_delay`, in us
+/// The longest `hystart_ack_delay`, in us.
 const MAX_ACK_DELAY_US: u64 = 1_000;
-/// Segments whose time at the pace is a `hystart_ack_delay`: four times `sk_gso_max_size`, in segments of 1,448 bytes.
+/// The segments whose time at the pacing rate is a `hystart_ack_delay`.
+/// They are four times `sk_gso_max_size`, in segments of 1,448 bytes.
 const ACK_DELAY_SEGMENTS: f64 = 4.0 * 45.0;
 
 fn micros(time: Time) -> u64 {
     time.as_nanos() / 1_000
 }
 
-/// `hystart_ack_delay`: for how long ACKs may be held back, in us.
+/// `hystart_ack_delay`: the time in us for which ACKs may be held back.
 fn ack_delay_us(ack: &Ack, window: Window) -> u64 {
     MAX_ACK_DELAY_US.min((ACK_DELAY_SEGMENTS / window.pace(ack.in_flight, ack.srtt) * 1e6) as u64)
 }
 
-/// `struct bictcp`. Windows are in segments, times in milliseconds where no other unit is in the name.
+/// `struct bictcp`. Windows are in segments.
+/// Times are in milliseconds unless the name has another unit.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     beta: u64,
@@ -42,13 +45,13 @@ pub struct Kernel {
     last_time: u64,
     origin_point: u64,
     k: u64,
-    /// 0 before the first sample.
+    /// The minimum delay; 0 before the first sample.
     delay_min_us: u64,
-    /// `None` where Linux has 0.
+    /// The start of the epoch; `None` if Linux has 0.
     epoch_start: Option<u64>,
     ack_cnt: u64,
     tcp_cwnd: u64,
-    /// `snd_nxt` at the last acknowledgment.
+    /// `snd_nxt` at the last ACK.
     snd_nxt: u64,
 }
 
@@ -66,7 +69,7 @@ struct HyStart {
 }
 
 impl HyStart {
-    /// `bictcp_hystart_reset`
+    /// `bictcp_hystart_reset`.
     fn reset(&mut self, now: Time, snd_nxt: u64) {
         let now_us = micros(now);
         *self = HyStart {
@@ -80,7 +83,7 @@ impl HyStart {
         };
     }
 
-    /// `hystart_update`: says whether slow start ends, by a train of acknowledgments or by a delay that grew.
+    /// `hystart_update`: returns whether an ACK train or a grown delay ends slow start.
     fn update(&mut self, ack: &Ack, window: Window, delay_us: u64, delay_min_us: u64) -> bool {
         if ack.snd_una > self.end_seq {
             self.reset(ack.now, ack.snd_max);
@@ -92,7 +95,7 @@ impl HyStart {
         if now_us - self.last_ack_us <= ACK_DELTA_US {
             self.last_ack_us = now_us;
             let threshold = delay_min_us + ack_delay_us(ack, window);
-            // A pace may have held segments back for half of a round trip.
+            // Pacing may have held segments back for half a round trip.
             self.found = now_us - self.round_start_us > if self.paced { threshold } else { threshold / 2 };
         }
         self.curr_rtt_us = self.curr_rtt_us.min(delay_us);
@@ -106,8 +109,8 @@ impl HyStart {
 }
 
 impl Kernel {
-    /// At the start of a connection; `beta` and `scale` (C) are 1024ths and tenths of 1024ths. `hystart` says whether the sender is paced, if
-    /// it has a `HyStart`.
+    /// The state at the start of a connection.
+    /// `beta` is in 1024ths, `scale` (C) in tenths of 1024ths. `hystart` is whether the sender is paced, or `None` without `HyStart`.
     pub fn new(beta: u64, scale: u64, hystart: Option<bool>) -> Kernel {
         Kernel {
             beta,
@@ -127,12 +130,13 @@ impl Kernel {
         }
     }
 
-    /// `cubictcp_cwnd_event_tx_start`: a pause moves the epoch on, so that the window goes on where it was on the curve.
+    /// `cubictcp_cwnd_event_tx_start`: moves the epoch by a pause.
+    /// The window thus continues at the same point of the curve.
     pub fn on_idle_end(&mut self, now: Time, idle: Duration) {
         self.epoch_start = self.epoch_start.map(|start| (start + idle.as_nanos() / 1_000_000).min(now.as_millis()));
     }
 
-    /// `cubictcp_state` where the state is `TCP_CA_Loss`
+    /// `cubictcp_state` with the state `TCP_CA_Loss`.
     pub fn reset(&mut self, now: Time) {
         let Kernel { snd_nxt, beta, cube_rtt_scale, .. } = *self;
         let hystart = self.hystart.take().map(|hystart| HyStart { found: false, ..hystart });
@@ -142,11 +146,11 @@ impl Kernel {
         }
     }
 
-    /// `cubictcp_acked`: says whether slow start ends.
+    /// `cubictcp_acked`: returns whether slow start ends.
     pub fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         self.snd_nxt = ack.snd_max;
         let Some(rtt) = ack.rtt else { return false };
-        // Right after fast recovery delays say nothing.
+        // Right after fast recovery, delays are not meaningful.
         if self.epoch_start.is_some_and(|start| ack.now.as_millis().saturating_sub(start) < HZ) {
             return false;
         }
@@ -159,7 +163,7 @@ impl Kernel {
         searching.is_some_and(|hystart| hystart.update(ack, window, delay_us, delay_min_us))
     }
 
-    /// `bictcp_update`: after how many acknowledged segments the window grows by one.
+    /// `bictcp_update`: the number of acknowledged segments that increase the window by one.
     pub fn update(&mut self, cwnd: u64, acked: u64, now: Time, friendly: bool) -> u64 {
         let now = now.as_millis();
         self.ack_cnt += acked;
@@ -189,9 +193,9 @@ impl Kernel {
         now
     }
 
-    /// The cubic function, so many milliseconds after the start of the epoch.
+    /// The cubic function at `elapsed` milliseconds after the start of the epoch.
     fn cubic(&self, cwnd: u64, elapsed: u64) -> u64 {
-        // Times have 10 more bits from here on (BICTCP_HZ).
+        // From here on, times have 10 more bits (BICTCP_HZ).
         let t = ((elapsed + self.delay_min_us.div_ceil(1_000)) << 10) / HZ;
         let offs = t.abs_diff(self.k).min(1 << 17);
         let delta = (self.cube_rtt_scale * offs * offs * offs) >> 40;
@@ -212,7 +216,7 @@ impl Kernel {
         }
     }
 
-    /// `cubictcp_recalc_ssthresh`
+    /// `cubictcp_recalc_ssthresh`.
     pub fn recalc_ssthresh(&mut self, cwnd: f64, converge: bool) -> f64 {
         let cwnd = cwnd as u64;
         self.epoch_start = None;
@@ -263,7 +267,7 @@ mod tests {
         law.recalc_ssthresh(1000.0, true);
         law.update(700, 1, at(0), false);
         law.on_idle_end(at(60_000), Duration::from_secs(50));
-        // K is 9.086 s: 10 s of the 60 count.
+        // K is 9.086 s. Only 10 s of the 60 count.
         let after = law.update(999, 1, at(60_000), false);
         assert!((500..=999).contains(&after), "{after}");
         law.on_idle_end(at(60_001), Duration::from_secs(50));
@@ -276,11 +280,11 @@ mod tests {
             let ack = Ack { srtt: Duration::from_millis(1), ..Ack::ONE };
             ack_delay_us(&ack, Window { cwnd, ssthresh: 1e9 })
         };
-        // At twice the window a round trip 180 segments take 1 ms with a window of 90.
+        // At twice the window per round trip, 180 segments take 1 ms with a window of 90.
         assert_eq!([delay(20.0), delay(90.0), delay(900.0)], [1_000, 1_000, 100]);
     }
 
-    /// Rounds of acknowledgments `gap_us` apart with these delays; says in which round slow start ended.
+    /// The round in which slow start ends, with ACKs `gap_us` apart and these delays.
     fn ends(gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
         ends_of(Kernel::new(BETA, 41, Some(false)), gap_us, acks, delays_ms)
     }

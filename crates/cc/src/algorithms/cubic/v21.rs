@@ -3,7 +3,8 @@
 use crate::Ack;
 use sojourn_units::{Duration, Time};
 
-/// Version 2.1, with the names of Linux's `tcp_cubic.c`. Windows are in segments, times in milliseconds.
+/// Version 2.1, with the names of Linux's `tcp_cubic.c`.
+/// Windows are in segments, times in milliseconds.
 #[derive(Clone, Debug)]
 pub struct V21 {
     beta: u64,
@@ -19,7 +20,7 @@ pub struct V21 {
     last_time: u64,
     origin_point: u64,
     k: u64,
-    /// Milliseconds times 8; 0 for none.
+    /// The minimum delay in milliseconds times 8; 0 is none.
     delay_min: u64,
     epoch_start: u64,
     ack_cnt: u64,
@@ -31,7 +32,8 @@ pub struct V21 {
 const HZ: u64 = 1000;
 const MAX_INCREMENT: u64 = 16;
 
-/// Milliseconds since a segment was sent. Like TCP-Linux it rounds the echoed timestamp and truncates the clock.
+/// The time in milliseconds since a segment was sent.
+/// Like TCP-Linux it rounds the echoed timestamp and truncates the clock.
 fn delay(now: Time, rtt: Duration) -> u64 {
     now.as_millis().saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
 }
@@ -60,7 +62,7 @@ impl V21 {
         }
     }
 
-    /// `bictcp_reset`: all but the parameters.
+    /// `bictcp_reset`: resets everything except the parameters.
     pub fn reset(&mut self) {
         let fresh = V21::new(self.beta, self.cube_rtt_scale / 10);
         *self = V21 { ssthresh: self.ssthresh, ..fresh };
@@ -94,7 +96,7 @@ impl V21 {
         }
     }
 
-    /// `bictcp_update`: finds `cnt`, the number of acknowledgments that add a segment.
+    /// `bictcp_update`: computes `cnt`, the number of ACKs that add a segment.
     fn update(&mut self, cwnd: u64, now: u64, friendly: bool) {
         self.ack_cnt += 1;
         if self.last_cwnd == cwnd && now - self.last_time <= HZ / 32 {

@@ -1,4 +1,5 @@
-//! The worked example of flower-2016, vectors calculated by hand, and what must hold for any sequence of delays.
+//! The worked example of flower-2016, vectors computed by hand, and general properties.
+//! The properties hold for any sequence of delays.
 
 use super::*;
 use crate::{CongestionController, Signal};

@@ -1,4 +1,5 @@
-//! H-TCP as in Linux, with the names of its `tcp_htcp.c` and its fixed-point numbers: factors in 128ths, times in ticks of a millisecond.
+//! H-TCP as in Linux, with the names and the fixed-point numbers of its `tcp_htcp.c`.
+//! Factors are in 128ths, times in ticks of a millisecond.
 
 use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
 use sojourn_units::Time;
@@ -7,7 +8,7 @@ const HZ: u64 = 1000;
 const SHIFT: u32 = 7;
 const ONE: u64 = 1 << SHIFT;
 
-/// What an undone reduction gives back.
+/// The state that an undone reduction restores.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     last_cong: u64,
@@ -15,7 +16,7 @@ struct Before {
     old_max_b: u64,
 }
 
-/// `struct htcp`
+/// `struct htcp`.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     beta_min: u64,
@@ -29,24 +30,25 @@ pub struct Kernel {
     packetcount: u64,
     min_rtt: u64,
     max_rtt: u64,
-    /// `None` before the first acknowledgment.
+    /// The last congestion; `None` before the first ACK.
     last_cong: Option<u64>,
     before: Option<Before>,
     max_b: u64,
     old_max_b: u64,
     bi: u64,
     lasttime: u64,
-    /// Whether a reduction or a timeout was being repaired after the last acknowledgment.
+    /// Whether a reduction or a timeout was being repaired after the last ACK.
     repairing: bool,
 }
 
 impl Kernel {
-    /// The part of the window that a loss leaves, and the smallest round-trip time in seconds.
+    /// The fraction of the window that a loss leaves, and the minimum RTT in seconds.
     pub(crate) fn beta_and_min_rtt(&self) -> (f64, f64) {
         (self.beta as f64 / ONE as f64, self.min_rtt as f64 / HZ as f64)
     }
 
-    /// At the start of a connection, with the least and the greatest part of the window that congestion leaves.
+    /// The state at the start of a connection.
+    /// `beta` is the minimum and maximum fraction of the window that congestion leaves.
     pub fn new(beta: [f64; 2], use_rtt_scaling: bool, use_bandwidth_switch: bool) -> Kernel {
         let [beta_min, beta_max] = beta.map(|number| ((number * ONE as f64) as u64).clamp(1, ONE - 1));
         Kernel {
@@ -87,7 +89,7 @@ impl Kernel {
         }
     }
 
-    /// `measure_achieved_throughput`, which comes before the state changes, and `htcp_state`.
+    /// `measure_achieved_throughput`, which precedes the change of state, and `htcp_state`.
     fn on_ack(&mut self, ack: &Ack, cwnd: f64) {
         let now = ack.now.as_millis();
         self.last_cong.get_or_insert(now);
@@ -158,7 +160,7 @@ impl Kernel {
         self.alpha = 2 * factor * (ONE - self.beta);
     }
 
-    /// `htcp_recalc_ssthresh`, and `htcp_reset` of the state that follows.
+    /// `htcp_recalc_ssthresh`, and `htcp_reset` of the following state.
     fn recalc_ssthresh(&mut self, cwnd: f64, now: Time) -> f64 {
         let now = now.as_millis();
         self.beta_update();
@@ -172,7 +174,7 @@ impl Kernel {
         ((cwnd as u64 * self.beta) >> SHIFT).max(2) as f64
     }
 
-    /// `htcp_cwnd_undo`
+    /// `htcp_cwnd_undo`.
     fn undo(&mut self) {
         if let Some(before) = self.before.take() {
             (self.last_cong, self.max_rtt, self.old_max_b) = (Some(before.last_cong), before.max_rtt, before.old_max_b);
@@ -190,7 +192,7 @@ impl WindowLaw for Kernel {
         Early::None
     }
 
-    /// `htcp_cong_avoid` above the threshold
+    /// `htcp_cong_avoid` above the threshold.
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
         if from.in_slow_start {
             return from;
@@ -230,7 +232,7 @@ mod tests {
     fn growth_is_that_of_the_last_increase() {
         let mut kernel = kernel(100, 100);
         let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), ..Ack::ONE };
-        // Reno's in the first second; the ACK that opens the window does not count itself.
+        // Reno's growth in the first second. The ACK that opens the window does not count itself.
         let grown = kernel.grow(Counted::in_linux(10.0, 10.0), &at(2000));
         assert_eq!(grown, Counted::in_linux(11.0, 0.0));
         // 1 + (10 * 1000 + 500 * 500/1000)/1000 = 11, halved twice by beta: 2 * 11 * 64 of 128.

@@ -1,5 +1,5 @@
-//! TCP Illinois as in Linux, with the names of its `tcp_illinois.c` and its fixed-point numbers: growth in 128ths of a segment, reductions
-//! in 64ths of the window, times in microseconds.
+//! TCP Illinois as in Linux, with the names and fixed-point numbers of its `tcp_illinois.c`.
+//! Growth is in 128ths of a segment, reductions in 64ths of the window, times in microseconds.
 
 use crate::{Ack, CongestionEvent, Counted, Early, Seen, Window, WindowLaw};
 use sojourn_units::Time;
@@ -7,10 +7,10 @@ use sojourn_units::Time;
 const ALPHA_SHIFT: u32 = 7;
 const ALPHA_BASE: u64 = 1 << ALPHA_SHIFT;
 const BETA_SHIFT: u32 = 6;
-/// The longest round-trip time that counts.
+/// The longest RTT that counts.
 const RTT_MAX: u64 = u32::MAX as u64 / 1280;
 
-/// `struct illinois`
+/// `struct illinois`.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     alpha_min: u64,
@@ -28,17 +28,17 @@ pub struct Kernel {
     beta: u64,
     rtt_above: bool,
     rtt_low: u32,
-    /// `snd_nxt` at the last acknowledgment.
+    /// `snd_nxt` at the last ACK.
     snd_nxt: u64,
 }
 
 impl Kernel {
-    /// What a round trip adds to the window in segments, and the part of the window that a loss takes.
+    /// The growth per round trip in segments, and the fraction of the window that a loss removes.
     pub(crate) fn increase_and_decrease(&self) -> (f64, f64) {
         (self.alpha as f64 / ALPHA_BASE as f64, self.beta as f64 / f64::from(1 << BETA_SHIFT))
     }
 
-    /// At the start of a connection, with the least and the greatest growth and reduction.
+    /// The state at the start of a connection, with minima and maxima of growth and reduction.
     pub fn new(alpha: [f64; 2], beta: [f64; 2], win_thresh: f64, theta: u32) -> Kernel {
         let scaled = |number: f64, shift: u32| ((number * f64::from(1 << shift)) as u64).max(1);
         let [alpha_min, alpha_max] = alpha.map(|number| scaled(number, ALPHA_SHIFT));
@@ -67,7 +67,7 @@ impl Kernel {
         (self.end_seq, self.cnt_rtt, self.sum_rtt) = (self.snd_nxt, 0, 0);
     }
 
-    /// `tcp_illinois_acked`, and of `tcp_illinois_cong_avoid` what does not change the window.
+    /// `tcp_illinois_acked`, and the part of `tcp_illinois_cong_avoid` that keeps the window.
     fn on_ack(&mut self, ack: &Ack, cwnd: f64) {
         self.snd_nxt = ack.snd_max;
         if let Some(rtt) = ack.rtt {
@@ -119,7 +119,7 @@ impl Kernel {
         }
     }
 
-    /// `tcp_illinois_ssthresh`
+    /// `tcp_illinois_ssthresh`.
     fn ssthresh(&self, cwnd: f64) -> f64 {
         let cwnd = cwnd as u64;
         cwnd.saturating_sub((cwnd * self.beta) >> BETA_SHIFT).max(2) as f64
@@ -134,7 +134,8 @@ impl WindowLaw for Kernel {
         Early::None
     }
 
-    /// `tcp_illinois_cong_avoid` above the threshold: of an ACK that ends a recovery all segments below its number count.
+    /// `tcp_illinois_cong_avoid` above the threshold.
+    /// If an ACK ends a recovery, all segments below its number count.
     fn grow(&mut self, from: Counted, ack: &Ack) -> Counted {
         if from.in_slow_start {
             return from;
@@ -154,7 +155,7 @@ impl WindowLaw for Kernel {
         Window { cwnd: kept, ssthresh: kept }
     }
 
-    /// `tcp_illinois_state` of `TCP_CA_Loss`
+    /// `tcp_illinois_state` with `TCP_CA_Loss`.
     fn after_rto(&mut self, _now: Time, window: f64) -> f64 {
         let kept = self.ssthresh(window);
         (self.alpha, self.beta) = (ALPHA_BASE, self.beta_max);

@@ -1,55 +1,59 @@
-//! The target of the queuing delay, which rises next to flows that fill the queue (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4).
+//! The target of the queuing delay. It rises next to flows that fill the queue.
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4.
 
 use alloc::vec::Vec;
 use sojourn_units::Duration;
 
-/// Round trips over which the variance of the delay, and the part with losses, are taken, and those over which its mean is.
+/// The number of round trips for the variance of the delay and the fraction with losses.
+/// The number for the mean follows.
 const LONG: usize = 200;
 const SHORT: usize = 50;
-/// The part of round trips with losses above which others fill the queue, and the variance up to which the delay is steady.
+/// The fraction of round trips with losses above which other flows fill the queue.
+/// The variance up to which the delay is steady follows.
 const LOSSES: f64 = 0.002;
 const STEADY: f64 = 0.2;
-/// How much the target rises with losses, falls slowly, and falls at most at once.
+/// Factors of the target: rise with losses, slow fall, and maximum fall at once.
 const WITH_LOSSES: f64 = 1.5;
 const SLOW_FALL: f64 = 0.9;
 const FAST_FALL: f64 = 0.5;
 
-/// The target and what it is taken from.
+/// The target and its input.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// In seconds, as all here: the least, the greatest, the present one.
+    /// The minimum, maximum and current target, in seconds.
     least: f64,
     greatest: f64,
     present: f64,
-    /// The queuing delays of the last round trips in least targets, and whether there were losses: a ring.
+    /// The queuing delays of the last round trips, as multiples of the minimum target.
+    /// Each has a flag for losses. The list is a ring.
     rounds: Vec<(f64, bool)>,
     next: usize,
     lost: bool,
 }
 
 impl Target {
-    /// At the least.
+    /// A target that starts at the minimum.
     pub fn new(least: Duration, greatest: Duration) -> Target {
         let (least, greatest) = (least.as_secs_f64(), greatest.as_secs_f64());
         Target { least, greatest, present: least, rounds: Vec::new(), next: 0, lost: false }
     }
 
-    /// The present target in seconds.
+    /// The current target in seconds.
     pub fn seconds(&self) -> f64 {
         self.present
     }
 
-    /// Bytes beyond its own place.
+    /// Bytes of memory in addition to its own size.
     pub fn memory(&self) -> usize {
         self.rounds.capacity() * size_of::<(f64, bool)>()
     }
 
-    /// A segment was lost in this round trip.
+    /// Handles a loss in this round trip.
     pub fn on_loss(&mut self) {
         self.lost = true;
     }
 
-    /// A round trip is over, with this queuing delay in seconds.
+    /// Ends a round trip with this queuing delay in seconds.
     pub fn end_round(&mut self, delay: f64) {
         let round = (delay / self.least, core::mem::take(&mut self.lost));
         if self.rounds.len() < LONG {
@@ -79,7 +83,7 @@ impl Target {
         }
     }
 
-    /// The mean of the last few round trips.
+    /// The mean of the last round trips.
     fn recent_mean(&self) -> f64 {
         let held = self.rounds.len();
         let count = held.min(SHORT);

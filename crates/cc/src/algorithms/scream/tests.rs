@@ -1,4 +1,4 @@
-//! Each step of the draft with the numbers that it gives by hand, and the windows that come of them.
+//! Each step of the draft with numbers computed by hand, and the resulting windows.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const RTT: Duration = Duration::from_millis(50);
 
 const START: Start = Start::new(20.0, f64::INFINITY);
 
-/// Its delay is the latest, not the least of four.
+/// A controller whose delay is the latest sample, not the minimum of four.
 fn scream_from(start: Start) -> Scream {
     let delay = EstimatorParams { filter: 1, ..EstimatorParams::default() };
     Params { delay, ..Params::default() }.build(start).unwrap()
@@ -16,7 +16,7 @@ fn scream() -> Scream {
     scream_from(START)
 }
 
-/// At a time in milliseconds, with a window in flight.
+/// An ACK at a time in milliseconds, with a full window in flight.
 fn ack(ms: u64, srtt: Duration) -> Ack {
     Ack { now: Time::ZERO + Duration::from_millis(ms), srtt, in_flight: 400.0, one_way_delay: Some(0), snd_max: 400, ..Ack::ONE }
 }
@@ -26,7 +26,7 @@ fn lost(cc: &mut Scream, ms: u64) {
     cc.on_congestion(&CongestionEvent { now, window: cc.cwnd(), signal: Signal::Loss });
 }
 
-/// What an acknowledgment adds to a window of 40.
+/// The growth of a window of 40 by an ACK.
 fn grown(cc: &mut Scream, ack: &Ack) -> f64 {
     cc.set_cwnd(40.0);
     cc.on_ack(ack);
@@ -37,7 +37,8 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// A path on which every ACK acknowledges a segment: the part that is marked and the queuing delay can be changed.
+/// A path on which every ACK acknowledges a segment.
+/// The marked fraction and the queuing delay can be changed.
 struct Path {
     cc: Scream,
     sent: u64,
@@ -50,7 +51,7 @@ impl Path {
         Path { cc: scream(), sent: 0, now: Time::ZERO, credit: 0.0 }
     }
 
-    /// So many round trips; gives the window after the last.
+    /// The window after `count` round trips.
     fn rounds(&mut self, count: u32, part: f64, delay_ms: i64) -> f64 {
         for _ in 0..count {
             let window = self.cc.cwnd();
@@ -93,7 +94,7 @@ fn the_marked_part_rises_by_an_eighth_and_falls_by_an_128th_each_10_ms() {
     };
     assert!(close(next(10, 4.0, 2.0), 0.5 / 8.0));
     assert!(close(next(19, 4.0, 4.0), 0.5 / 8.0), "it waits for 10 ms");
-    // It falls towards 0, also where a few are still marked.
+    // It falls to 0, even if a few segments are still marked.
     let risen = 0.5 / 8.0 + (0.5 - 0.5 / 8.0) / 8.0;
     assert!(close(next(20, 4.0, 0.0), risen));
     assert!(close(next(30, 100.0, 1.0), risen * 127.0 / 128.0));
@@ -105,17 +106,18 @@ fn marks_hold_the_window_where_those_of_a_round_trip_take_the_segment_that_it_ad
         let mut path = Path::new();
         path.rounds(100, 0.0, 0);
         let window = path.rounds(600, part, 0);
-        // A round trip of 50 ms has two reductions at least, each of a quarter of alpha.
+        // A round trip of 50 ms has at least two reductions, each of a quarter of alpha.
         let taken = part * window * path.cc.alpha / 4.0 * window;
         assert!((0.7..1.4).contains(&taken), "{part}: {taken} segments a round trip, window {window}");
-        // So many of the 10 ms have a mark. It weighs 16 times as much as one without, so alpha is above the part that is marked.
+        // This fraction of the intervals of 10 ms has a mark. A mark weighs 16 times as much as none, so alpha exceeds the marked fraction.
         let often = part * window / 5.0;
         let alpha = part / (often + (1.0 - often) / 16.0);
         assert!((path.cc.alpha / alpha - 1.0).abs() < 0.2, "{part}: {} for {alpha}", path.cc.alpha);
     }
 }
 
-/// What a mark leaves of a window of 40, with a queuing delay, a smoothed RTT, and the inflection point.
+/// The part of a window of 40 that a mark leaves.
+/// It depends on the queuing delay, the smoothed RTT, and the inflection point.
 fn left(delay_ms: i64, srtt_ms: u64, inflection: f64) -> f64 {
     let mut cc = scream();
     let srtt = Duration::from_millis(srtt_ms);
@@ -124,7 +126,7 @@ fn left(delay_ms: i64, srtt_ms: u64, inflection: f64) -> f64 {
     cc.set_cwnd(40.0);
     (cc.inflection, cc.alpha, cc.last_reduction) = (inflection, 1.0, Some(Time::ZERO));
     let one_way_delay = Some(delay_ms * 1_000_000);
-    // All of it is marked, so nothing is added.
+    // All segments are marked, so nothing is added.
     cc.on_ack(&Ack { marked: 1.0, one_way_delay, ..ack(100, srtt) });
     cc.cwnd() / 40.0
 }
@@ -139,9 +141,9 @@ fn a_mark_takes_half_of_the_marked_part_once_in_25_ms_and_less_of_it_the_more_of
 fn near_the_inflection_point_a_mark_takes_a_quarter_of_that_while_the_delay_is_below_a_quarter_of_the_target() {
     assert!(close(left(14, 25, 40.0), 1.0 - 0.5 / 4.0));
     assert!(close(left(16, 25, 40.0), 0.5));
-    // A tenth below it 8 times that is squared: 0.64.
+    // A tenth below the point, 8 times that is squared: 0.64.
     assert!(close(left(14, 25, 40.0 / 0.9), 1.0 - 0.5 * 0.64));
-    // An eighth away, and further, it takes all.
+    // An eighth away and further, the full reduction applies.
     assert!(close(left(14, 25, 40.0 / 1.125), 0.5));
 }
 
@@ -172,7 +174,7 @@ fn after_a_hundred_round_trips_without_a_reduction_a_mark_cuts_the_window_to_wha
     };
     let (before, alpha) = after(5000);
     assert!(before > 30.0);
-    // The marked part stays what it is.
+    // The marked fraction is unchanged.
     assert_eq!(after(5001), (10.0 * (1.0 - 0.25 * alpha), alpha));
 }
 
@@ -203,7 +205,7 @@ fn a_mean_delay_of_the_target_halves_the_window_in_25_ms_and_one_of_half_of_it_d
     assert!(close(kept(60.0, 25, 0.0), 0.5) && close(kept(90.0, 25, 0.0), 0.5));
     assert!(close(kept(45.0, 25, 0.0), 0.75) && close(kept(30.0, 25, 0.0), 1.0));
     assert!(close(kept(60.0, 50, 0.0), 0.75));
-    // A mark goes before: an eighth of the part is known of it.
+    // A mark comes first: an eighth of its fraction is known.
     assert!(close(kept(60.0, 25, 1.0), 1.0 - 0.5 / 8.0));
 }
 
@@ -270,7 +272,7 @@ fn at_the_inflection_point_a_round_trip_adds_a_quarter_of_a_segment_and_a_tenth_
 
 #[test]
 fn growth_by_a_part_comes_back_over_a_hundred_round_trips_after_a_loss_or_a_mark_and_not_after_a_delay() {
-    // Far from the inflection point: a segment and, of 0.02 times 40, the part that came back.
+    // Far from the inflection point: a segment, and the recovered fraction of 0.02 times 40.
     let after = |begin: fn(&mut Scream), ms, srtt_ms| {
         let mut cc = scream();
         begin(&mut cc);
@@ -291,7 +293,7 @@ fn a_round_trip_below_25_ms_counts_as_25_ms_after_congestion() {
     let mut cc = scream();
     lost(&mut cc, 0);
     cc.inflection = 0.0;
-    // A fifth of the segment, as round trips of 5 ms have it, and half of the part.
+    // A fifth of the segment, as with round trips of 5 ms, and half of the fraction.
     assert!(close(grown(&mut cc, &ack(1250, Duration::from_millis(5))) * 40.0, 0.2 * (1.0 + 0.5 * 0.8)));
 }
 
@@ -302,6 +304,6 @@ fn a_window_that_is_not_used_does_not_grow_beyond_one_and_a_half_times_the_data_
         cc.on_ack(&Ack { in_flight, snd_una: 1, ..ack(50, RTT) });
         cc.cwnd() > 20.0
     };
-    // 1 segment more than 1.5 times 12 are 19, 1.5 times 13 and 1 are 20.5.
+    // 1 segment more than 1.5 times 12 is 19; 1.5 times 13 and 1 is 20.5.
     assert_eq!([after(12.0), after(13.0)], [false, true]);
 }

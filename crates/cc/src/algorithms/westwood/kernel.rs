@@ -1,23 +1,25 @@
-//! Westwood+ as in Linux, with the names of its `tcp_westwood.c`: whole bytes per tick of a millisecond, whole ticks. A reduction is Reno's,
-//! and only when it is over the window is set to the measured bandwidth-delay product.
+//! Westwood+ as in Linux, with the names of its `tcp_westwood.c`.
+//! It counts whole bytes per tick of a millisecond, and whole ticks. A reduction is Reno's. When it is over, the window is set to the
+//! measured
+//! BDP.
 
 use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
 use sojourn_units::{Duration, Time};
 
-/// `TCP_WESTWOOD_INIT_RTT`, in ms
+/// `TCP_WESTWOOD_INIT_RTT`, in ms.
 const INIT_RTT: u64 = 20_000;
 
-/// `struct westwood`
+/// `struct westwood`.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// `TCP_WESTWOOD_RTT_MIN`, in ms
+    /// `TCP_WESTWOOD_RTT_MIN`, in ms.
     least: u64,
     weight: f64,
     bw_ns_est: u64,
     bw_est: u64,
     rtt_win_sx: u64,
     bk: u64,
-    /// `None` before the first acknowledgment.
+    /// The first unacknowledged byte; `None` before the first ACK.
     snd_una: Option<u64>,
     accounted: u64,
     rtt: u64,
@@ -28,7 +30,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// At the start of a connection, with the shortest time over which the bandwidth is measured and the weight of the newest measurement.
+    /// The state at the start of a connection.
+    /// `least` is the minimum time of a measurement, `weight` the weight of the newest one.
     pub fn new(least: Duration, weight: f64) -> Kernel {
         Kernel {
             least: least.as_nanos() / 1_000_000,
@@ -46,12 +49,12 @@ impl Kernel {
         }
     }
 
-    /// `westwood_do_filter`
+    /// `westwood_do_filter`.
     fn filter(&self, old: u64, new: u64) -> u64 {
         ((1.0 - self.weight) * old as f64 + self.weight * new as f64) as u64
     }
 
-    /// `westwood_update_window`
+    /// `westwood_update_window`.
     fn update_window(&mut self, now: u64) {
         let delta = now.saturating_sub(self.rtt_win_sx);
         if self.rtt == 0 || delta <= self.rtt.max(self.least) {
@@ -67,7 +70,10 @@ impl Kernel {
         (self.bk, self.rtt_win_sx) = (0, now);
     }
 
-    /// `westwood_acked_count`; header prediction (`westwood_fast_bw`) is off where windows are scaled and constant. A duplicate ACK stands for a segment, which an ACK of more than one counts no more.
+    /// `westwood_acked_count`: the acknowledged bytes that count.
+    /// Header prediction (`westwood_fast_bw`) is off if windows are scaled and constant. A duplicate ACK counts as a segment, which a later
+    /// ACK of
+    /// several segments counts no more.
     fn acked_count(&mut self, advanced: u64) -> u64 {
         if advanced == 0 {
             self.accounted = self.accounted.saturating_add(self.mss);
@@ -83,17 +89,17 @@ impl Kernel {
         advanced - core::mem::take(&mut self.accounted)
     }
 
-    /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`
+    /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`.
     fn on_ack(&mut self, ack: &Ack) {
         let now = ack.now.as_millis();
         if let Some(rtt) = ack.rtt {
             self.rtt = rtt.as_nanos().div_ceil(1_000_000);
         }
         let Some(before) = self.snd_una.replace(ack.snd_una) else {
-            // The window begins when the connection opens, a round trip before.
+            // The window starts when the connection opens, a round trip earlier.
             self.rtt_win_sx = now.saturating_sub(ack.rtt.map_or(0, |_| self.rtt));
             if ack.advanced == 0.0 && ack.in_flight > 0.0 {
-                // A duplicate stands for a segment, whose size is not known yet.
+                // A duplicate ACK counts as a segment, whose size is not known yet.
                 self.mss = (ack.snd_max.saturating_sub(ack.snd_una) / ack.in_flight as u64).max(1);
             }
             self.count(ack, ack.snd_una, 0, now);
@@ -103,7 +109,7 @@ impl Kernel {
         self.count(ack, advanced, advanced, now);
     }
 
-    /// Takes an acknowledgment of so many bytes, of which so many count.
+    /// Processes an ACK of `bytes` bytes, of which `counted` count.
     fn count(&mut self, ack: &Ack, bytes: u64, counted: u64, now: u64) {
         if ack.advanced >= 1.0 {
             self.mss = self.mss.max(bytes / ack.advanced as u64);
@@ -117,7 +123,7 @@ impl Kernel {
         self.rtt_min = if core::mem::take(&mut self.reset_rtt_min) { self.rtt } else { self.rtt.min(self.rtt_min) };
     }
 
-    /// `tcp_westwood_bw_rttmin`
+    /// `tcp_westwood_bw_rttmin`.
     fn bw_rttmin(&self) -> f64 {
         (self.bw_est.saturating_mul(self.rtt_min) / self.mss).max(2) as f64
     }
@@ -144,7 +150,7 @@ impl WindowLaw for Kernel {
         Window::reduced(libm::floor(event.window / 2.0))
     }
 
-    /// `CA_EVENT_LOSS`
+    /// `CA_EVENT_LOSS`.
     fn after_rto(&mut self, _now: Time, _window: f64) -> f64 {
         self.reset_rtt_min = true;
         self.bw_rttmin()
@@ -162,7 +168,7 @@ mod tests {
     #[test]
     fn the_bandwidth_is_filtered_twice_in_whole_bytes_a_millisecond() {
         let mut kernel = kernel();
-        // 1448 B every 2 ms, a round trip of 60 ms: 724 B/ms, of which whole intervals of 62 ms see 723 and less.
+        // 1448 B every 2 ms, and an RTT of 60 ms: 724 B/ms, of which whole intervals of 62 ms see 723 and less.
         for i in 1..3000u64 {
             let (now, rtt) = (Time::ZERO + Duration::from_millis(2 * i), Some(Duration::from_micros(59_500)));
             kernel.on_ack(&Ack { now, rtt, snd_una: 1448 * i, ..Ack::ONE });
@@ -189,7 +195,7 @@ mod tests {
         for (ms, bytes) in [(160, 14_480), (221, 28_960)] {
             kernel.on_ack(&Ack { now: at(ms), rtt, snd_una: bytes, acked: 10.0, advanced: 10.0, ..Ack::ONE });
         }
-        // Since 100 ms; the first acknowledgment counts a segment, as a duplicate does.
+        // Since 100 ms. The first ACK counts a segment, as a duplicate does.
         assert_eq!((kernel.rtt_win_sx, kernel.bw_est), (221, 1448 / 121));
     }
 
