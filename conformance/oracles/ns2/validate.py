@@ -91,7 +91,10 @@ def store(case: str, runs: list[Table]) -> None:
 
 
 def sojourn_runs(case: str, seeds: int) -> list[Metrics]:
-    """Sojourn's numbers for the same seeds, from the same start times and delays. Raises `ImportError` without it."""
+    """Sojourn's numbers for the same seeds, from the same start times and delays.
+
+    Raises `ImportError` if Sojourn is not installed.
+    """
     sojourn = importlib.import_module("sojourn")
     scenario = load(case)
     result = []

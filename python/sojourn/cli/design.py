@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def design(
-    controller: Annotated[Controller, typer.Argument(help="What to design.")],
+    controller: Annotated[Controller, typer.Argument(help="The controller to design.")],
     flows: Annotated[float, typer.Option("--flows", help="Number of long TCP flows.")],
     rate: Annotated[str, typer.Option("--rate", help=f"Rate of the link: {RATES}.")],
     rtt: Annotated[str, typer.Option("--rtt", help='RTT including the queue at its target: "246ms".')],
@@ -52,8 +52,8 @@ def design(
 ) -> None:
     """Designs a queue controller for given flows.
 
-    Their number, the link rate and the RTT describe the flows. The command prints parameters and stability margins that
-    include the dead time.
+    The design depends on the number of flows, the link rate and the RTT. The command prints the parameters, and
+    stability margins that include the dead time.
     """
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output

@@ -66,7 +66,7 @@ OwnQueues = Annotated[
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(reproduce)
-    app.command(STUDY, help="Runs a study: `reproduce`, for which `all` are studies.")(reproduce)
+    app.command(STUDY, help="Runs a study, or `all` studies, as `reproduce` does.")(reproduce)
 
 
 def experiment_names() -> list[str]:
@@ -79,12 +79,12 @@ def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="A paper or study of `sojourn list`, a folder with an experiment.toml, or `all` papers.",
+            help="A paper or study of `sojourn list`, a folder with an experiment.toml, or `all`.",
             autocompletion=experiment_names,
         ),
     ],
     grid: Annotated[str | None, typer.Argument(help="One grid of the experiment (default: all).")] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds (default: the paper's).", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False,
     out_dir: Annotated[

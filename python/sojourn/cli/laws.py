@@ -25,11 +25,13 @@ from sojourn.watched import Stopped
 
 Law = Annotated[
     list[str] | None,
-    typer.Option("--law", help="A queue law in Python: FILE.py:Class. Queues name it by its class."),
+    typer.Option("--law", help="A queue law in Python: FILE.py:Class. A queue selects it by class name."),
 ]
 Controller = Annotated[
     list[str] | None,
-    typer.Option("--controller", help="A congestion controller in Python: FILE.py:Class. Flows name it by its class."),
+    typer.Option(
+        "--controller", help="A congestion controller in Python: FILE.py:Class. Flows select it by class name."
+    ),
 ]
 
 

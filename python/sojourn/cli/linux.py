@@ -14,7 +14,7 @@ from sojourn.linux.kernel import Kernel, cache_folder, find_kernel
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    linux = typer.Typer(no_args_is_help=True, help="Builds and shows the Linux kernel that can be a host.")
+    linux = typer.Typer(no_args_is_help=True, help="Builds the Linux kernel for `--host linux`, or shows it.")
     linux.command()(build)
     linux.command()(status)
     app.add_typer(linux, name="linux")

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.", autocompletion=values.fields),
+    typer.Option("--set", help="Set a field: links.bottleneck.rate='5 Mbit/s'.", autocompletion=values.fields),
 ]
 Host = Annotated[
     str | None, typer.Option("--host", help="The TCP stack of the flows: simulator or linux (default: the scenario's).")
@@ -287,7 +287,7 @@ def compare(
         ),
     ] = None,
     vary: Vary = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Replications; all cases get the same seeds.", min=1)] = 5,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds; every case uses the same seeds.", min=1)] = 5,
     link: ComparedLink = None,
     group: Controlled = None,
     cdf: Annotated[

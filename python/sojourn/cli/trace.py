@@ -14,9 +14,7 @@ from sojourn.errors import UserError, one_line
 from sojourn.extras import require
 from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
 
-Format = Annotated[
-    str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; default by the ending of the file.")
-]
+Format = Annotated[str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; default: by the file name.")]
 BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -65,7 +63,7 @@ def _rates(found: dict[str, Any]) -> str:
 def make(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     kind: Annotated[str, typer.Option("--kind", help=f"The process: {', '.join(PROCESSES)}.")] = "markov",
-    duration: Annotated[str, typer.Option("--duration", help="Length of the trace.")] = "60 s",
+    duration: Annotated[str, typer.Option("--duration", help="Duration of the trace.")] = "60 s",
     every: Annotated[str, typer.Option("--every", help="Time between two values.")] = "100 ms",
     low: Annotated[
         str, typer.Option("--low", help="The lowest rate. During the 100 ms of a handover of leo the rate is 0.")

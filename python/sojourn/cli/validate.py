@@ -38,7 +38,7 @@ def validate(
 ) -> None:
     """Compares results with Linux, ns-2 or ns-3.
 
-    Further arguments are case names, `--seeds N` and `--list`. If the reference is not installed, stored results of it
+    Further arguments are case names, `--seeds N` and `--list`. If the reference is not installed, its stored results
     are used. The exit code is 1 for an unexplained difference.
     """
     folder = ROOT / "conformance" / "oracles" / reference

@@ -33,7 +33,7 @@ impl Params {
     }
 }
 
-/// The placeholder: passes every packet.
+/// A placeholder for the external law. It passes every packet.
 #[derive(Clone, Debug)]
 pub struct External;
 

@@ -70,7 +70,7 @@ impl Datagrams {
         way.scalable += u64::from(packet.ecn & 1);
     }
 
-    /// The direction with more data: 0 from the first sender.
+    /// The index of the direction with more data: 0 is from the first sender.
     pub fn data(&self) -> usize {
         usize::from(self.ways[1].bytes > self.ways[0].bytes)
     }

@@ -228,7 +228,7 @@ impl Flow {
         }
     }
 
-    /// The direction with more data: 0 from the opener.
+    /// The index of the direction with more data: 0 is from the opener.
     pub fn data(&self) -> usize {
         usize::from(self.ways[1].bytes > self.ways[0].bytes)
     }

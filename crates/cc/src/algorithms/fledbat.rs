@@ -26,7 +26,7 @@ pub struct Params {
     /// Decrease at twice the target, above 0 and at most 100; default 5.
     /// It is the fraction of the window removed per acknowledged segment.
     pub decrease: f64,
-    /// The estimation of the queuing delay.
+    /// Parameters of the estimator of the queuing delay.
     pub delay: EstimatorParams,
 }
 

@@ -32,7 +32,7 @@ pub struct Params {
     /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
     /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
-    /// The estimation of the queuing delay; default from the round-trip time.
+    /// Parameters of the estimator of the queuing delay; default from the round-trip time.
     /// Source: draft-irtf-iccrg-ledbat-plus-plus#4.1.
     pub delay: EstimatorParams,
 }

@@ -30,7 +30,7 @@ pub struct Params {
     pub decrease: f64,
     /// Whether to slow down periodically; default true, as LEDBAT++.
     pub slowdown: bool,
-    /// The estimation of the queuing delay; default from the round-trip time.
+    /// Parameters of the estimator of the queuing delay; default from the round-trip time.
     /// The receiver measures it (rfc9840#4.2.1).
     pub delay: EstimatorParams,
 }

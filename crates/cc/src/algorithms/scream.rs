@@ -57,7 +57,7 @@ pub struct Params {
     /// Fraction of the window added per round trip, 0 to 1; default 0.02.
     /// A segment is added too (draft-ietf-ccwg-rfc8298bis-screamv2#4.2.2).
     pub growth: f64,
-    /// The estimation of the queuing delay.
+    /// Parameters of the estimator of the queuing delay.
     pub delay: EstimatorParams,
 }
 

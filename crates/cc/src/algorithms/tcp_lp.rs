@@ -50,7 +50,7 @@ pub struct Params {
     /// The length of the inference phase in round trips, above 0 and at most 100; default 3.
     /// A second indication within it leaves one segment (kuzmanovic-2006#III-C).
     pub inference: f64,
-    /// The estimation of the queuing delay; default: from unfiltered delays.
+    /// Parameters of the estimator of the queuing delay; default: from unfiltered delays.
     pub delay: EstimatorParams,
 }
 

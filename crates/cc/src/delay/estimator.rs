@@ -5,7 +5,7 @@ use super::DelaySample;
 use crate::{Ack, ParamError, Source};
 use sojourn_units::{Duration, Time};
 
-/// The estimation of the queuing delay.
+/// Parameters of the estimator of the queuing delay.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

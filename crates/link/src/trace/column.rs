@@ -17,7 +17,7 @@ pub(super) struct Column {
 /// Bytes after the last code, so that eight can be read at any code.
 const PADDING: usize = 8;
 
-/// The widest code that fits into eight bytes at any bit offset within a byte.
+/// The widest code, in bits, that fits into eight bytes at any bit offset within a byte.
 const WIDEST: u32 = 57;
 
 impl Column {

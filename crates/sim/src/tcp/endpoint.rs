@@ -161,7 +161,8 @@ impl Sender {
         self.core.timer()
     }
 
-    /// A usual ACK arrives. Gives the end of the window if [`Sender::go_on_sending`] is to follow.
+    /// Handles an ACK on the fast path.
+    /// Returns the end of the window if the caller must call [`Sender::go_on_sending`].
     #[inline]
     pub(crate) fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let before = self.core.before();

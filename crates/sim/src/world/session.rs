@@ -5,7 +5,7 @@ use sojourn_traffic::Session;
 use sojourn_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flow slots that are free, each from a time on.
+/// Free flow slots, each with the time from which it is free.
 type FreeSlots = BTreeSet<(Time, u32)>;
 
 /// The connections of a session in one direction: their routes, and the slots that are free for the next one.

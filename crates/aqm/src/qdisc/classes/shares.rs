@@ -19,11 +19,11 @@ const BURST: u64 = 1600;
 /// Whether a class may send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
-    /// At its own rate.
+    /// It sends at its own rate.
     Own,
-    /// With what others leave.
+    /// It sends with spare capacity of other classes.
     Spare,
-    /// Not now.
+    /// It must wait.
     Wait,
 }
 

@@ -13,7 +13,7 @@ const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN_US: u64 = 4_000;
 /// `HYSTART_DELAY_MAX`, in us.
 const DELAY_MAX_US: u64 = 16_000;
-/// `hystart_low_window`, in segments.
+/// The window in segments below which `HyStart` is off (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
 /// `hystart_ack_delta_us`.
 const ACK_DELTA_US: u64 = 2_000;

@@ -88,7 +88,8 @@ pub struct Sampler {
     lost_end: u64,
     /// `lost` before the last ACK.
     lost_before: u64,
-    /// Until this byte is acknowledged, the congestion window has limited the sender in the last round trip.
+    /// The byte until whose ACK the sender counts as limited by the congestion window.
+    /// It ends the round trip in which the window last limited the sender.
     cwnd_limited_until: u64,
     /// What the last ACK delivered.
     taken: Taken,

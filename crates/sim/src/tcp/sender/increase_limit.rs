@@ -14,7 +14,8 @@ pub struct IncreaseLimit {
 }
 
 impl IncreaseLimit {
-    /// That of a new connection, if its stack has one. Where rate samples set the window, what was not sent does not make it grow.
+    /// The limit of a new connection; `None` if its stack has none.
+    /// Controllers that use rate samples need none, because unused windows do not grow.
     pub fn new(cc: &AnyController, params: &TcpOptions) -> Option<Self> {
         let limited = params.rate_limited_increase && !cc.needs().rate_samples;
         limited.then_some(IncreaseLimit { max_flight: params.initial_window, cwnd: 0.0 })

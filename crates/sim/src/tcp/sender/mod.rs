@@ -86,12 +86,12 @@ pub struct SenderStats {
     pub rtt: Moments,
 }
 
-/// What limits a sender besides its windows, where something does.
+/// Limits of a sender in addition to its windows; each is optional.
 #[derive(Clone, Debug)]
 struct Limits {
-    /// Where the stack limits the data in flight by a measured bandwidth-delay product.
+    /// Limits the data in flight by a measured bandwidth-delay product.
     inflight: Option<InflightLimit>,
-    /// Where the window grows to at most what the flight could make of it.
+    /// Limits the growth of the window by the data that was in flight.
     increase: Option<IncreaseLimit>,
 }
 
