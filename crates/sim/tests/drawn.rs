@@ -6,7 +6,7 @@ use sojourn_link::kinds::{
     ack_thinning, bursts, corruption, duplication, gilbert_elliott, jitter, loss, loss_list, outage, policer, reorder, shaper, tcp_option,
 };
 use sojourn_link::trace::{Builder, Row, Service};
-use sojourn_link::{ImpairmentConfig, Per, Place, Spell, TcpOption};
+use sojourn_link::{ImpairmentConfig, ImpairmentKind, Per, Place, Spell, TcpOption};
 use sojourn_sim::tcp::{AccEcnOption, Ecn, Handshake, RttHint, TcpOptions, WindowBasis};
 use sojourn_sim::{LinkConfig, WorldConfig};
 use sojourn_spec::flow::Flow;
@@ -18,6 +18,9 @@ use sojourn_traffic::kinds::{bulk, cbr, onoff, ping, poisson, schedule, transfer
 use sojourn_traffic::{Traffic, Transport};
 use sojourn_units::{Bytes, Cells, Duration, Overhead, Rate, Stream, Time};
 use std::sync::Arc;
+
+/// Links in each direction.
+const HALVES: [u32; 5] = [1, 1, 2, 2, 3];
 
 /// The choices of one world.
 pub struct Draw(u64);
@@ -33,6 +36,16 @@ impl Draw {
 
     fn pick<T: Clone>(&self, name: &str, values: &[T]) -> T {
         values[self.of(name).below(values.len() as u64) as usize].clone()
+    }
+
+    /// Whether full segments take whole milliseconds on links, so that much happens at the same time.
+    fn on_grid(&self) -> bool {
+        self.0 % 4 == 1
+    }
+
+    /// Whether the second link is so fast that packets arrive there and leave at the same nanosecond.
+    fn has_fast_link(&self) -> bool {
+        self.pick("hops", &HALVES) == 2 && self.chance("fast", 0.6)
     }
 
     fn chance(&self, name: &str, probability: f64) -> bool {
@@ -142,6 +155,9 @@ pub fn stack(profile: &TcpOptions, draw: &Draw, name: &str, chance: f64) -> TcpO
         options.ecn = draw.pick(&format!("{name} ecn"), &modes);
         options.peer_ecn = draw.pick(&format!("{name} peer_ecn"), &[None, None, None, Some(Ecn::Classic), Some(Ecn::Off)]);
     }
+    if draw.on_grid() {
+        (options.mss, options.header) = (960, 40);
+    }
     options.tick_arithmetic &= options.tick > Duration::ZERO;
     options.initial_rto = options.initial_rto.min(options.max_rto);
     options.min_rto = options.min_rto.min(options.max_rto);
@@ -188,6 +204,10 @@ fn impaired(draw: &Draw, name: &str) -> Vec<ImpairmentConfig> {
     let one = |number: u32| {
         let name = format!("{name} impairment {number}");
         let mut config = draw.pick(&name, &impairments());
+        if draw.on_grid() && matches!(config.kind, ImpairmentKind::Bursts(_)) {
+            // Packets of several flows that leave a burst at one time go on in another order with an event at every hop.
+            config = loss::Params::of(0.03).into();
+        }
         config.place = draw.pick(&format!("{name} place"), &[Place::BeforeQueue, Place::AfterQueue]);
         if draw.chance(&format!("{name} until"), 0.2) {
             (config.from, config.until) = (ms(500), Some(ms(2500)));
@@ -221,10 +241,12 @@ fn link(name: &str, reverse: u32, draw: &Draw) -> LinkConfig {
     let name = name.to_string();
     let pick = |what: &str| format!("{name} {what}");
     let bps = draw.pick(&pick("rate"), &[300_000, 1_000_000, 1_000_000, 2_000_000, 8_000_000]);
+    let is_fast = name == "link1" && draw.has_fast_link();
+    let bps = if is_fast { 20_000_000_000_000 } else { bps };
     let delay = draw.pick(&pick("delay"), &[Duration::ZERO, Duration::from_micros(300), ms(4), ms(20), ms(70)]);
     let limit = draw.pick(&pick("limit"), &[Amount::Packets(4), Amount::Packets(15), Amount::Bytes(20_000), Amount::Packets(100)]);
     let mut plan = Link { name: name.clone(), delay, reverse: Some(reverse), impairments: impaired(draw, &name), ..Link::default() };
-    if draw.chance(&pick("is a pure delay"), 0.1) {
+    if !is_fast && draw.chance(&pick("is a pure delay"), if draw.has_fast_link() { 0.0 } else { 0.1 }) {
         return LinkConfig::planned(plan, Vec::new(), draw.0);
     }
     plan.rate = Some(rate(bps));
@@ -273,7 +295,8 @@ fn traffic(draw: &Draw, name: &str) -> Traffic {
         0..3 => finite().into(),
         3..5 => schedule::Params { rates, size: Bytes(1000), transport: Transport::Tcp }.into(),
         5 => onoff::Params { rate, size: Bytes(800), on: ms(200), off: ms(700), shape: Some(1.5), transport }.into(),
-        6 => cbr::Params { rate, size: Bytes(700), jitter: 0.3 }.into(),
+        6 => cbr::Params { rate, size: Bytes(if draw.on_grid() { 1000 } else { 700 }), jitter: if draw.on_grid() { 0.0 } else { 0.3 } }
+            .into(),
         7 => poisson::Params { rate, size: Bytes(400), sizes: poisson::Sizes::Exponential }.into(),
         8 => ping::Params { every: ms(90), size: Bytes(64) }.into(),
         9 => transfers::Params { every: ms(350), size_mean: Some(Bytes(9_000)), size_shape: Some(1.5), sizes: None }.into(),
@@ -301,7 +324,7 @@ fn traffic(draw: &Draw, name: &str) -> Traffic {
 fn flow(number: u32, half: u32, draw: &Draw, own: &mut Vec<AccessLink>) -> Flow {
     let name = format!("flow{number}");
     let pick = |what: &str| format!("{name} {what}");
-    let first = draw.of(&pick("first")).below(half.into()) as u32;
+    let first = if draw.has_fast_link() { 0 } else { draw.of(&pick("first")).below(half.into()) as u32 };
     let there: Vec<u32> = (first..half).take(draw.pick(&pick("hops"), &[1, 2, 3])).collect();
     let (mut forward, mut back): (Vec<u32>, Vec<u32>) = (there.clone(), there.iter().rev().map(|link| link + half).collect());
     if draw.chance(&pick("goes back"), 0.2) {
@@ -336,7 +359,7 @@ fn flow(number: u32, half: u32, draw: &Draw, own: &mut Vec<AccessLink>) -> Flow 
 
 /// A world whose first stack is this profile with some other options.
 pub fn world(profile: &TcpOptions, draw: &Draw) -> WorldConfig<'static> {
-    let (half, flows) = (draw.pick("hops", &[1u32, 1, 2, 3]), draw.pick("flows", &[1u32, 1, 2, 4]));
+    let (half, flows) = (draw.pick("hops", &HALVES), draw.pick("flows", &[1u32, 1, 2, 4]));
     let links = (0..2 * half).map(|at| link(&format!("link{at}"), (at + half) % (2 * half), draw)).collect();
     let chance = |number: u32| if draw.0 == 0 { 0.0 } else { [0.08, 0.25][number as usize % 2] };
     let mut own = Vec::new();
