@@ -139,6 +139,13 @@ mod tests {
     }
 
     #[test]
+    fn turns_that_took_longer_than_the_window_of_statistics_are_refused() {
+        let window = Window { from: at(10), until: at(30) };
+        assert_eq!(medium(1, None).check(MS * 20, window), Ok(()));
+        assert_eq!(medium(1, None).check(MS * 21, window), Err(format!("medium air: turns of {} in {}", MS * 21, MS * 20)));
+    }
+
+    #[test]
     fn a_turn_goes_on_for_less_than_its_longest_time_without_its_overhead() {
         let mut air = medium(100, Some(MS * 3));
         air.begin(at(10));
