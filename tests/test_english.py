@@ -174,6 +174,8 @@ SHORT = (
     "crates/linux/",
     "crates/python/",
     "crates/scenario/",
+    "crates/sim/src/tcp/ecn/",
+    "crates/sim/src/tcp/outstanding/",
     "crates/spec/",
     "crates/traffic/",
     "crates/units/",

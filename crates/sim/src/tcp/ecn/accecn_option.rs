@@ -1,15 +1,18 @@
-//! `AccECN`'s option: counts of the bytes that arrived with each mark (rfc9768#3.2.3), as the receiver sends them and as the sender reads
-//! them.
+//! `AccECN`'s TCP option: counts of the bytes that arrived with each mark (rfc9768#3.2.3).
+//! `ByteCounter` is the receiver's part, `ByteReader` the sender's.
 //!
-//! With "minimum" and "full" it is as in Linux (`tcp_options_fit_accecn`, `tcp_accecn_process_option`): three fields, ECT(1) first, and
-//! fewer where SACK blocks need the room.
+//! "minimum" and "full" follow Linux (`tcp_options_fit_accecn`, `tcp_accecn_process_option`).
+//! The option has three fields, ECT(1) first, and fewer where SACK blocks need the room.
 //!
-//! A path may drop packets with it (rfc9768#3.2.3.2.2): a SYN-ACK that is sent again has none, and a receiver to which a segment comes for
-//! the third time, after two ACKs with the option, sends it no more. In Linux a host sends the option only once it got it: after a
-//! SYN-ACK without it data has none, and where data has none ACKs have none; by the RFC they have.
+//! A path may drop packets that carry the option (rfc9768#3.2.3.2.2).
+//! A SYN-ACK that is sent again therefore has none.
+//! A receiver stops sending the option when a segment arrives for the third time after two ACKs with it.
+//! A Linux host sends the option only after it received it: after a SYN-ACK without it data has none, and where data has none ACKs have
+//! none.
+//! By the RFC they have it.
 //!
-//! But for "full" the first data segment has none, which rfc9768#3.2.3.2.1 recommends: it would tell the server whether the client's
-//! counts come through, and a server here sends no data that they could count.
+//! Only with "full" does the first data segment have the option, which rfc9768#3.2.3.2.1 recommends.
+//! It would tell the server whether the client's counts come through, but a server here sends no data that they could count.
 
 use sojourn_aqm::Ecn;
 use sojourn_spec::tcp::{AccEcnOption, Handshake, TcpOptions};
@@ -18,23 +21,25 @@ use sojourn_units::{Duration, Time};
 /// The three counters: ECT(0), CE, ECT(1).
 const COUNTERS: usize = 3;
 const CE: usize = 1;
-/// What they begin with, so that a field of zeros is none (rfc9768#3.2.1).
+/// The initial values; a field of zeros is thus never valid (rfc9768#3.2.1).
 const START: [u32; COUNTERS] = [1, 0, 1];
-/// A field has the last 24 bits of a counter (rfc9768#A.1).
+/// A mask: a field holds the last 24 bits of a counter (rfc9768#A.1).
 const FIELD: u32 = 0xff_ffff;
-/// Bytes of kind and length, and of a field.
+/// Bytes of the option's kind and length together, and of each field.
 const BASE: u32 = 2;
 const PER_FIELD: u32 = 3;
-/// Room for options in a header, of which a SACK option takes 4 B, and each of its blocks 8 B.
+/// Bytes for options in a TCP header.
+/// A SACK option takes 4 B, and each of its blocks 8 B.
 const ROOM: u32 = 40;
 const SACK: u32 = 4;
 const PER_BLOCK: u32 = 8;
-/// SACK blocks that come before the option (rfc9768#3.2.3.3).
+/// The number of SACK blocks that take precedence over the option (rfc9768#3.2.3.3).
 const BLOCKS_FIRST: u32 = 2;
-/// ACKs with the option after a change, and options a round trip (Linux `accecn_opt_demand`, `tcp_ecn_option_beacon`).
+/// The number of ACKs that carry the option after a change (Linux `accecn_opt_demand`).
+/// Without changes it is sent three times a round trip (Linux `tcp_ecn_option_beacon`).
 const AFTER_CHANGE: u8 = 2;
 const BEACONS: u64 = 3;
-/// An option is sent at least once for so many bytes (rfc9768#3.2.3.3).
+/// Bytes after which an option is sent in any case (rfc9768#3.2.3.3).
 const MOST_UNTOLD: u32 = 1 << 22;
 
 /// The counter of bytes in packets with this ECN field; `None` for Not-ECT.
@@ -47,25 +52,25 @@ fn counter(ecn: Ecn) -> Option<usize> {
     }
 }
 
-/// The counter at a place in the order of the fields, and the other way round.
+/// The counter at a place in the order of the fields, and also the place of a counter.
 #[inline]
 fn in_order(place: usize, ect1_first: bool) -> usize {
     if ect1_first { COUNTERS - 1 - place } else { place }
 }
 
-/// The option on the wire.
+/// The option as a packet carries it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ByteCounts {
-    /// ECT(0), CE, ECT(1).
+    /// The counters of ECT(0), CE and ECT(1), in bytes.
     counts: [u32; COUNTERS],
-    /// How many fields it has, the first ones of its order.
+    /// The number of fields; they are the first ones of the order.
     fields: u8,
-    /// Whether ECT(1) comes first, else ECT(0).
+    /// Whether ECT(1) comes first; otherwise ECT(0) does.
     ect1_first: bool,
 }
 
 impl ByteCounts {
-    /// That of a host that gets no data, in all its segments.
+    /// The option of a host that gets no data; all its segments carry this one.
     pub const START: ByteCounts = ByteCounts { counts: START, fields: COUNTERS as u8, ect1_first: true };
 
     /// The kind of the option, which tells the order of its fields (rfc9768#3.2.3).
@@ -73,7 +78,7 @@ impl ByteCounts {
         if self.ect1_first { 174 } else { 172 }
     }
 
-    /// The counters that it has fields of, and these, 24 bits each.
+    /// The counters that have a field, with the lowest 24 bits of each.
     #[inline]
     fn present(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
         let ByteCounts { counts, fields, ect1_first } = *self;
@@ -87,7 +92,7 @@ impl ByteCounts {
     }
 }
 
-/// How many fields of an order are needed for these counters.
+/// The number of fields that these counters need in this order.
 fn fields_for(counters: [bool; COUNTERS], ect1_first: bool) -> u32 {
     (0..COUNTERS).rfind(|&place| counters[in_order(place, ect1_first)]).map_or(0, |last| last as u32 + 1)
 }
@@ -98,13 +103,14 @@ struct Fit {
     fields: u32,
     /// SACK blocks beside it.
     blocks: u32,
-    /// Bytes that it adds; it can take the place of the padding of a SACK option.
+    /// Bytes that it adds; it may use the padding of a SACK option.
     bytes: u32,
 }
 
 impl Fit {
-    /// As many fields as fit of those that are wanted, but at least those that are `needed`: for these a third SACK block goes. `None` if
-    /// they don't fit (Linux `tcp_options_fit_accecn`).
+    /// Fits as many of the `wanted` fields as possible, and at least the `needed` ones.
+    /// If need be a third SACK block is left out for these.
+    /// `None` if they do not fit (Linux `tcp_options_fit_accecn`).
     fn new(wanted: u32, needed: u32, blocks: u32, timestamps: bool) -> Option<Fit> {
         let least = if needed > 0 { blocks.min(BLOCKS_FIRST) } else { blocks };
         (least..=blocks).rev().find_map(|blocks| {
@@ -119,18 +125,18 @@ impl Fit {
     }
 }
 
-/// What an ACK has beside its SACK blocks.
+/// What an ACK carries: the option, and the SACK blocks that fit beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     /// The option, if it has one.
     pub option: Option<ByteCounts>,
-    /// The SACK blocks that there is room for.
+    /// The number of SACK blocks that there is room for.
     pub blocks: u32,
     /// The size of the ACK without its SACK option, in bytes.
     pub size: u32,
 }
 
-/// The counts of a receiver, and when it tells of them.
+/// The receiver's byte counts, and the rules for when an ACK carries them.
 #[derive(Clone, Debug)]
 pub struct ByteCounter {
     mode: AccEcnOption,
@@ -138,30 +144,31 @@ pub struct ByteCounter {
     header: u32,
     timestamps: bool,
     counts: [u32; COUNTERS],
-    /// The counters that changed since the start, since the last option, and whether one did since the last ACK.
+    /// The counters that changed since the start (`ever`) and since the last option (`untold`).
+    /// `news` is whether a counter changed since the last ACK.
     ever: [bool; COUNTERS],
     untold: [bool; COUNTERS],
     news: bool,
     last: Ecn,
-    /// ACKs that are to have an option.
+    /// The number of coming ACKs that must carry the option.
     demand: u8,
     last_sent: Time,
     syn_acks: u8,
     syn_ack_sent: Option<Time>,
-    /// The byte at which the duplicate begins that the next ACK reports, and that which the last reported beside the option (Linux
-    /// `accecn_opt_sent_w_dsack`).
+    /// First byte of the duplicate that the next ACK reports.
+    /// `reported` is that of the last ACK, if it carried the option too (Linux `accecn_opt_sent_w_dsack`).
     duplicate: Option<u64>,
     reported: Option<u64>,
-    /// No option is sent any more.
+    /// Whether the path is taken to drop the option, so that no more are sent.
     fails: bool,
-    /// Whether the other host has sent the option, where that is asked for.
+    /// Whether the other host has sent the option; true where that is not required.
     pub received: bool,
-    /// The round trip of the handshake; zero without one.
+    /// The round-trip time of the handshake; zero without one.
     rtt: Duration,
 }
 
 impl ByteCounter {
-    /// What these options ask for; `None` if they ask for nothing.
+    /// A counter for these TCP options; `None` if they do not ask for the option.
     pub fn new(params: &TcpOptions) -> Option<Box<ByteCounter>> {
         let (mode, none) = (params.accecn_option, [false; COUNTERS]);
         let asked = mode != AccEcnOption::Off && params.agreed_ecn().is_accurate();
@@ -188,12 +195,13 @@ impl ByteCounter {
         })
     }
 
-    /// A SYN arrives, whose payload is not counted (rfc9768#3.2).
+    /// A SYN arrives; its payload is not counted (rfc9768#3.2).
     pub fn on_syn(&mut self, ecn: Ecn) {
         self.last = ecn;
     }
 
-    /// A packet with so much payload arrives (Linux `tcp_ecn_received_counters`). The first after the SYN-ACK gives the round trip.
+    /// A packet with `bytes` of payload arrives (Linux `tcp_ecn_received_counters`).
+    /// The first one after the SYN-ACK gives the round-trip time.
     pub fn on_packet(&mut self, now: Time, ecn: Ecn, bytes: u32) {
         if let Some(sent) = self.syn_ack_sent {
             (self.rtt, self.syn_ack_sent) = (now.since(sent), None);
@@ -211,7 +219,7 @@ impl ByteCounter {
         }
     }
 
-    /// Whether an ACK that is sent now has the option.
+    /// Whether an ACK sent now carries the option.
     fn is_due(&self, now: Time, syn: bool) -> bool {
         match self.mode {
             _ if syn => self.syn_acks == 1,
@@ -223,7 +231,9 @@ impl ByteCounter {
         }
     }
 
-    /// The order that needs fewer fields for what has changed, and how many (rfc9768#3.2.3.3); in Linux's ways all fields, ECT(1) first.
+    /// Whether ECT(1) comes first, and how many fields the option should have.
+    /// It is the order that needs fewer fields for the counters that changed (rfc9768#3.2.3.3).
+    /// "minimum" and "full" always take all fields, ECT(1) first, as Linux.
     fn wanted(&self, syn: bool) -> (bool, u32) {
         if self.mode != AccEcnOption::Recommended || syn {
             return (true, COUNTERS as u32);
@@ -232,7 +242,7 @@ impl ByteCounter {
         (second < first, first.min(second))
     }
 
-    /// How these fields fit beside so many SACK blocks; alone they always do.
+    /// Fits these fields beside `blocks` SACK blocks; without blocks they always fit.
     fn fit(&self, wanted: u32, ect1_first: bool, blocks: u32) -> Option<Fit> {
         if blocks == 0 {
             return Some(Fit { fields: wanted, blocks, bytes: (BASE + PER_FIELD * wanted).next_multiple_of(4) });
@@ -240,24 +250,24 @@ impl ByteCounter {
         Fit::new(wanted, fields_for(self.untold, ect1_first), blocks, self.timestamps)
     }
 
-    /// The segment that begins with this byte arrives once more. If the last ACK said so too, and had the option, that was lost as the first
-    /// was (Linux `tcp_rcv_spurious_retrans`).
+    /// The segment that begins with this byte arrives once more.
+    /// If the last ACK reported it too, with the option, that ACK was lost as the first was (Linux `tcp_rcv_spurious_retrans`).
     pub fn on_duplicate(&mut self, start: u64) {
         self.fails |= self.reported == Some(start);
         self.duplicate = Some(start);
     }
 
-    /// That segment will not be reported.
+    /// The pending duplicate will not be reported.
     pub fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Whether its SYN-ACKs have an ACE field of zeros: from the third on (rfc9768#3.2.3.2.2).
+    /// Whether SYN-ACKs have an ACE field of zeros: from the third on (rfc9768#3.2.3.2.2).
     pub fn hides_ecn(&self) -> bool {
         self.syn_acks > 2
     }
 
-    /// An ACK is sent now, which has so many SACK blocks to tell.
+    /// An ACK is sent now, which has `blocks` SACK blocks to report.
     #[inline]
     pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
         if syn {
@@ -278,16 +288,18 @@ impl ByteCounter {
     }
 }
 
-/// From so many bytes without an option on, a first one says nothing: a counter may have gone round (Linux `tcp_accecn_process_option`).
+/// Bytes delivered without an option from which on a first option is ignored.
+/// A counter may have wrapped by then (Linux `tcp_accecn_process_option`).
 const LATEST_FIRST: u32 = (1 << 23) - 1;
 
-/// What a sender knows of the counters (Linux `tcp_accecn_process_option`).
+/// The sender's view of the receiver's counters (Linux `tcp_accecn_process_option`).
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader {
     counts: [u32; COUNTERS],
-    /// Bytes that were delivered before the first option; `None` after it.
+    /// Bytes delivered before the first option; `None` after it.
     before_first: Option<u32>,
-    /// The counter that an ACK without an option is taken to count in: the last that changed alone.
+    /// The counter to which the bytes of an ACK without the option are added.
+    /// It is the last one that changed alone.
     estimate: Option<usize>,
 }
 
@@ -295,7 +307,8 @@ impl ByteReader {
     /// A reader at the start of a connection.
     pub const NEW: ByteReader = ByteReader { counts: START, before_first: Some(0), estimate: None };
 
-    /// The marked bytes that an ACK tells of, which delivers so many; `None` where the counters are not clear.
+    /// The newly CE-marked bytes, by an ACK that delivers `delivered` bytes.
+    /// `None` where it is not clear which counters changed.
     pub fn read(&mut self, option: Option<&ByteCounts>, delivered: u32) -> Option<u32> {
         let before = self.counts[CE];
         let option = option.filter(|_| self.before_first.is_none_or(|bytes| bytes < LATEST_FIRST));
@@ -316,11 +329,12 @@ impl ByteReader {
         clear.then(|| self.counts[CE].wrapping_sub(before))
     }
 
-    /// Takes the fields of an option (rfc9768#A.1). Says whether it is clear which counters changed.
+    /// Takes over the fields of an option (rfc9768#A.1).
+    /// Returns whether it is clear which counters changed.
     fn take(&mut self, option: &ByteCounts) -> bool {
         let (was, mut changed, mut ambiguous) = (self.estimate, false, false);
         for (counter, field) in option.present() {
-            // 24 bits with their sign: an estimate may have been too high.
+            // A difference of 24 bits with its sign: an estimate may have been too high.
             let change = (field.wrapping_sub(self.counts[counter]) << 8) as i32 >> 8;
             self.counts[counter] = self.counts[counter].wrapping_add_signed(change);
             if change != 0 && was != Some(counter) {

@@ -12,7 +12,8 @@ fn receiver(mode: AccEcnOption) -> ByteCounter {
     ByteCounter { received: true, ..*ByteCounter::new(&params).unwrap() }
 }
 
-/// Kind and length of the option of an ACK at this time, without SACK blocks and with timestamps.
+/// Kind and length of the option that an ACK at this time carries.
+/// The ACK has timestamps and no SACK blocks.
 fn sent(receiver: &mut ByteCounter, ms: u64) -> Option<(u8, u32)> {
     let option = receiver.on_ack(Time::ZERO + MS * ms, false, 0).option?;
     Some((option.kind(), BASE + PER_FIELD * option.fields().count() as u32))
@@ -33,12 +34,12 @@ fn an_ack_without_an_option_counts_in_the_counter_that_changed_alone_until_an_op
     assert_eq!(reader.read(Some(&counts([1, 0, 1001])), 1000), None, "nothing was known before");
     assert_eq!(reader.read(Some(&counts([1, 2000, 1001])), 2000), Some(2000));
     assert_eq!(reader.read(None, 500), Some(500));
-    // It had been ECT(1): the estimate was too high by 500.
+    // The bytes were ECT(1): the estimate was too high by 500.
     assert_eq!(reader.read(Some(&counts([1, 2000, 1501])), 0), None);
     assert_eq!((reader.counts, reader.estimate), ([1, 2000, 1501], None));
 }
 
-/// A path that strips options for a while: Linux `tcp_accecn_process_option`.
+/// A path that removes options for a while, as in Linux `tcp_accecn_process_option`.
 #[test]
 fn a_first_option_that_comes_when_counters_may_have_gone_round_is_not_read() {
     for (bytes, is_read) in [(LATEST_FIRST - 1, true), (LATEST_FIRST, false)] {
@@ -81,27 +82,27 @@ fn at_the_minimum_two_acks_after_a_change_have_it_and_three_a_round_trip() {
     );
     receiver.on_packet(Time::ZERO, Ecn::Ce, 1000);
     assert_eq!([52, 53, 54].map(|ms| sent(&mut receiver, ms).is_some()), [true, true, false]);
-    // 2^22 bytes are told, whatever the time.
+    // An option is due after 2^22 bytes, whatever the time.
     receiver.on_packet(Time::ZERO, Ecn::Ect1, 1000);
     assert_eq!([55, 56, 57].map(|ms| sent(&mut receiver, ms).is_some()), [true, true, false]);
     receiver.on_packet(Time::ZERO, Ecn::Ect1, 1 << 22);
     assert_eq!([58, 59].map(|ms| sent(&mut receiver, ms).is_some()), [true, false]);
 }
 
-/// What `tcp_options_fit_accecn` of Linux computes.
+/// The values that Linux's `tcp_options_fit_accecn` computes.
 #[test]
 fn sack_blocks_and_the_option_share_forty_bytes() {
     let fit = |needed, blocks, timestamps| Fit::new(3, needed, blocks, timestamps).map(|fit| (fit.fields, fit.blocks, fit.bytes));
     assert_eq!(fit(3, 0, true), Some((3, 0, 12)));
     assert_eq!(fit(3, 1, true), Some((3, 1, 12)));
-    // Two blocks leave 8 B: two fields, and never the third.
+    // Two blocks leave 8 B: room for two fields, and never for the third.
     assert_eq!([0, 1, 2, 3].map(|needed| fit(needed, 2, true)), [Some((2, 2, 8)), Some((2, 2, 8)), Some((2, 2, 8)), None]);
-    // Three leave nothing but the padding of the SACK option; a field that is needed takes the place of the third.
+    // Three blocks leave only the padding of the SACK option; a field that is needed replaces the third block.
     assert_eq!(fit(0, 3, true), Some((0, 3, 0)));
     assert_eq!(fit(2, 3, true), Some((2, 2, 8)));
     assert_eq!(fit(3, 3, true), None);
     assert_eq!(fit(3, 3, false), Some((3, 3, 12)));
-    // Alone it is padded, beside SACK blocks a field of one may take the place of padding.
+    // Alone the option is padded; beside SACK blocks an option of one field may use the padding.
     assert_eq!(Fit::new(1, 1, 0, true).map(|fit| fit.bytes), Some(8));
     assert_eq!(Fit::new(1, 1, 1, true).map(|fit| fit.bytes), Some(4));
 }

@@ -1,24 +1,27 @@
-//! The count of marked packets that each packet carries: `AccECN`'s ACE field (rfc9768#3.2), and what its option says of it
-//! (`accecn_option.rs`). Marked ACKs are counted too, and told by what is sent next; as in Linux no packet is sent to tell of them alone
-//! (rfc9768#3.2.2.5.1 wants an ACK for every third).
+//! `AccECN`'s ACE field: each packet carries a count of marked packets (rfc9768#3.2).
+//! `accecn_option.rs` has the option that goes with it.
+//!
+//! Marked ACKs are counted too, and the next packet sent reports them.
+//! As in Linux no packet is sent for that alone; rfc9768#3.2.2.5.1 wants an ACK for every third.
 
 use super::accecn_option::{ByteCounts, ByteReader};
 use crate::packet::Packet;
 use sojourn_aqm::Ecn;
 use sojourn_spec::tcp::{AccEcnOption, TcpOptions};
 
-/// The ACE field in [`Packet::flags`](crate::packet::Packet): three bits.
+/// Position of the ACE field in [`Packet::flags`](crate::packet::Packet); it has three bits.
 const SHIFT: u32 = 13;
 const MODULUS: u32 = 8;
 
-/// Where the counts begin, so that a field of zeros is none (rfc9768#3.2.1).
+/// The initial count; a field of zeros is thus never valid (rfc9768#3.2.1).
 const START: u32 = 5;
 
-/// The field of a host that has got no marks, and what each adds to it.
+/// The field of a host that has received no marks, and the increment for each mark.
 pub const NO_MARKS: u16 = (START << SHIFT) as u16;
 pub const ONE_MARK: u16 = 1 << SHIFT;
 
-/// The field of a packet that answers a SYN, or a SYN-ACK, which came with these bits of ECN (rfc9768#3.1.2, rfc9768#3.2.2.1).
+/// The ACE field of the answer to a SYN or SYN-ACK that arrived with this ECN field.
+/// Sources: rfc9768#3.1.2, rfc9768#3.2.2.1.
 pub fn handshake(ecn: Ecn) -> u16 {
     let field = match ecn {
         Ecn::NotEct => 2,
@@ -29,43 +32,48 @@ pub fn handshake(ecn: Ecn) -> u16 {
     field << SHIFT
 }
 
-/// Marks without an ACK after which the next is sent at once (rfc9768#3.2.2.5.1, Linux `TCP_ACCECN_ACE_MAX_DELTA`).
+/// The number of unreported marks after which an ACK is sent at once (rfc9768#3.2.2.5.1).
+/// Linux has its own (`TCP_ACCECN_ACE_MAX_DELTA`).
 const MARKS_PER_ACK: u8 = 2;
 const MARKS_PER_ACK_LINUX: u8 = 6;
 
-/// By this factor the mean size of marked segments may lie below the MSS (rfc9768#A.2.2, Linux `TCP_ACCECN_SAFETY_SHIFT`).
+/// The mean size of marked segments may be smaller than the MSS by this factor.
+/// Sources: rfc9768#A.2.2, Linux `TCP_ACCECN_SAFETY_SHIFT`.
 const SAFETY_FACTOR: u64 = 2;
-/// If ACKs deliver more packets in the mean, a gap between two says little (rfc9768#A.2.1, Linux `ACK_COMP_THRESH`), and the weight of an
-/// ACK in that mean (Linux `PKTS_ACKED_WEIGHT`).
+/// Packets an ACK delivers on average above which a gap between two ACKs says little.
+/// Sources: rfc9768#A.2.1, Linux `ACK_COMP_THRESH`.
+/// `WEIGHT` is the weight of an ACK in that mean (Linux `PKTS_ACKED_WEIGHT`).
 const THINNED_OUT: f64 = 4.0;
 const WEIGHT: f64 = 1.0 / 64.0;
 
-/// `r.cep` of a receiver: the packets that arrived with a mark.
+/// The receiver's counter `r.cep`: the packets that arrived with a mark.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkCounter {
-    /// The field has its last three bits.
+    /// The count modulo 256; the field holds its last three bits.
     count: u8,
-    /// Marks since the last ACK.
+    /// Marks received since the last ACK.
     unreported: u8,
     last: Ecn,
-    /// Whether each change of the ECN field asks for an ACK, as in Linux (`tcp_ecn_received_counters`).
+    /// Whether each change of the ECN field requires an ACK at once.
+    /// Linux does so (`tcp_ecn_received_counters`).
     asks_on_change: bool,
 }
 
 impl MarkCounter {
-    /// A counter at the start of a connection, whose segments have the option so.
+    /// A counter at the start of a connection that uses the `AccECN` option in this way.
     pub const fn new(option: AccEcnOption) -> Self {
         let asks_on_change = matches!(option, AccEcnOption::Minimum | AccEcnOption::Full);
         MarkCounter { count: START as u8, unreported: 0, last: Ecn::NotEct, asks_on_change }
     }
 
-    /// A SYN arrives: its mark is not counted, but told by the answer (rfc9768#3.2.2.2).
+    /// A SYN arrives: its mark is not counted, the answer reports it (rfc9768#3.2.2.2).
     pub fn on_syn(&mut self, ecn: Ecn) {
         self.last = ecn;
     }
 
-    /// A packet arrives; says whether an ACK must be sent at once: the first mark after a packet without, or the second since the
-    /// last ACK (rfc9768#3.2.2.5.1); in Linux each change, or the sixth mark.
+    /// A packet arrives; returns whether an ACK must be sent at once.
+    /// It must at the first mark after an unmarked packet, and at the second mark since the last ACK (rfc9768#3.2.2.5.1).
+    /// With "minimum" and "full" it must at each change of the field, and at the sixth mark, as in Linux.
     pub fn on_packet(&mut self, ecn: Ecn) -> bool {
         let marked = ecn == Ecn::Ce;
         self.count = self.count.wrapping_add(u8::from(marked));
@@ -77,29 +85,29 @@ impl MarkCounter {
         }
     }
 
-    /// The flags of an ACK that is sent now.
+    /// The flags of an ACK sent now.
     pub fn report(&mut self) -> u16 {
         self.unreported = 0;
         ((u32::from(self.count) % MODULUS) << SHIFT) as u16
     }
 }
 
-/// What an ACK newly delivers.
+/// What an ACK newly delivers to the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct NewlyAcked {
-    /// Segments, in units of full ones.
+    /// The number of segments, as a multiple of full ones.
     pub segments: f64,
-    /// Whether their number is known: by SACK blocks, or where no losses are repaired.
+    /// Whether the number is exact: there are SACK blocks, or no losses are being repaired.
     pub is_known: bool,
 }
 
-/// `s.cep` of a sender: the marks that ACKs have told of.
+/// The sender's counter `s.cep`: the marks that ACKs have reported.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkReader {
     count: u32,
-    /// The counts of bytes, where ACKs have the option.
+    /// The counts of bytes, where ACKs carry the option.
     bytes: Option<ByteReader>,
-    /// Packets that an ACK delivers, in the mean; 0 before the first.
+    /// The mean number of packets that an ACK delivers; 0 before the first.
     mean: f64,
     mss: u32,
 }
@@ -111,9 +119,11 @@ impl MarkReader {
         MarkReader { count: START, bytes, mean: 0.0, mss: params.mss }
     }
 
-    /// The marks that an ACK tells of for the first time. If it delivers so many packets that the field may have gone round while ACKs
-    /// were lost, the option tells whether it has; without one it is taken to have, unless all ACKs deliver many (rfc9768#A.2, Linux
-    /// `__tcp_accecn_process`).
+    /// The marks that this ACK reports for the first time.
+    /// The three-bit field may have wrapped if ACKs were lost and this one delivers many packets.
+    /// The option then tells whether it did.
+    /// Without an option it is assumed that it did, unless ACKs deliver many packets on average.
+    /// Sources: rfc9768#A.2, Linux `__tcp_accecn_process`.
     pub fn read(&mut self, ack: &Packet, option: Option<&ByteCounts>, newly: NewlyAcked) -> u32 {
         let delivered = newly.segments.ceil() as u32;
         let bytes = (newly.segments * f64::from(self.mss)) as u32;
@@ -136,7 +146,8 @@ impl MarkReader {
         marks
     }
 
-    /// `least` marks, or the most that fit if the marked bytes were too many for those (rfc9768#A.2.2).
+    /// `least` marks, or the most possible if there were too many marked bytes for that.
+    /// Source: rfc9768#A.2.2.
     fn reconcile(&self, marked: u32, least: u32, delivered: u32) -> u32 {
         let most = most(least, delivered);
         let bytes = |marks: u32| u64::from(marks) * u64::from(self.mss);
@@ -145,12 +156,12 @@ impl MarkReader {
     }
 }
 
-/// The most marks that fit the field where there are `least` in it (rfc9768#A.2.1).
+/// The most marks that agree with the field, of which `least` is the lowest (rfc9768#A.2.1).
 fn most(least: u32, delivered: u32) -> u32 {
     delivered - (delivered - least) % MODULUS
 }
 
-/// The marks that fit the field, and of all packets the part that the marked bytes are of all.
+/// The marks that agree with the field and with the share of marked bytes in all bytes.
 fn at_rate(marked: u32, bytes: u32, least: u32, delivered: u32) -> u32 {
     if bytes <= marked {
         return most(least, delivered);
@@ -200,10 +211,10 @@ mod tests {
         let (mut counter, mut reader) = (counter(), reader(AccEcnOption::Off));
         (0..3).for_each(|_| _ = counter.on_packet(Ecn::Ce));
         assert_eq!(reader.read(&ack(&mut counter), None, newly(3)), 3);
-        // 12 packets, 10 of them marked: the field says 2, and 10 fits.
+        // Of 12 packets 10 are marked: the field says 2, and 10 agrees with it.
         (0..10).for_each(|_| _ = counter.on_packet(Ecn::Ce));
         assert_eq!(reader.read(&ack(&mut counter), None, newly(12)), 10);
-        // 9 packets without a mark: 8 fit as well as 0, so they are taken for marked.
+        // 9 packets without a mark: 8 agrees as well as 0, so 8 are taken as marked.
         assert_eq!(reader.read(&ack(&mut counter), None, newly(9)), 8);
         // The examples of rfc9768#A.2.1.
         assert_eq!([9, 10].map(|delivered| most(2, delivered)), [2, 10]);
@@ -211,13 +222,14 @@ mod tests {
         assert_eq!(reader.read(&ack(&mut counter), None, newly(9)), 0);
     }
 
-    /// The examples of rfc9768#A.2.2: marks by the field, packets, marked bytes, and the marks that these mean.
+    /// The examples of rfc9768#A.2.2.
+    /// Each gives the marks by the field, the packets, the marked bytes, and the marks that follow.
     #[test]
     fn marked_bytes_tell_whether_the_field_has_gone_round() {
         for (least, delivered, marked, marks) in [(0, 8, 1460, 8), (2, 10, 1460, 2), (7, 15, 10_200, 7)] {
             assert_eq!(reader(AccEcnOption::Full).reconcile(marked, least, delivered), marks);
         }
-        // Of 24 segments so many are marked.
+        // The number of marked segments among 24.
         for marks in [0, 8, 12, 24] {
             assert_eq!(at_rate(marks * 1460, 24 * 1460, marks % MODULUS, 24), marks);
         }

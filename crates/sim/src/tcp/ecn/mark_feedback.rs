@@ -1,37 +1,38 @@
-//! How a receiver tells of marked segments: one echo for a window (rfc3168#6.1.3), an echo or none in each ACK (rfc8257#3.2), or
-//! counts (rfc9768#3.2).
+//! How a receiver reports marked segments to the sender.
+//! Classic ECN echoes one mark a window (rfc3168#6.1.3).
+//! DCTCP sets or clears the echo in each ACK (rfc8257#3.2), and `AccECN` counts (rfc9768#3.2).
 
 use super::accurate_ecn::{self, MarkCounter};
 use crate::packet::{Packet, flag};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
-/// What has arrived.
+/// What has arrived so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Seen {
     Nothing,
-    /// A SYN, by which it is decided whether there is ECN.
+    /// A SYN, which decides whether ECN is used.
     Syn,
-    /// A segment that could carry a mark.
+    /// A segment that could carry a mark (ECT).
     Ect,
 }
 
-/// What a receiver tells of marks.
+/// The state of a receiver's feedback on marks.
 #[derive(Clone, Debug)]
 pub struct MarkFeedback {
     ecn: Ecn,
-    /// Whether ACKs carry an echo.
+    /// Whether ACKs carry an echo (ECE).
     pub echoes: bool,
-    /// Whether ACKs can carry marks.
+    /// Whether ACKs themselves are sent as ECT, and can be marked.
     marks_acks: bool,
     counter: MarkCounter,
     seen: Seen,
-    /// The marks ask for an ACK at once.
+    /// Whether marks require an ACK at once.
     pub asks_for_ack: bool,
 }
 
 impl MarkFeedback {
-    /// That of rfc3168 at the start of a connection.
+    /// The feedback of rfc3168 at the start of a connection.
     pub const CLASSIC: MarkFeedback = MarkFeedback {
         ecn: Ecn::Classic,
         echoes: false,
@@ -41,24 +42,25 @@ impl MarkFeedback {
         asks_for_ack: false,
     };
 
-    /// At the start of a connection with these options.
+    /// The feedback at the start of a connection with these options.
     pub fn new(params: &TcpOptions) -> Self {
         let (ecn, counter) = (params.agreed_ecn(), MarkCounter::new(params.accecn_option));
         MarkFeedback { ecn, marks_acks: params.marks_all(), counter, ..MarkFeedback::CLASSIC }
     }
 
-    /// Whether each mark is told.
+    /// Whether each mark is reported.
     #[inline]
     pub fn counts(&self) -> bool {
         self.ecn.counts()
     }
 
-    /// Whether ACKs have the count of marked packets.
+    /// Whether ACKs carry the count of marked packets (`AccECN`).
     pub fn is_accurate(&self) -> bool {
         self.ecn.is_accurate()
     }
 
-    /// A SYN arrives: gives the flags of the answer to it. Its mark is told by no other packet (rfc9768#3.2.2.2), with other feedback by none.
+    /// A SYN arrives; returns the flags of the answer.
+    /// No other packet reports the mark of a SYN (rfc9768#3.2.2.2), and with other feedback none does.
     pub fn on_syn(&mut self, syn: &Packet) -> u16 {
         if syn.has(flag::NO_ECN) && self.seen == Seen::Nothing {
             (self.ecn, self.marks_acks) = (Ecn::Off, false);
@@ -76,7 +78,8 @@ impl MarkFeedback {
         u16::from(self.marks_acks) * flag::ECT
     }
 
-    /// A segment with this ECN field arrives where each mark is told; says whether its ACK tells what the last one did not.
+    /// A segment arrives where each mark is reported.
+    /// Returns whether its ACK reports something that the last one did not.
     #[inline]
     pub fn take(&mut self, segment: &Packet, ecn: Mark) -> bool {
         if self.ecn.is_accurate() {
@@ -86,8 +89,9 @@ impl MarkFeedback {
         self.echo_each(segment)
     }
 
-    /// The same where the echo of a mark stands for a window, or for a segment that can't carry a mark where others could: it is
-    /// probably a retransmission (Linux `tcp_data_ecn_check`).
+    /// A segment arrives where an echo answers the marks of a window.
+    /// It also answers a segment that cannot carry a mark although others could.
+    /// That one is probably a retransmission (Linux `tcp_data_ecn_check`).
     #[inline]
     pub fn take_first(&mut self, segment: &Packet) -> bool {
         if segment.has(flag::CWR) {
@@ -102,21 +106,21 @@ impl MarkFeedback {
         new || (self.seen == Seen::Ect) != can_mark
     }
 
-    /// DCTCP tells of data alone (Linux `tcp_data_ecn_check`).
+    /// DCTCP reports the marks of data only (Linux `tcp_data_ecn_check`).
     #[inline(never)]
     fn echo_each(&mut self, segment: &Packet) -> bool {
         let marked = segment.has(flag::CE);
         !segment.has(flag::ACK) && std::mem::replace(&mut self.echoes, marked) != marked
     }
 
-    /// Whether a delayed ACK must go before this segment is taken: the segment is marked and those before are not, or the other
-    /// way round (rfc8257#3.2).
+    /// Whether a delayed ACK must be sent before this segment is processed (rfc8257#3.2).
+    /// It must if this segment is marked and those before are not, or the reverse.
     #[inline]
     pub fn changes_with(&self, segment: &Packet) -> bool {
         self.ecn == Ecn::Dctcp && segment.has(flag::CE) != self.echoes
     }
 
-    /// The flags of an ACK that is sent now.
+    /// The flags of an ACK sent now.
     #[inline]
     pub fn report(&mut self) -> u16 {
         let ect = u16::from(self.marks_acks) * flag::ECT;

@@ -1,4 +1,4 @@
-//! Explicit congestion notification: what ACKs tell of marks, and how both ends count them.
+//! Explicit congestion notification: how ACKs report marks, and how both ends count them.
 //!
 //! | file | what it does |
 //! |---|---|

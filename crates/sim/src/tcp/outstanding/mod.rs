@@ -1,8 +1,9 @@
-//! The segments that are outstanding: one store of what was sent and of what is known of it.
+//! The store of outstanding segments: what was sent, and what is known of each.
 //!
-//! Loss detection by time (RACK-TLP) and delivery-rate samples look at single segments; a sender keeps them once, with whichever asks.
-//! Columns of the store are the bytes that SACK blocks reported, the number of segments in each state, and the order in which segments
-//! left. That order is listed as far as it was looked at: without losses and marks it is that of the bytes.
+//! Loss detection by time (RACK-TLP) and delivery-rate samples look at single segments.
+//! A sender keeps them once, if either of the two needs them.
+//! Beside the segments the store keeps the SACKed bytes, the number of segments in each state, and the order in which segments left.
+//! That order is listed only as far as it was needed: without losses and marks it is the order of the bytes.
 
 mod order;
 mod segment;
@@ -16,15 +17,17 @@ use sojourn_units::{Memory, Time, memory_of};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// One sending of a segment.
+/// One transmission of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     number: u64,
     sent: Time,
 }
 
-/// Segments that follow each other, of which nothing was known but that they were sent: once, and in this order. Or of which it was
-/// known that they had arrived, and nothing else. Or a single one.
+/// Consecutive segments that are in the same state.
+/// Either each was sent once, in this order, and nothing else is known.
+/// Or all are known to have arrived, and nothing else is known.
+/// Or it is a single segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub first: Segment,
@@ -33,50 +36,53 @@ pub struct Run {
 }
 
 impl Run {
-    /// A single segment.
+    /// A run of a single segment.
     pub fn of(segment: Segment) -> Self {
         Run { first: segment, last: segment, count: 1 }
     }
 }
 
-/// Segments of which a duplicate arrived.
+/// The retransmitted segments of which a duplicate arrived.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SentAgain {
-    /// How many of them were sent again.
+    /// How many segments had been retransmitted.
     pub count: u32,
-    /// The lowest byte of those that had been SACKed: the retransmission came after what it was to replace.
+    /// The lowest first byte of those that were SACKed already.
+    /// For these the retransmission came after the original.
     pub late: Option<u64>,
 }
 
-/// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
+/// The outstanding segments in the order of their bytes.
+/// Each segment of a connection has a number, from 0 on.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     segments: VecDeque<Segment>,
     /// The number of the first of them.
     first: u64,
-    /// Their transmissions in the order of time, as far as they were looked at; some are outdated.
+    /// Transmissions in the order of time, as far as they were needed.
+    /// Some are outdated.
     by_time: VecDeque<Transmission>,
-    /// The first transmission of this segment and of those after it is not listed yet.
+    /// The number of the first segment whose first transmission is not listed yet.
     unlisted: u64,
-    /// SACKed bytes.
+    /// The SACKed bytes.
     sacked: Ranges,
-    /// Segments that the receiver has above the first gap.
+    /// The number of segments that the receiver has above the first gap.
     pub sacked_out: u32,
-    /// Segments that were lost, sent again or not.
+    /// The number of lost segments, retransmitted or not.
     pub lost_out: u32,
-    /// Retransmissions in flight.
+    /// The number of retransmissions in flight.
     pub retrans_out: u32,
-    /// No segment with a lower number waits to be sent again.
+    /// No segment with a lower number waits for retransmission.
     hint: u64,
 }
 
 impl Outstanding {
-    /// How many segments are outstanding.
+    /// The number of outstanding segments.
     pub fn packets_out(&self) -> u32 {
         self.segments.len() as u32
     }
 
-    /// How many segments are in flight.
+    /// The number of segments in flight.
     pub fn in_flight(&self) -> u32 {
         (self.packets_out() + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
     }
@@ -101,7 +107,7 @@ impl Outstanding {
         (self.first + self.segments.len() as u64).checked_sub(1).filter(|_| !self.segments.is_empty())
     }
 
-    /// A new segment is sent.
+    /// Adds a new segment that is sent now.
     #[inline]
     pub fn push(&mut self, bytes: &Range<u64>, now: Time, sending: Sending) {
         self.segments.push_back(Segment::new(bytes.start, bytes.end, now, sending));
@@ -116,8 +122,8 @@ impl Outstanding {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// The segments that start at this byte or above. All follow each other without a gap, and nearly all have one length, so that the
-    /// first mostly is where it is looked for first.
+    /// The segments that start at this byte or above.
+    /// Segments follow each other without a gap, and nearly all have one length: the first is mostly where it is looked for first.
     pub fn starting_from(&mut self, seq: u64) -> impl Iterator<Item = &mut Segment> {
         let index = self.index_from(seq);
         self.segments.iter_mut().skip(index)
@@ -133,7 +139,8 @@ impl Outstanding {
         }
     }
 
-    /// Takes out the segments of which everything is acknowledged, and gives them to `seen`: nearly all in runs.
+    /// Removes the segments that are acknowledged fully, and passes them to `seen`.
+    /// Nearly all come in runs.
     #[inline]
     pub fn acknowledge(&mut self, snd_una: u64, mut seen: impl FnMut(&Run)) {
         while let Some(&first) = self.segments.front().filter(|first| first.end() <= snd_una) {
@@ -142,7 +149,8 @@ impl Outstanding {
         }
     }
 
-    /// Takes out the first segment, and those after it if they are acknowledged and the same is known of all: nothing, or that they arrived.
+    /// Removes the first segment, and those after it that are acknowledged and in the same state.
+    /// The state is that nothing is known of them, or only that they arrived.
     #[inline]
     fn pop_run(&mut self, first: Segment, snd_una: u64) -> Run {
         self.segments.pop_front();
@@ -163,7 +171,7 @@ impl Outstanding {
         run
     }
 
-    /// The first outstanding segment has this number now.
+    /// Makes this the number of the first outstanding segment.
     #[inline]
     fn begin_at(&mut self, first: u64) {
         self.first = first;
@@ -174,26 +182,28 @@ impl Outstanding {
         }
     }
 
-    /// Forgets SACKed bytes that are acknowledged; gives how many those are.
+    /// Forgets SACKed bytes that are acknowledged; returns their number.
     #[inline]
     pub fn forget_below(&mut self, snd_una: u64) -> u64 {
         if self.sacked.is_empty() { 0 } else { self.sacked.forget_below(snd_una) }
     }
 
-    /// One past the last byte of the highest SACKed segment; `snd_una` if there is none.
+    /// One past the highest SACKed byte; `snd_una` without SACKed bytes.
     #[inline]
     pub fn highest_sacked(&self, snd_una: u64) -> u64 {
         self.sacked.end().max(snd_una)
     }
 
-    /// Whether a SACK block reports bytes above `snd_una` that were sent and of which it is not known that they have arrived.
+    /// Whether a SACK block reports something new.
+    /// It does if it has bytes above `snd_una` that were sent and are not known to have arrived.
     #[inline]
     pub fn is_new(&self, (from, to): (u64, u64), snd_una: u64) -> bool {
         to > snd_una && to <= self.end() && self.sacked.gap_from(from.max(snd_una)) < to
     }
 
-    /// Takes a SACK block, and gives the segments that it reports for the first time to `seen`, as they were before: in runs, or one by one
-    /// where something else was known. Gives the bytes that it newly reports.
+    /// Marks the segments of a SACK block as arrived; returns the number of new bytes.
+    /// Passes those reported for the first time to `seen`, in their state before.
+    /// They come in runs, or one by one where something else was known of them.
     #[inline]
     pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Run)) -> u64 {
         let mut at = self.sacked.gap_from(from);
@@ -213,8 +223,8 @@ impl Outstanding {
         self.sacked.insert(from, to)
     }
 
-    /// Marks as arrived the segment with this index, which a run begins with, and those after it that end by `end` if nothing was known of
-    /// any of them.
+    /// Marks as arrived the segment with this index, the first of a run.
+    /// Also marks the segments after it that end by `end`, if nothing was known of any of them.
     #[inline]
     fn mark_sacked(&mut self, index: usize, run: &mut Run, end: u64) {
         let first = &mut self.segments[index];
@@ -236,7 +246,7 @@ impl Outstanding {
         self.sacked_out += run.count;
     }
 
-    /// A duplicate of these bytes arrived: their retransmissions are not in flight any more.
+    /// A duplicate of these bytes arrived: their retransmissions are no longer in flight.
     pub fn sack_duplicate(&mut self, from: u64, to: u64) -> SentAgain {
         let (index, mut found) = (self.index_from(from), SentAgain::default());
         for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end() <= to) {
@@ -252,13 +262,14 @@ impl Outstanding {
         found
     }
 
-    /// The numbers and segments from the first on.
+    /// The numbers of the outstanding segments.
     pub fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.segments.len() as u64
     }
 
-    /// Marks as arrived the first segment from this byte on, but not the very first one, of which nothing says that it has arrived or is
-    /// lost for samples; gives it as it was.
+    /// Marks a segment as arrived by a guess; returns it as it was.
+    /// It is the first one from this byte on that is neither known to have arrived nor lost for samples.
+    /// It is never the very first segment.
     pub fn guess_arrival(&mut self, from: u64) -> Option<Segment> {
         let index = self.index_from(from).max(1);
         let segment = self.segments.iter_mut().skip(index).find(|segment| !segment.has(tag::SACKED | tag::SAMPLED_LOST))?;
@@ -268,7 +279,8 @@ impl Outstanding {
         Some(before)
     }
 
-    /// The first segment, which was guessed to have arrived, and the next one from this byte on of which that was not.
+    /// The first segment if it was guessed to have arrived, and one that was not.
+    /// The second is the first from this byte on that is not marked as arrived.
     pub fn wrong_guess(&mut self, from: u64) -> Option<(&mut Segment, &mut Segment)> {
         let index = self.index_from(from).max(1);
         let mut segments = self.segments.iter_mut();
@@ -276,15 +288,15 @@ impl Outstanding {
         Some((first, segments.skip(index - 1).find(|segment| !segment.has(tag::SACKED))?))
     }
 
-    /// All of them, if so few that they may be checked one by one after each call.
+    /// All segments, if they are few enough to be checked one by one after each call.
     pub fn if_few(&self) -> Option<impl Iterator<Item = &Segment>> {
         (self.segments.len() <= CHECKED).then(|| self.segments.iter())
     }
 
-    /// Checks that the segments are those from `snd_una` to `snd_max`, and that their states are counted.
+    /// Checks that the segments cover `snd_una` to `snd_max`, and that their states are counted.
     ///
     /// # Panics
-    /// Something does not hold.
+    /// If something does not hold.
     pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
         let (first, last) = (self.segments.front(), self.segments.back());
         assert!(

@@ -1,22 +1,25 @@
-//! Which outstanding segments are lost, and which are sent again: in the order in which they left, as RACK-TLP asks.
+//! Which outstanding segments are lost, and which are retransmitted.
+//! Segments are looked at in the order in which they left, as RACK-TLP requires.
 
 use super::{Outstanding, Segment, Transmission, tag};
 use sojourn_units::Time;
 
 impl Segment {
-    /// Whether it was lost and is not sent again.
+    /// Whether it is lost and not yet retransmitted.
     fn waits(&self) -> bool {
         self.has(tag::LOST) && !self.has(tag::SACKED | tag::RETRANSMITTED)
     }
 
-    /// Whether nothing more can be learned from its last transmission: it arrived, or it was lost and is not sent again.
+    /// Whether nothing more can be learned from its last transmission.
+    /// It has arrived, or it is lost and not yet retransmitted.
     fn is_settled(&self) -> bool {
         self.has(tag::SACKED) || (self.has(tag::LOST) && !self.has(tag::RETRANSMITTED))
     }
 }
 
 impl Outstanding {
-    /// Marks a segment as lost, or its retransmission if that is in flight. Says whether it was marked.
+    /// Marks a segment as lost, or its retransmission if that is in flight.
+    /// Returns whether it was marked.
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let Some(segment) = self.get_mut(number).filter(|segment| !segment.is_settled()) else { return false };
         let known = segment.has(tag::LOST);
@@ -28,7 +31,7 @@ impl Outstanding {
         true
     }
 
-    /// Takes back that segments were lost, for samples too.
+    /// Clears the loss marks of all segments, for samples too.
     pub fn unmark_lost(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.clear(tag::LOST | tag::SAMPLED_LOST));
         self.lost_out = 0;
@@ -39,13 +42,13 @@ impl Outstanding {
         self.retrans_out > 0 || self.head().is_some_and(|head| head.has(tag::EVER_RETRANSMITTED))
     }
 
-    /// Whether a segment may have been lost that is not sent again.
+    /// Whether a lost segment may wait for retransmission.
     #[inline]
     pub fn has_waiting(&self) -> bool {
         self.retrans_out < self.lost_out
     }
 
-    /// The lowest segment that was lost and is not sent again.
+    /// The lowest segment that is lost and not yet retransmitted.
     pub fn next_lost(&mut self) -> Option<u64> {
         if !self.has_waiting() {
             return None;
@@ -56,12 +59,12 @@ impl Outstanding {
         Some(self.hint)
     }
 
-    /// The segments that were lost and are not sent again.
+    /// The segments that are lost and not yet retransmitted.
     pub fn waiting(&mut self) -> impl Iterator<Item = &mut Segment> {
         self.segments.iter_mut().filter(|segment| segment.waits())
     }
 
-    /// A segment is sent again; gives it. A `probe` is not counted as its retransmission.
+    /// Retransmits a segment, and returns it; a `probe` is not counted as a retransmission.
     pub fn resend(&mut self, number: u64, now: Time, probe: bool) -> Option<&mut Segment> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok().filter(|&index| index < self.segments.len())?;
         while self.list_next() {}
@@ -73,7 +76,8 @@ impl Outstanding {
         Some(segment)
     }
 
-    /// Lists the first transmission of the next segment of which it is not listed, if there is one; says whether. None of them was sent again.
+    /// Lists the first transmission of the next unlisted segment, none of which was resent.
+    /// Returns whether there was one.
     pub(super) fn list_next(&mut self) -> bool {
         let Some(sent) = self.get(self.unlisted).map(|segment| segment.sent) else { return false };
         self.by_time.push_back(Transmission { number: self.unlisted, sent });
@@ -81,8 +85,9 @@ impl Outstanding {
         true
     }
 
-    /// Marks segments as lost, in the order of time, of which `test` says that they are; up to the first of which it says nothing.
-    /// Gives how many there were.
+    /// Marks as lost, in the order of time, the segments for which `test` is `Some(true)`.
+    /// Stops at the first `None`.
+    /// Returns how many it marked.
     pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&mut Segment) -> Option<bool>) -> u32 {
         let (mut at, mut lost) = (0, 0);
         while let Some(&Transmission { number, sent }) = self.by_time.get(at) {
@@ -92,7 +97,7 @@ impl Outstanding {
                 Some(Some(false)) => at += 1,
                 is_lost => {
                     lost += u32::from(is_lost.is_some() && self.mark_lost(number));
-                    // A transmission of which all is known is not looked at again.
+                    // A settled transmission is not looked at again.
                     if at == 0 {
                         self.by_time.pop_front();
                     } else {
@@ -101,7 +106,7 @@ impl Outstanding {
                 }
             }
         }
-        // Those that are not listed left later, and most need not be.
+        // Segments that are not listed left later, and most need no listing.
         loop {
             let number = self.unlisted;
             let Some(segment) = self.get_mut(number) else { return lost };

@@ -1,4 +1,4 @@
-//! Segments in the order of time, against a store that lists each one at once.
+//! Compares the order of time with a store that lists each transmission at once.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,12 +9,13 @@ const MSS: u64 = 1000;
 #[derive(Clone, Debug)]
 enum Step {
     Send,
-    /// Of the outstanding segments, by the place among them.
+    /// Resends an outstanding segment, chosen by its place.
     Resend(prop::sample::Index, bool),
-    /// So many of them at most, in one block or in one for each.
+    /// SACKs at most this many segments, in one block or in one block each.
     Sack(prop::sample::Index, usize),
     Acknowledge(prop::sample::Index),
-    /// Segments that left up to this step are looked at, and those that left so many steps before now are lost.
+    /// Looks at the segments that left up to a step, and marks old ones as lost.
+    /// Those are old that left at least this many steps ago.
     Detect(prop::sample::Index, u64),
 }
 
@@ -28,8 +29,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does this at this step, and takes acknowledged segments in runs or one by one. Gives the segments that were looked at in the order of
-/// time, and how many were lost, SACKed or acknowledged.
+/// Does this step, taking acknowledged segments in runs or one by one.
+/// Returns the segments that were looked at in the order of time, and how many were lost, SACKed or acknowledged.
 fn take(queue: &mut Outstanding, at: u64, step: &Step, in_runs: bool) -> (Vec<(u64, Time)>, u32) {
     let (now, outstanding) = (Time::from_nanos(at), queue.segments.len());
     let mut seen = Vec::new();
