@@ -255,3 +255,16 @@ fn a_total_length_of_0_means_the_rest_of_the_frame() {
     assert_eq!(data(&after.flows[0]), data(&before.flows[0]));
     assert_eq!(data(&after.flows[0]), (u64::from(9 * PAYLOAD), true));
 }
+
+/// A damaged record whose length is not that of its packet.
+#[test]
+fn a_length_that_no_link_layer_explains_is_that_of_the_ip_packet_and_its_headers() {
+    let case = Case { start: 0, rtt: 20 * MS, segments: 9, upward: true };
+    let (link_type, layer, carried) = LAYERS[1];
+    let mut packets = case.packets(1, layer);
+    let before = read(link_type, &packets);
+    packets[4].length = u32::MAX;
+    let after = read(link_type, &packets);
+    assert_eq!((after.layer, before.layer), (u64::from(carried), u64::from(carried)));
+    assert_eq!(data(&after.flows[0]), data(&before.flows[0]));
+}

@@ -60,6 +60,9 @@ impl Packet {
     }
 }
 
+/// The most bytes that a link layer, tunnels and padding add to a packet, as in the `overhead` of a link.
+const MOST_LAYER: u32 = 256;
+
 /// Reads the headers of a packet of `length` bytes, including its link layer.
 ///
 /// # Errors
@@ -83,8 +86,9 @@ pub fn read(link_type: u16, bytes: &[u8], length: u32) -> Result<Packet, Unread>
         UDP => Kind::Udp { opens_quic: inner.get(8..).is_some_and(opens_quic) },
         other => return Err(Unread::Protocol(other)),
     };
-    // Padding and tunnel headers used the link too.
+    // Padding and tunnel headers used the link too. No link adds more: the length in the file is damaged then.
     let length = length.saturating_sub(link.pseudo as u32).max(ip.length);
+    let length = if length - ip.length > MOST_LAYER { ip.length + (at - link.pseudo) as u32 } else { length };
     Ok(Packet {
         source: SocketAddr::new(ip.source, number(inner, 0)?),
         destination: SocketAddr::new(ip.destination, number(inner, 2)?),
