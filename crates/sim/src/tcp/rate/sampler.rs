@@ -1,8 +1,10 @@
-//! Delivery-rate samples (draft-ietf-ccwg-bbr#4.1.2): what was delivered when a segment left, and what each ACK delivers.
+//! Delivery-rate samples (draft-ietf-ccwg-bbr#4.1.2): what each ACK delivers, and when.
 //!
-//! Who keeps the segments tells of each that leaves, arrives or is lost: RACK-TLP of its own, `sent_segments.rs` for the other strategies. What
-//! is the same for all segments that leave between two ACKs is kept once. Data is counted in bytes here and in segments in the samples; where
-//! each segment counts as one, however short it is, it has the bytes of a full one.
+//! The owner of the segments reports each one that leaves, arrives or is lost.
+//! RACK-TLP keeps its own segments, and `sent_segments.rs` those of the other strategies.
+//! What is the same for all segments that leave between two ACKs is kept once.
+//! Data is counted in bytes here and in segments in the samples.
+//! Where each segment counts as one, however short it is, it has the bytes of a full one.
 
 use crate::tcp::clock::micros_between;
 use crate::tcp::outstanding::{Run, Segment, Sending, tag};
@@ -10,7 +12,7 @@ use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Memory, Time};
 use std::collections::VecDeque;
 
-/// Where the sender stands, as a sample says it.
+/// The state of the sender that a sample reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     pub srtt: Duration,
@@ -18,26 +20,26 @@ pub struct Standing {
     pub state: LossState,
     pub selective_acks: bool,
     pub mss: u32,
-    /// For how long the pace holds the next segment back.
+    /// How long pacing holds the next segment back.
     pub pacing_delay: Duration,
-    /// Segments that the ACK reports as marked.
+    /// The number of segments that the ACK reports as marked.
     pub marked: f64,
 }
 
-/// What was delivered when segments left: the part of the per-packet state P of draft-ietf-ccwg-bbr#4.1.2.1.2 that those share which leave
-/// between two ACKs.
+/// What was delivered by the time when segments left.
+/// It is the part of the per-packet state P of draft-ietf-ccwg-bbr#4.1.2.1.2 that segments share if they leave between two ACKs.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(32))]
 struct Snapshot {
     first_send_time: Time,
     delivered_time: Time,
     delivered: u64,
-    /// The last 32 bits of it: less than 4 GiB are lost in a round trip.
+    /// The last 32 bits of the lost bytes; less than 4 GiB are lost in a round trip.
     lost: u32,
     is_app_limited: bool,
 }
 
-/// The segment that was sent last of those that an ACK delivered.
+/// Of the segments that an ACK delivered, the one that was sent last.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent: Time,
@@ -51,29 +53,30 @@ struct Newest {
 /// What the last ACK delivered, in bytes.
 #[derive(Clone, Copy, Default, Debug)]
 struct Taken {
-    /// The segment that was sent last, and what was delivered then.
+    /// The segment that was sent last (`newest`), and what was delivered when it left.
     newest: Option<Newest>,
     then: Snapshot,
-    /// Whether it is a guess which segment that is.
+    /// Whether it is a guess which segment arrived.
     guessed: bool,
     newly_acked: u64,
-    /// How many bytes they have in truth.
+    /// The actual bytes of the segments, even if each counts as a full one.
     bytes: u64,
-    /// What was in flight before it.
+    /// The bytes in flight before the ACK.
     prior_in_flight: u64,
     ack: u64,
 }
 
-/// What was delivered: the per-connection state C of draft-ietf-ccwg-bbr#4.1.2.1.1.
+/// The per-connection state C of draft-ietf-ccwg-bbr#4.1.2.1.1.
 #[derive(Clone, Default, Debug)]
 pub struct Sampler {
-    /// The bytes for which each segment counts, as in Linux, with its clock of whole microseconds for RTTs; 0 for its own, and exact RTTs.
+    /// The bytes for which each segment counts, with a clock of microseconds, as in Linux.
+    /// 0 counts a segment's own bytes, and takes exact RTTs.
     each: u32,
-    /// What was delivered when the outstanding segments left, in the order of time.
+    /// Snapshots for the outstanding segments, in the order of time.
     snapshots: VecDeque<Snapshot>,
-    /// The number of the first of them.
+    /// The number of the first snapshot.
     first: u32,
-    /// Whether the last of them still holds.
+    /// Whether the last snapshot is still valid.
     is_current: bool,
     delivered: u64,
     delivered_time: Time,
@@ -82,28 +85,29 @@ pub struct Sampler {
     /// `C.app_limited`: 0 if the application does not limit the connection.
     app_limited: u64,
     in_flight: u64,
-    /// Bytes taken for lost and not sent again (`C.lost_out` less `C.retrans_out`).
+    /// Bytes counted as lost and not sent again (`C.lost_out` less `C.retrans_out`).
     lost_out: u64,
     /// One past the last byte of the segment that was lost last.
     lost_end: u64,
-    /// `lost` before the last ACK.
+    /// The value of `lost` before the last ACK.
     lost_before: u64,
     /// The byte until whose ACK the sender counts as limited by the congestion window.
     /// It ends the round trip in which the window last limited the sender.
     cwnd_limited_until: u64,
     /// What the last ACK delivered.
     taken: Taken,
-    /// Whether its sample was not given yet.
+    /// Whether the sample of the last ACK is still to be returned.
     has_sample: bool,
 }
 
 impl Sampler {
-    /// At the start of a connection, where each segment counts for so many bytes as in Linux, or with 0 for its own.
+    /// The state at the start of a connection.
+    /// Each segment counts for `each` bytes as in Linux, or for its own bytes if that is 0.
     pub fn counting(each: u32) -> Self {
         Sampler { each, ..Sampler::default() }
     }
 
-    /// The bytes for which so many segments of so many bytes together count.
+    /// The bytes for which these segments, of `bytes` bytes together, count.
     #[inline]
     fn count(&self, bytes: u64, segments: u32) -> u64 {
         if self.each == 0 { bytes } else { u64::from(self.each) * u64::from(segments) }
@@ -133,21 +137,22 @@ impl Sampler {
         self.cwnd_limited_until = snd_max;
     }
 
-    /// Nothing is left to send: marks the connection as limited by the application if the window and the losses leave room
-    /// (draft-ietf-ccwg-bbr#4.1.2.4).
+    /// Nothing is left to send: marks the connection as limited by the application.
+    /// It does so if the window and the losses leave room (draft-ietf-ccwg-bbr#4.1.2.4).
     pub fn check_app_limited(&mut self, cwnd_bytes: u64) {
         if self.in_flight < cwnd_bytes && self.lost_out == 0 {
             self.limit();
         }
     }
 
-    /// `MarkConnectionAppLimited` (draft-ietf-ccwg-bbr#4.1.2.4).
+    /// Marks it so in any case: `MarkConnectionAppLimited` (draft-ietf-ccwg-bbr#4.1.2.4).
     pub fn limit(&mut self) {
         self.is_current &= self.is_app_limited();
         self.app_limited = (self.delivered + self.in_flight).max(1);
     }
 
-    /// A new segment of so many bytes leaves at `now` (draft-ietf-ccwg-bbr#4.1.2.2); gives what is to be kept with it.
+    /// A new segment of `bytes` bytes leaves at `now` (draft-ietf-ccwg-bbr#4.1.2.2).
+    /// Returns what is to be kept with it.
     #[inline]
     pub fn on_sent(&mut self, bytes: u64, now: Time) -> Sending {
         self.begin_flight(now);
@@ -155,8 +160,8 @@ impl Sampler {
         self.sending()
     }
 
-    /// A segment leaves again. One that is in flight is the probe of a tail: nothing more is in flight then, and nothing lost (Linux
-    /// `tcp_send_loss_probe`).
+    /// A segment leaves again.
+    /// If it is in flight, it is a tail loss probe, which adds nothing to the bytes in flight or lost (Linux `tcp_send_loss_probe`).
     pub fn on_sent_again(&mut self, segment: &mut Segment, now: Time) {
         self.begin_flight(now);
         if segment.has(tag::SAMPLED_LOST) {
@@ -168,7 +173,7 @@ impl Sampler {
         (segment.sent, segment.sending) = (now, self.sending());
     }
 
-    /// Where nothing is in flight, samples begin with what leaves now.
+    /// If nothing is in flight, samples start with what leaves now.
     #[inline]
     pub fn begin_flight(&mut self, now: Time) {
         if self.in_flight == 0 {
@@ -177,7 +182,7 @@ impl Sampler {
         }
     }
 
-    /// What is kept with a segment that leaves now and is in flight.
+    /// What is to be kept with a segment that leaves now and is in flight.
     #[inline]
     fn sending(&mut self) -> Sending {
         if !self.is_current {
@@ -194,17 +199,18 @@ impl Sampler {
         Sending { snapshot, in_flight: u32::try_from(self.in_flight).unwrap_or(u32::MAX) }
     }
 
-    /// What was delivered when the segment of which this is kept left.
+    /// The snapshot of a segment with which this was kept.
     fn snapshot(&self, sending: Sending) -> Snapshot {
         self.snapshots.get(sending.snapshot.wrapping_sub(self.first) as usize).copied().unwrap_or_default()
     }
 
-    /// What was lost since then.
+    /// The bytes lost since that snapshot.
     fn lost_since(&self, then: &Snapshot) -> u64 {
         u64::from((self.lost as u32).wrapping_sub(then.lost))
     }
 
-    /// This segment is lost, also if it was sent again, unless it has arrived or was taken for lost before; tells `report`.
+    /// This segment is lost, even if it was sent again; `report` gets the loss.
+    /// Ignored if the segment has arrived or already counts as lost.
     pub fn lose(&mut self, segment: &mut Segment, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment)) {
         if segment.has(tag::SACKED | tag::SAMPLED_LOST) {
             return;
@@ -230,13 +236,15 @@ impl Sampler {
         self.lost_end = segment.end();
     }
 
-    /// What is taken for lost was late: it is in flight again, and its segments lose that tag (Linux `tcp_undo_cwnd_reduction`).
+    /// The segments counted as lost were only late, and are in flight again.
+    /// They lose that tag elsewhere (Linux `tcp_undo_cwnd_reduction`).
     pub fn unmark_lost(&mut self) {
         self.in_flight += core::mem::take(&mut self.lost_out);
     }
 
-    /// An ACK of everything below this byte arrives; what it delivers follows, until [`Sampler::end_ack`].
-    /// `guessed`: which segments those are is a guess.
+    /// An ACK of everything below this byte arrives.
+    /// What it delivers follows, until [`Sampler::end_ack`].
+    /// `guessed` is whether it is a guess which segments those are.
     #[inline]
     pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
         let prior_in_flight = self.in_flight;
@@ -244,7 +252,8 @@ impl Sampler {
         self.taken = Taken { newest: None, guessed, newly_acked: 0, bytes: 0, prior_in_flight, ack, ..self.taken };
     }
 
-    /// This segment has arrived, perhaps not only now: then it is tagged so (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
+    /// This segment has arrived (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
+    /// Ignored if its tag says that it arrived before.
     #[inline]
     pub fn take(&mut self, segment: &Segment, now: Time) {
         if segment.has(tag::SACKED) {
@@ -257,7 +266,7 @@ impl Sampler {
         self.take_in_flight(segment.size(), 1, segment, now);
     }
 
-    /// These segments have arrived.
+    /// The segments of this run have arrived.
     #[inline]
     pub fn take_run(&mut self, run: &Run, now: Time) {
         if run.first.is_untagged() {
@@ -274,7 +283,8 @@ impl Sampler {
         self.pass(&run.last);
     }
 
-    /// So many segments of so many bytes in flight have arrived, of which this one was sent last.
+    /// Segments in flight have arrived, `last` being the one that was sent last.
+    /// They have `bytes` bytes together.
     #[inline]
     fn take_in_flight(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
         self.taken.bytes += bytes;
@@ -290,7 +300,8 @@ impl Sampler {
         }
     }
 
-    /// Not `first` has arrived, as was guessed, but `other`, which was in flight or lost: each is now where the other was.
+    /// A guess was wrong: `other` has arrived and not `first`.
+    /// `other` was in flight or lost, and `first` now is so in its place.
     pub fn exchange(&mut self, first: &mut Segment, other: &mut Segment) {
         let is_lost = other.has(tag::SAMPLED_LOST);
         let (took, gave) = (self.size(first), self.size(other));
@@ -305,8 +316,9 @@ impl Sampler {
         }
     }
 
-    /// This segment was taken, and all before it are acknowledged: if it was sent once, and arrived only now, those after it left later or were
-    /// sent again later, and no segment that this ACK delivers left before it that is still asked about.
+    /// Forgets the snapshots before that of this segment, if it was sent once and just arrived.
+    /// All segments before it are acknowledged, and those after it left later or were sent again later.
+    /// So no segment that this ACK delivers needs an older snapshot.
     #[inline]
     fn pass(&mut self, segment: &Segment) {
         if !segment.has(tag::EVER_RETRANSMITTED | tag::SACKED) {
@@ -316,7 +328,7 @@ impl Sampler {
         }
     }
 
-    /// All that an ACK delivers was taken; gives the segments that it newly acknowledges.
+    /// Ends an ACK; returns the number of segments that it newly acknowledges.
     #[inline]
     pub fn end_ack(&mut self, mss: u32) -> f64 {
         if let Some(newest) = self.taken.newest {
@@ -331,13 +343,13 @@ impl Sampler {
         self.taken.newly_acked as f64 / f64::from(mss)
     }
 
-    /// Whether the sample of the last ACK was not given yet.
+    /// Whether the sample of the last ACK is still to be returned.
     #[inline]
     pub fn has_sample(&self) -> bool {
         self.has_sample
     }
 
-    /// The sample of the last ACK, which is given once.
+    /// The sample of the last ACK, to be taken once.
     #[inline]
     pub fn sample(&mut self, now: Time, standing: Standing) -> RateSample {
         self.has_sample = false;
@@ -384,10 +396,10 @@ impl Sampler {
         sample
     }
 
-    /// Checks that these segments, all that are outstanding, are in flight or lost as counted.
+    /// Checks that the outstanding segments are counted correctly as in flight or lost.
     ///
     /// # Panics
-    /// They are not.
+    /// If they are not.
     pub fn check_invariants<'a>(&self, outstanding: impl Iterator<Item = &'a Segment>) {
         let (mut in_flight, mut lost) = (0, 0);
         for segment in outstanding.filter(|segment| !segment.has(tag::SACKED)) {

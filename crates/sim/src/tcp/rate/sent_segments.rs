@@ -1,8 +1,10 @@
-//! The segments that are outstanding, for delivery-rate samples, where the recovery strategy keeps none itself.
+//! The outstanding segments for delivery-rate samples.
+//! Used where the recovery strategy does not keep them itself.
 //!
-//! A segment that is sent again counts as lost, if it did not before, unless it is the probe of a tail (rfc8985#7). Without SACK a duplicate
-//! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. When
-//! the receiver then asks for that segment, another one has arrived in its place.
+//! A segment that is sent again counts as lost, unless it is a tail loss probe (rfc8985#7).
+//! Without SACK a duplicate ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1).
+//! That is a guess, so it gives no round-trip time.
+//! If the receiver then asks for that segment, another one has arrived in its place.
 
 use super::sampler::{Sampler, Standing};
 use crate::tcp::ack::AckDigest;
@@ -16,16 +18,17 @@ use std::ops::Range;
 #[derive(Clone, Default, Debug)]
 pub struct SentSegments {
     sent: Outstanding,
-    /// Segments below this were looked at when losses were last marked.
+    /// Segments below this byte were looked at when losses were last marked.
     marked_below: u64,
     /// Without SACK: duplicate ACKs have delivered the segments up to this byte.
     duplicates_to: u64,
-    /// Without SACK: all but the first segment are taken for delivered up to this byte, after guesses that were wrong.
+    /// Without SACK: the byte up to which guesses turned out wrong.
+    /// All segments up to it but the first count as delivered.
     corrected_to: u64,
 }
 
 impl SentSegments {
-    /// The segment from `start` to `end` leaves at `now`: a new one, or some of those that left before.
+    /// The segment from `start` to `end` leaves at `now`, for the first time or again.
     pub fn on_sent(&mut self, start: u64, end: u64, now: Time, sampler: &mut Sampler) {
         sampler.begin_flight(now);
         let known = self.sent.end();
@@ -39,7 +42,7 @@ impl SentSegments {
         }
     }
 
-    /// Segments before `end` that were sent once are lost; tells `report` of each.
+    /// Segments before `end` that were sent once are lost; `report` gets each.
     pub fn lose_below(&mut self, end: u64, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment), sampler: &mut Sampler) {
         if end <= self.marked_below {
             return;
@@ -49,16 +52,17 @@ impl SentSegments {
         self.marked_below = end;
     }
 
-    /// Segments that start in these bytes are lost, also those that were sent again; tells `report` of each.
+    /// Segments that start in these bytes are lost, even if sent again; `report` gets each.
     pub fn lose(&mut self, bytes: Range<u64>, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment), sampler: &mut Sampler) {
         let within = self.sent.starting_from(bytes.start).take_while(|sent| sent.start < bytes.end);
         within.for_each(|sent| sampler.lose(sent, now, standing, report));
         self.duplicates_to = self.duplicates_to.min(bytes.start);
     }
 
-    /// Takes an ACK (draft-ietf-ccwg-bbr#4.1.2.3); gives the segments that it newly acknowledges.
+    /// Takes an ACK; returns the number of segments that it newly acknowledges.
+    /// Source: draft-ietf-ccwg-bbr#4.1.2.3.
     pub fn on_ack(&mut self, ack: &AckDigest, now: Time, params: &TcpOptions, sampler: &mut Sampler) -> f64 {
-        // An ACK that is older than the last one has no news of what lies below that.
+        // An ACK older than the last one has no news of what lies below that.
         let snd_una = ack.packet.seq.max(ack.prior_una);
         let duplicate = ack.is_duplicate() && params.recovery != Recovery::Sack;
         sampler.begin_ack(ack.packet.seq, ack.sack.is_none() && duplicate);
@@ -74,17 +78,18 @@ impl SentSegments {
                 sampler.take_run(&Run::of(sent), now);
             }
         } else if let Some((first, other)) = self.sent.wrong_guess(self.corrected_to) {
-            // The receiver asks for the first segment, which was guessed to be there: the next one that was not is in its place.
+            // The receiver asks for the first segment, whose arrival was a guess: another one arrived instead.
             sampler.exchange(first, other);
             self.corrected_to = other.end();
         }
         sampler.end_ack(params.mss)
     }
 
-    /// Checks that what is kept is outstanding, and that samples count it as it is. A sender that keeps no segments here has none.
+    /// Checks that the kept segments are outstanding, and that samples count them so.
+    /// Holds trivially for a sender that keeps no segments here.
     ///
     /// # Panics
-    /// It is not.
+    /// If they are not.
     pub fn check_invariants(&self, snd_una: u64, snd_max: u64, sampler: &Sampler) {
         if self.sent.packets_out() > 0 {
             self.sent.check_invariants(snd_una, snd_max);
@@ -137,7 +142,8 @@ mod tests {
             self.segments.on_sent(number * 1000, (number + 1) * 1000, at(ms), &mut self.sampler);
         }
 
-        /// An ACK of everything below `seq` arrives, perhaps with a SACK block; gives the segments that it newly acknowledges.
+        /// An ACK of everything below `seq` arrives, perhaps with a SACK block.
+        /// Returns the number of segments that it newly acknowledges.
         fn ack(&mut self, seq: u64, block: Option<(u64, u64)>, ms: u64) -> f64 {
             let sack = block.map(|block| SackBlocks { blocks: [block, (0, 0), (0, 0)], count: 1 });
             let packet = Packet { seq, ..Packet::EMPTY };
@@ -151,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Three segments leave at 0, 10 and 20 ms; then an ACK comes. Gives what is sampled of it.
+    /// Three segments leave at 0, 10 and 20 ms, then an ACK arrives; returns its sample.
     fn sampled(recovery: Recovery, seq: u64, block: Option<(u64, u64)>, ms: u64) -> RateSample {
         let mut sender = Sender::new(recovery);
         (0..3).for_each(|n| sender.send(n, 10 * n));
@@ -173,7 +179,7 @@ mod tests {
     fn without_sack_each_segment_that_fills_a_gap_is_delivered_when_it_arrives() {
         let mut sender = Sender::new(Recovery::NewReno);
         (0..8).for_each(|n| sender.send(n, n));
-        // The first, the third and the fifth are lost; five duplicates are taken for the second to the sixth.
+        // The first, third and fifth segments are lost; five duplicate ACKs are taken for the second to the sixth.
         (0..5).for_each(|_| assert_eq!(sender.ack(0, None, 40), 1.0));
         sender.segments.lose(0..8000, at(300), standing(false), &mut |_| (), &mut sender.sampler);
         assert_eq!(sender.sampler.in_flight(), 0);
@@ -210,7 +216,8 @@ mod tests {
         assert_eq!((sample.newly_lost, sample.in_flight, sample.rtt), (0.0, 0.0, None));
     }
 
-    /// ns-2's Sack1 forgets its scoreboard at a timeout (`ns-2 tcp-sack1.cc`), and so sends again what has arrived.
+    /// A scoreboard that forgets at a timeout, as in ns-2's Sack1 (`ns-2 tcp-sack1.cc`).
+    /// It therefore sends again what has arrived.
     #[test]
     fn a_segment_that_was_late_and_not_lost_is_not_in_flight_when_it_is_sent_again() {
         let mut sender = Sender::new(Recovery::Sack);
@@ -222,8 +229,9 @@ mod tests {
         sender.segments.check_invariants(0, 3000, &sender.sampler);
     }
 
-    /// Five segments leave: the first three at 0 ms, the others at 10 and at 20 ms with the ACKs of the first and the second. So the third,
-    /// fourth and fifth leave with none, one and two delivered.
+    /// Five segments leave around the ACKs of the first and the second.
+    /// The first three leave at 0 ms, the others at 10 and at 20 ms with those ACKs.
+    /// So the third, fourth and fifth leave with none, one and two delivered.
     fn sent_between_acks() -> Sender {
         let mut sender = Sender::new(Recovery::Sack);
         (0..3).for_each(|n| sender.send(n, 0));
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!(sender.sample(40).prior_delivered, Some(2.0));
         sender.ack(4000, None, 50);
         let sample = sender.sample(50);
-        // It left at 10 ms with one delivered. Four are now: three in the 40 ms since the ACK before it left.
+        // It left at 10 ms with one delivered. Now four are: three in the 40 ms since the ACK before it left.
         assert_eq!((sample.prior_delivered, sample.delivered, sample.delivery_rate), (Some(1.0), 3.0, 75.0));
     }
 
@@ -252,7 +260,7 @@ mod tests {
         sender.ack(3000, Some((4000, 5000)), 40);
         sender.ack(5000, None, 50);
         let sample = sender.sample(50);
-        // The fourth left at 10 ms with one delivered. Five are now: four in the 40 ms since the ACK before it left.
+        // The fourth left at 10 ms with one delivered. Now five are: four in the 40 ms since the ACK before it left.
         assert_eq!((sample.prior_delivered, sample.delivered, sample.delivery_rate), (Some(1.0), 4.0, 100.0));
     }
 

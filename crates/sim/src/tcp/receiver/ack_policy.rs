@@ -1,5 +1,7 @@
-//! When a receiver acknowledges, as in Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`): quick ACKs, a
-//! delay that follows the times between segments, ACKs of segments out of order that are put together, reports of duplicates.
+//! When a receiver acknowledges, as in Linux.
+//! It has quick ACKs, a delay that adapts to the times between segments, compressed ACKs of segments out of order, and reports of
+//! duplicates.
+//! Source: Linux `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`.
 
 use crate::tcp::wheel;
 use sojourn_spec::tcp::TcpOptions;
@@ -7,61 +9,65 @@ use sojourn_units::{Duration, Time};
 
 /// The longest delay of an ACK (Linux `TCP_DELACK_MAX`).
 const DELACK_MAX: Duration = Duration::from_millis(200);
-/// ACKs that are put together at most (Linux `tcp_comp_sack_nr`).
+/// The largest number of ACKs compressed into one (Linux `tcp_comp_sack_nr`).
 const COMPRESSED_MOST: u32 = 44;
-/// Duplicate ACKs that are sent at once (Linux `TCP_FASTRETRANS_THRESH`).
+/// The number of duplicate ACKs that are sent at once (Linux `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
-/// The part of the RTT for which ACKs are put together (Linux `tcp_comp_sack_rtt_percent`, of an RTT that is stored eightfold).
+/// The time during which ACKs are compressed, as a fraction of the RTT.
+/// Source: Linux `tcp_comp_sack_rtt_percent`, of an RTT that is stored eightfold.
 const COMPRESSION_OF_RTT: f64 = 0.33;
-/// Segments acknowledged at once after a congestion mark (Linux `tcp_data_ecn_check`).
+/// The number of segments acknowledged at once after a congestion mark.
+/// Source: Linux `tcp_data_ecn_check`.
 const QUICK_AFTER_MARK: u32 = 2;
 
-/// What a segment is for the receiver.
+/// What an arriving segment means for the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// It was the next expected.
+    /// Whether it was the next one expected.
     pub in_order: bool,
-    /// It brought nothing new.
+    /// Whether it brought no new bytes.
     pub duplicate: bool,
-    /// It filled the last gap.
+    /// Whether it filled the last gap.
     pub fills_gap: bool,
-    /// Its application gets data at once.
+    /// Whether the application gets its data at once.
     pub pushed: bool,
-    /// There is a gap now.
+    /// Whether there is a gap after it.
     pub has_gap: bool,
-    /// It is the first with a congestion mark since the sender reacted to the last, or can't carry one as others did; none is where marks are counted.
+    /// Whether its mark, or its lack of ECT, asks for quick ACKs.
+    /// It is the first with a congestion mark since the sender reacted to the last, or cannot carry a mark although others could.
+    /// Always false where each mark is counted.
     pub marked: bool,
-    /// Its sender has reduced the window for a mark, perhaps to a segment or two (CWR).
+    /// Whether its sender reduced the window for a mark, perhaps to a segment or two (CWR).
     pub reduced: bool,
     /// One past the last byte received without a gap.
     pub rcv_nxt: u64,
-    /// The same when the last ACK was sent.
+    /// The value of `rcv_nxt` when the last ACK was sent.
     pub acknowledged: u64,
 }
 
-/// When to acknowledge, and what it depends on.
+/// The state that decides when to acknowledge.
 #[derive(Clone, Debug)]
 pub struct AckPolicy {
-    /// Segments to acknowledge at once.
+    /// The number of coming segments to acknowledge at once.
     quick: u32,
-    /// How long an ACK is delayed (`ato`).
+    /// The delay of a delayed ACK (Linux `ato`).
     delay: Duration,
-    /// In which tick the last segment arrived in order.
+    /// The clock tick in which the last segment arrived in order.
     last_data: Option<u64>,
     /// When the delayed ACK is due.
     delayed_due: Time,
-    /// When the ACKs put together are due.
+    /// When the compressed ACK is due.
     compressed_due: Time,
     compressed: u32,
     duplicates: u32,
-    /// `rcv_nxt` where the duplicates are counted.
+    /// The value of `rcv_nxt` at which duplicate ACKs are counted.
     counted_at: u64,
     syn_ack_sent: Time,
     /// The RTT of the handshake.
     rtt: Duration,
-    /// The bytes of which a duplicate arrived and is to be reported.
+    /// The bytes of a duplicate that the next ACK must report.
     pub duplicate: Option<(u64, u64)>,
-    /// The segment that arrives next asks for no ACK, since one goes just before it.
+    /// Whether the next segment to arrive needs no ACK because one is sent just before it.
     pub asks_for_none: bool,
 }
 
@@ -88,12 +94,12 @@ impl AckPolicy {
         })
     }
 
-    /// The ACK of a SYN was sent.
+    /// The answer to a SYN was sent.
     pub fn on_syn(&mut self, now: Time) {
         self.syn_ack_sent = now;
     }
 
-    /// The ACK of that arrived, or data in its place (Linux `tcp_synack_rtt_meas`).
+    /// The ACK of the handshake arrived, or data in its place (Linux `tcp_synack_rtt_meas`).
     pub fn on_handshake(&mut self, now: Time) {
         if self.rtt == Duration::ZERO && self.syn_ack_sent > Time::ZERO {
             self.rtt = now.since(self.syn_ack_sent);
@@ -105,7 +111,7 @@ impl AckPolicy {
         self.rtt + (self.rtt * 2).max(params.min_rto)
     }
 
-    /// Linux `tcp_event_data_recv`
+    /// Adapts the delay to the time between segments (Linux `tcp_event_data_recv`).
     #[inline(always)]
     fn see_data(&mut self, now: Time, params: &TcpOptions) {
         let least = params.delayed_ack.unwrap_or_default();
@@ -117,7 +123,7 @@ impl AckPolicy {
             return;
         };
         let gap = Duration::from_nanos((arrived - last) * tick);
-        // No timeout is shorter than the least: most gaps need no other.
+        // No timeout is shorter than `min_rto`, so most gaps need no exact timeout.
         if gap > params.min_rto && gap > self.rto(params) {
             self.quick = self.quick.max(params.quick_acks);
         }
@@ -135,7 +141,7 @@ impl AckPolicy {
         self.delay = params.delayed_ack.unwrap_or_default();
     }
 
-    /// A segment arrives: gives when its ACK is due, `now` or later.
+    /// A segment arrives; returns when its ACK is due, `now` or later.
     pub fn on_segment(&mut self, now: Time, arrival: &Arrival, params: &TcpOptions) -> Time {
         self.on_handshake(now);
         if arrival.in_order {
@@ -155,8 +161,9 @@ impl AckPolicy {
         if arrival.has_gap { self.compress(now, arrival.rcv_nxt, params) } else { self.delay(now, params) }
     }
 
-    /// [`AckPolicy::on_segment`] of the next segment in order, where there is no gap and nothing else to tell; `unacknowledged` bytes wait for
-    /// an ACK with it.
+    /// [`AckPolicy::on_segment`] for the next segment in order, without a gap.
+    /// There is nothing else to report either.
+    /// `unacknowledged` is all bytes that wait for an ACK, this segment included.
     #[inline(always)]
     pub fn on_next_segment(&mut self, now: Time, unacknowledged: u64, params: &TcpOptions) -> Time {
         self.on_handshake(now);
@@ -164,19 +171,19 @@ impl AckPolicy {
         if self.wants(unacknowledged, params) { now } else { self.delay(now, params) }
     }
 
-    /// Whether so many bytes are to be acknowledged at once.
+    /// Whether this many unacknowledged bytes need an ACK at once.
     #[inline]
     fn wants(&self, unacknowledged: u64, params: &TcpOptions) -> bool {
         let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
         enough || self.quick > 0 || params.delayed_ack.is_none()
     }
 
-    /// Linux `tcp_ecn_accept_cwr`
+    /// Whether a segment with CWR is acknowledged at once (Linux `tcp_ecn_accept_cwr`).
     fn acks_reduction(arrival: &Arrival, params: &TcpOptions) -> bool {
         arrival.reduced && params.quick_acks > 0
     }
 
-    /// The end of `__tcp_ack_snd_check`
+    /// The due time of an ACK above a gap (the end of Linux `__tcp_ack_snd_check`).
     fn compress(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) -> Time {
         if params.sack_compression == Duration::ZERO || self.is_full() {
             return now;
@@ -196,24 +203,24 @@ impl AckPolicy {
         self.delayed_due != Time::NEVER
     }
 
-    /// Whether ACKs of segments above a gap are put together now.
+    /// Whether ACKs of segments above a gap are being compressed.
     #[inline]
     pub fn gathers(&self) -> bool {
         self.compressed > 0
     }
 
-    /// Whether they are, of a gap at this byte.
+    /// Whether ACKs are being compressed for a gap at this byte.
     pub fn gathers_at(&self, rcv_nxt: u64) -> bool {
         self.gathers() && self.counted_at == rcv_nxt
     }
 
-    /// Whether no more ACKs are put together.
+    /// Whether no more ACKs can be compressed.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.compressed >= COMPRESSED_MOST
     }
 
-    /// The ACK of one more segment is put together with others: gives when they are due.
+    /// Compresses the ACK of one more segment; returns when the compressed ACK is due.
     #[inline]
     pub fn gather(&mut self, now: Time, params: &TcpOptions) -> Time {
         self.compressed += 1;
@@ -223,7 +230,8 @@ impl AckPolicy {
         self.due()
     }
 
-    /// How long ACKs are put together. Most round trips are so long that the part of them that counts is longer than the limit.
+    /// How long ACKs are compressed.
+    /// A long RTT needs no product: its fraction is larger than the limit.
     #[inline]
     fn compression(&self, params: &TcpOptions) -> Duration {
         const LONG: u64 = 4;
@@ -231,7 +239,7 @@ impl AckPolicy {
         if self.rtt >= most * LONG { most } else { most.min(self.rtt.mul_f64(COMPRESSION_OF_RTT)) }
     }
 
-    /// Linux `tcp_send_delayed_ack`
+    /// The due time of a delayed ACK (Linux `tcp_send_delayed_ack`).
     #[inline]
     fn delay(&mut self, now: Time, params: &TcpOptions) -> Time {
         let least = params.delayed_ack.unwrap_or_default();
@@ -249,14 +257,15 @@ impl AckPolicy {
         self.delayed_due.min(self.compressed_due)
     }
 
-    /// What was due is sent now. A delayed ACK that waited in vain makes the next one wait longer (Linux `tcp_delack_timer_handler`).
+    /// The timer expired and its ACK is sent.
+    /// A delayed ACK that waited in vain makes the next one wait longer (Linux `tcp_delack_timer_handler`).
     pub fn on_timer(&mut self, params: &TcpOptions) {
         if self.compressed == 0 && params.adaptive_delayed_ack {
             self.delay = (self.delay * 2).min(self.rto(params)).min(DELACK_MAX);
         }
     }
 
-    /// An ACK is sent (Linux `tcp_event_ack_sent`): gives the duplicate that it reports.
+    /// An ACK is sent; returns the duplicate that it reports (Linux `tcp_event_ack_sent`).
     #[inline]
     pub fn on_ack_sent(&mut self, params: &TcpOptions) -> Option<(u64, u64)> {
         if self.quick > 0 {

@@ -1,12 +1,13 @@
-//! Header prediction (jacobson-1990): short ways for the next segment in order, and for one that follows the last above a gap, if they need
-//! nothing unusual. They change nothing but the speed.
+//! Header prediction (jacobson-1990): fast paths for segments that need nothing unusual.
+//! One is for the next segment in order, the other for one that directly follows the last above a gap.
+//! They change only the speed.
 
 use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, Told, flag};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Time;
 
 impl Receiver {
-    /// Finds out which ways the next segment may take.
+    /// Determines which fast paths the next segment may take.
     #[inline(always)]
     pub(super) fn predict(&mut self) {
         let policy = self.rules.as_ref().and_then(|rules| rules.policy.as_ref());
@@ -16,7 +17,8 @@ impl Receiver {
         self.gathers = self.predicts && !self.marks.counts() && gathers();
     }
 
-    /// Whether this is the next segment in order, which says nothing else, where nothing waits for reassembly or for an echo.
+    /// Whether this segment may take the fast path for the next segment in order.
+    /// It says nothing else, and nothing waits for reassembly or for an echo.
     #[inline(always)]
     pub(crate) fn is_predicted(&self, segment: &Packet, params: &TcpOptions) -> bool {
         self.predictable
@@ -26,13 +28,14 @@ impl Receiver {
             && u32::from(segment.size) > params.header
     }
 
-    /// Whether it acknowledges each segment at once with an unlimited window.
+    /// Whether the receiver acknowledges each segment at once with an unlimited window.
     #[inline(always)]
     pub(crate) fn acknowledges_each_at_once(&self) -> bool {
         self.rules.is_none()
     }
 
-    /// Takes a predicted segment that arrives at `now`, where each is acknowledged at once: gives the bytes that became readable, and its ACK.
+    /// Takes a predicted segment, where each is acknowledged at once.
+    /// Returns the bytes that became readable, and the ACK.
     #[inline(always)]
     pub(crate) fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
         debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
@@ -42,7 +45,7 @@ impl Receiver {
         (readable, self.plain_ack(now, segment, params))
     }
 
-    /// Takes a predicted segment.
+    /// Takes a predicted segment under any rules for ACKs.
     #[inline(always)]
     pub(super) fn on_predicted_segment(
         &mut self,
@@ -74,7 +77,8 @@ impl Receiver {
         Received { readable: length, acks: true }
     }
 
-    /// Whether this segment follows the last that arrived above a gap, where its ACK will be put together with others.
+    /// Whether this segment directly follows the last one above a gap.
+    /// Its ACK will be compressed with others.
     #[inline(always)]
     pub(super) fn is_gathered(&self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
         let follows = || self.reassembly.as_ref().is_some_and(|reassembly| reassembly.following() == Some(segment.seq));
@@ -87,7 +91,7 @@ impl Receiver {
             && self.rules.as_deref().is_some_and(waits)
     }
 
-    /// Takes such a segment.
+    /// Takes a segment for which [`Receiver::is_gathered`] holds.
     #[inline(always)]
     pub(super) fn on_gathered_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) {
         let length = u64::from(segment.size) - u64::from(params.header);
@@ -115,10 +119,10 @@ impl Receiver {
     }
 }
 
-/// What says nothing of itself in a segment that carries no mark.
+/// Flags that mean nothing in an unmarked segment.
 const PLAIN: u16 = flag::ECT | flag::ECT1 | flag::ACE | flag::ACCECN;
 
-/// Whether a segment says nothing but its place.
+/// Whether a segment carries nothing but its bytes.
 #[inline(always)]
 fn is_plain(segment: &Packet) -> bool {
     segment.flags & !PLAIN == 0

@@ -1,46 +1,50 @@
-//! What a receiver holds above a gap, and the blocks of it that ACKs report.
+//! What a receiver holds above a gap, and the SACK blocks that ACKs report of it.
 
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::ranges::Ranges;
 use sojourn_units::{Memory, memory_of};
 
-/// So many blocks may change before an ACK tells of them (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+/// The number of blocks that may change before an ACK reports them.
+/// Source: Linux `TCP_SACK_BLOCKS_EXPECTED`.
 const UNTOLD_BLOCKS: usize = 2;
 
-/// What arrived above the next byte expected.
+/// The bytes that arrived above the next byte expected.
 #[derive(Clone, Default, Debug)]
 pub struct Reassembly {
     ranges: Ranges,
-    /// Where the last range ends, if its block was reported last.
+    /// The end of the last range, if its block was reported last.
     following: Option<u64>,
-    /// A byte of each block that was reported lately, the most recent first.
+    /// A byte of each block that was reported recently, the most recent first.
     recent_blocks: Vec<u64>,
-    /// The blocks that were reported last, and whether they are still those of what waits but for where the last range ends, the first.
+    /// The blocks that were reported last.
+    /// `is_told` is whether they are still valid, but for the end of the first one, which is the last range.
     told: SackBlocks,
     is_told: bool,
-    /// What had arrived when the window of statistics opened.
+    /// The ranges that had arrived when the measurement window opened.
     early: Option<Box<Ranges>>,
 }
 
 impl Reassembly {
-    /// Whether nothing waits.
+    /// Whether nothing is held.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The window of statistics opens: remembers what has arrived and can't be read yet.
+    /// The measurement window opens: notes what has arrived and is not readable yet.
     #[cold]
     pub fn open_window(&mut self) {
         self.early = (!self.is_empty()).then(|| Box::new(self.ranges.clone()));
     }
 
-    /// Bytes below `rcv_nxt` that had arrived before the window of statistics and became readable in it.
+    /// The early bytes below `rcv_nxt`: they arrived before the measurement window.
+    /// They became readable in it.
     pub fn arrived_early(&self, rcv_nxt: u64) -> u64 {
         self.early.as_ref().map_or(0, |early| early.iter().map(|(from, to)| to.min(rcv_nxt).saturating_sub(from)).sum())
     }
 
-    /// Adds the bytes from `seq` to `end`, `reported` by SACK blocks or not; gives how many are new.
+    /// Adds the bytes from `seq` to `end`; returns how many are new.
+    /// `reported` is whether SACK blocks report them.
     pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
         let new = self.ranges.insert(seq, end);
         self.is_told = false;
@@ -55,13 +59,14 @@ impl Reassembly {
         new
     }
 
-    /// The byte that follows what [`Reassembly::follow`] can add to; `None` if there is nothing.
+    /// The byte after the range that [`Reassembly::follow`] can extend.
+    /// `None` if there is no such range.
     #[inline]
     pub fn following(&self) -> Option<u64> {
         self.following
     }
 
-    /// Adds the next bytes from there on.
+    /// Extends that range by this many bytes.
     #[inline]
     pub fn follow(&mut self, bytes: u64) {
         if let Some(end) = &mut self.following {
@@ -71,14 +76,15 @@ impl Reassembly {
         }
     }
 
-    /// Whether this byte, which waits, lies in the block that was reported last.
+    /// Whether this byte, which is held, lies in the block that was reported last.
     #[inline]
     fn is_of_latest(&self, byte: u64) -> bool {
         let latest = self.recent_blocks.first();
         latest.is_some_and(|latest| self.ranges.around(byte).is_some_and(|(start, end)| (start..end).contains(latest)))
     }
 
-    /// Whether these bytes belong to none of the blocks that were reported last, and there are as many as may wait to be told of.
+    /// Whether these bytes would push a block out of the next ACK.
+    /// They belong to none of the blocks that were reported last, and as many blocks as allowed wait to be reported.
     pub fn pushes_block_out(&self, seq: u64, end: u64) -> bool {
         if self.following == Some(seq) {
             return false;
@@ -88,7 +94,7 @@ impl Reassembly {
             if seq <= block.1 && block.0 <= end {
                 return false;
             }
-            // Blocks that have become one are counted once.
+            // Blocks that have merged are counted once.
             count += usize::from(block != last);
             if count == UNTOLD_BLOCKS {
                 return true;
@@ -98,7 +104,8 @@ impl Reassembly {
         false
     }
 
-    /// Takes out what lies below `rcv_nxt` or follows it without a gap; gives the next byte expected then.
+    /// Removes the bytes below `rcv_nxt` and those that follow it without a gap.
+    /// Returns the next byte expected.
     pub fn absorb(&mut self, rcv_nxt: u64) -> u64 {
         if self.is_empty() {
             return rcv_nxt;
@@ -111,7 +118,8 @@ impl Reassembly {
         next
     }
 
-    /// The blocks of what waits, the most recently reported first, after that of a duplicate (rfc2883#4).
+    /// The SACK blocks to report, that of a duplicate first (rfc2883#4).
+    /// The others follow, the most recently reported first.
     #[inline]
     pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> &SackBlocks {
         if !self.is_told || duplicate.is_some() {
@@ -142,10 +150,10 @@ impl Reassembly {
         sack
     }
 
-    /// Checks that what waits lies above a gap.
+    /// Checks that all held bytes lie above a gap.
     ///
     /// # Panics
-    /// It does not.
+    /// If they do not.
     pub fn check_invariants(&self, rcv_nxt: u64) {
         self.ranges.check_invariants(rcv_nxt + 1, u64::MAX);
         assert!(self.following.is_none_or(|end| end == self.ranges.end()), "{:?} of {:?}", self.following, self.ranges);
@@ -166,7 +174,7 @@ mod tests {
     fn a_segment_that_covers_what_waits_is_followed_by_what_comes_next() {
         let mut reassembly = Reassembly::default();
         [(500, 900), (1_300, 2_300)].into_iter().for_each(|(from, to)| _ = reassembly.insert(from, to, true));
-        // Short segments were sent again as one, up to where the second range begins.
+        // Short segments were sent again as one, up to the start of the second range.
         assert_eq!(reassembly.absorb(1_300), 2_300);
         assert!(reassembly.is_empty());
     }

@@ -1,5 +1,5 @@
-//! The window that a receiver advertises where that is limited: by a buffer which an application empties, or by the congestion
-//! controller's part at the receiver.
+//! The window that a receiver advertises where it is limited.
+//! The limit is a buffer that an application empties, or the congestion controller's part at the receiver.
 
 use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
@@ -10,15 +10,15 @@ use sojourn_units::{Duration, Memory, Plain, Rate, Time};
 #[derive(Clone, Debug)]
 pub struct ReceiveWindow {
     read: ReadProgress,
-    /// One past the last byte that the window has allowed.
+    /// One past the last byte that the window has allowed so far.
     right_edge: u64,
-    /// When the window will be so much wider than advertised that an ACK says so.
+    /// When the window will have grown so much that an ACK must advertise it.
     pub update_due: Time,
-    /// The congestion controller's part at the receiver, where it has one: it limits the window too.
+    /// The congestion controller's part at the receiver, which limits the window too.
     pub controller: Option<Box<rledbat::Receiver>>,
 }
 
-/// What the application had read at a time since which it has been reading without a pause.
+/// The bytes read at a time since which the application has read without a pause.
 #[derive(Clone, Copy, Debug)]
 struct ReadProgress {
     bytes: u64,
@@ -38,12 +38,13 @@ impl ReceiveWindow {
         Ok(limited.then(|| Box::new(ReceiveWindow { read, right_edge: 0, update_due: Time::NEVER, controller })))
     }
 
-    /// Bytes that the application has read by `now`, of the `rcv_nxt` that it could.
+    /// The bytes that the application has read by `now`, at most the readable `rcv_nxt`.
     fn read_by(&self, now: Time, rate: Rate, rcv_nxt: u64) -> u64 {
         (self.read.bytes + rate.bytes_in(now.since(self.read.since))).min(rcv_nxt)
     }
 
-    /// A segment arrives at `now`, when the application could read everything before `rcv_nxt`. If it has, it begins anew.
+    /// A segment arrives at `now`, when everything before `rcv_nxt` was readable.
+    /// If the application has read all of it, its reading starts again now.
     pub fn on_segment(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) {
         if let Some(rate) = params.reader
             && self.read_by(now, rate, rcv_nxt) == rcv_nxt
@@ -52,14 +53,15 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window to advertise at `now` in whole segments: what is left of the buffer, or less where the controller says so.
+    /// The window to advertise at `now`, in whole segments.
+    /// It is what is left of the buffer, or less where the controller asks for that.
     #[inline(never)]
     pub fn advertise(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) -> u16 {
         let left = self.buffer_left(now, rcv_nxt, params);
         self.controller.as_mut().map_or(left, |controller| controller.advertise(rcv_nxt).min(u64::from(left)) as u16)
     }
 
-    /// What is left of the buffer at `now` in whole segments; `u16::MAX` is unlimited.
+    /// What is left of the buffer at `now`, in whole segments; `u16::MAX` if unlimited.
     fn buffer_left(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) -> u16 {
         let Some(rate) = params.reader else { return u16::MAX };
         let mss = u64::from(params.mss);
@@ -70,8 +72,8 @@ impl ReceiveWindow {
         segments as u16
     }
 
-    /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less, if the
-    /// application goes on reading (rfc9293#3.8.6.2.2).
+    /// Finds when the window will be enough wider than advertised to send an update.
+    /// That is two segments or half the buffer, whichever is less, if the application goes on reading (rfc9293#3.8.6.2.2).
     pub fn plan_update(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) {
         let Some(rate) = params.reader else { return };
         let (mss, window) = (u64::from(params.mss), u64::from(params.window));
