@@ -21,10 +21,10 @@ use sojourn_units::{Duration, Stream, Time};
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Bbr>] = &[
     Variable::new("mode", "", "0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT", |cc| f64::from(cc.0.mode as u8)),
-    Variable::new("bw", "segments/s", "the greatest delivery rate of ten round trips", |cc| cc.0.bw.max()),
+    Variable::new("bw", "segments/s", "the highest delivery rate of the last ten round trips", |cc| cc.0.bw.max()),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| cc.0.min_rtt.map_or(f64::NAN, Duration::as_secs_f64)),
-    Variable::new("extra_acked", "segments", "what ACKs brought beyond the bandwidth", |cc| cc.0.extra.most()),
-    Variable::new("pacing_gain", "", "the gain of the pace", |cc| cc.0.pacing_gain),
+    Variable::new("extra_acked", "segments", "data acknowledged beyond the estimated bandwidth", |cc| cc.0.extra.most()),
+    Variable::new("pacing_gain", "", "the pacing gain", |cc| cc.0.pacing_gain),
 ];
 
 /// Parameters of BBR version 1.

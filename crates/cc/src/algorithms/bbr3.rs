@@ -31,20 +31,22 @@ pub(crate) const VARIABLES: &[Variable<Bbr3>] = &[
     Variable::new("state", "", "0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT", |cc| {
         f64::from(cc.0.state as u8)
     }),
-    Variable::new("max_bw", "segments/s", "the greatest delivery rate of two cycles of probing", |cc| cc.0.max_bw()),
+    Variable::new("max_bw", "segments/s", "the highest delivery rate of the last two probing cycles", |cc| cc.0.max_bw()),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| if_known(cc.0.min_rtt)),
-    Variable::new("bw_shortterm", "segments/s", "what bandwidth the last losses leave", |cc| if_finite(cc.0.bw_shortterm)),
-    Variable::new("inflight_shortterm", "segments", "what data in flight the last losses leave", |cc| if_finite(cc.0.inflight_shortterm)),
+    Variable::new("bw_shortterm", "segments/s", "the bound on the bandwidth after recent losses", |cc| if_finite(cc.0.bw_shortterm)),
+    Variable::new("inflight_shortterm", "segments", "the bound on the data in flight after recent losses", |cc| {
+        if_finite(cc.0.inflight_shortterm)
+    }),
     Variable::new("inflight_longterm", "segments", "the data in flight at which losses began", |cc| if_finite(cc.0.inflight_longterm)),
-    Variable::new("extra_acked", "segments", "what ACKs brought beyond the bandwidth", |cc| cc.0.extra_acked.max()),
+    Variable::new("extra_acked", "segments", "data acknowledged beyond the estimated bandwidth", |cc| cc.0.extra_acked.max()),
     Variable::new("full_bw_count", "", "rounds in which the delivery rate did not grow by a quarter", |cc| f64::from(cc.0.full_bw_count)),
-    Variable::new("full_bw_reached", "", "1 from when the delivery rate has stopped growing on", |cc| {
+    Variable::new("full_bw_reached", "", "1 once the delivery rate has stopped growing, else 0", |cc| {
         f64::from(u8::from(cc.0.full_bw_reached))
     }),
     Variable::new("round", "", "rounds since the connection began", |cc| cc.0.round_count as f64),
-    Variable::new("bw_probe_wait", "s", "how long it waits between two probes for bandwidth", |cc| cc.0.bw_probe_wait.as_secs_f64()),
-    Variable::new("pacing_gain", "", "the gain of the pace", |cc| cc.0.pacing_gain()),
-    Variable::new("cwnd_gain", "", "the gain of the window", |cc| cc.0.cwnd_gain()),
+    Variable::new("bw_probe_wait", "s", "the time between two probes for bandwidth", |cc| cc.0.bw_probe_wait.as_secs_f64()),
+    Variable::new("pacing_gain", "", "the pacing gain", |cc| cc.0.pacing_gain()),
+    Variable::new("cwnd_gain", "", "the window gain", |cc| cc.0.cwnd_gain()),
 ];
 
 /// Parameters of BBR version 3.

@@ -19,10 +19,8 @@ pub type Cdg = Box<Classic<CdgLaw>>;
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Cdg>] = &[
-    Variable::new("shadow", "segments", "the window that it would have if only losses reduced it", |cc| cc.law().shadow),
-    Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| {
-        cc.law().gradient as f64 / 1e3
-    }),
+    Variable::new("shadow", "segments", "the window if only losses reduced it", |cc| cc.law().shadow),
+    Variable::new("gradient", "ms", "the sum of the RTT gradients of the last rounds", |cc| cc.law().gradient as f64 / 1e3),
 ];
 
 /// Parameters of CDG.

@@ -9,8 +9,8 @@ use sojourn_units::{Duration, Time};
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Copa>] = &[
-    Variable::new("delta", "", "what the target rate is inversely proportional to, with the queuing delay", |cc| cc.0.delta),
-    Variable::new("velocity", "", "how many times faster than by 1/delta a round trip the window moves", |cc| cc.0.velocity),
+    Variable::new("delta", "", "the target rate is 1 segment / (delta x queuing delay)", |cc| cc.0.delta),
+    Variable::new("velocity", "", "the factor on the window's change of 1/delta per round trip", |cc| cc.0.velocity),
 ];
 
 /// Parameters of Copa.

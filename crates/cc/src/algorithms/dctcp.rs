@@ -11,7 +11,7 @@ pub type Dctcp = Box<Classic<DctcpLaw>>;
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Dctcp>] =
-    &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.law().alpha)];
+    &[Variable::new("alpha", "0..1", "the smoothed share of marked segments", |cc| cc.law().alpha)];
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]

@@ -21,8 +21,8 @@ pub(crate) const VARIABLES: &[crate::Variable<Flower>] = &[
     crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
         cc.law().peaks.peak * 1e-3
     }),
-    crate::Variable::new("error_term", "", "where its last error was between the terms -5 to 5 of its rules", |cc| cc.law().place[0]),
-    crate::Variable::new("trend_term", "", "where its last trend was between the terms -5 to 5 of its rules", |cc| cc.law().place[1]),
+    crate::Variable::new("error_term", "", "the last error on the scale of the rules' terms, -5 to 5", |cc| cc.law().place[0]),
+    crate::Variable::new("trend_term", "", "the last trend on the scale of the rules' terms, -5 to 5", |cc| cc.law().place[1]),
 ];
 
 /// Parameters of FLOWER.

@@ -14,7 +14,7 @@ pub type Htcp = Box<Classic<LawOrKernel<HtcpLaw, Kernel>>>;
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Htcp>] = &[
-    Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| beta_and_min_rtt(cc).0),
+    Variable::new("beta", "0..1", "the factor by which a loss multiplies the window", |cc| beta_and_min_rtt(cc).0),
     Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| beta_and_min_rtt(cc).1),
 ];
 

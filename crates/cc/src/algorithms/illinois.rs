@@ -13,8 +13,8 @@ pub type Illinois = Box<Classic<LawOrKernel<IllinoisLaw, Kernel>>>;
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Illinois>] = &[
-    Variable::new("increase", "segments", "what a round trip adds to the window", |cc| increase_and_decrease(cc).0),
-    Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| increase_and_decrease(cc).1),
+    Variable::new("increase", "segments", "the window's increase per round trip", |cc| increase_and_decrease(cc).0),
+    Variable::new("decrease", "0..1", "the share of the window that a loss removes", |cc| increase_and_decrease(cc).1),
 ];
 
 /// Parameters of TCP Illinois.

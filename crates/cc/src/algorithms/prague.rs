@@ -17,8 +17,8 @@ use sojourn_units::{Duration, Time, range};
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Prague>] = &[
-    Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN)),
-    Variable::new("classic_ecn", "0..17", "how much the queue looks like a classic one: above 9 it is one", |cc| {
+    Variable::new("alpha", "0..1", "the smoothed share of marked segments", |cc| cc.alpha.unwrap_or(f64::NAN)),
+    Variable::new("classic_ecn", "0..17", "evidence of a classic queue; above 9 the queue counts as classic", |cc| {
         cc.classic_ecn.as_ref().map_or(f64::NAN, ClassicEcn::score)
     }),
 ];

@@ -30,10 +30,10 @@ use target::Target;
 
 /// The traceable variables.
 pub(crate) const VARIABLES: &[Variable<Scream>] = &[
-    Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha),
-    Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.delay),
-    Variable::new("delay_target", "s", "the target of the queuing delay; above half of it the window falls", |cc| cc.target.seconds()),
-    Variable::new("inflection", "segments", "the window at which congestion last came", |cc| cc.inflection),
+    Variable::new("alpha", "0..1", "the smoothed share of marked segments", |cc| cc.alpha),
+    Variable::new("queuing_delay", "s", "the queuing delay that the controller measures", |cc| cc.delay),
+    Variable::new("delay_target", "s", "the target of the queuing delay; above half of it the window shrinks", |cc| cc.target.seconds()),
+    Variable::new("inflection", "segments", "the window at the last congestion signal", |cc| cc.inflection),
 ];
 
 /// Parameters of SCReAMv2.

@@ -75,7 +75,9 @@ impl<L: DelayLaw> DelayBased<L> {
 
     /// The variable that all delay-based controllers have.
     pub(crate) const QUEUING_DELAY: Variable<Box<Self>> =
-        Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.estimator.queuing().map_or(f64::NAN, |ns| ns * 1e-9));
+        Variable::new("queuing_delay", "s", "the queuing delay that the controller measures", |cc| {
+            cc.estimator.queuing().map_or(f64::NAN, |ns| ns * 1e-9)
+        });
 }
 
 impl<L: DelayLaw> CongestionController for DelayBased<L> {
