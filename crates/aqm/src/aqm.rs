@@ -1,6 +1,6 @@
 //! The interface of an AQM algorithm: what it receives and what it answers.
 
-use crate::{Backlog, Law, Needs, PacketView};
+use crate::{Backlog, Needs, PacketView};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
 /// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
@@ -20,8 +20,8 @@ pub enum ArrivalVerdict {
     DropForRoom,
     /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).
     DropBoth(u32),
-    /// Show the packet that waits at this position (0 is the head) to [`Aqm::on_inspect`], which then decides.
-    /// Needs [`Needs::waiting_packets`].
+    /// Ask again with the packet that waits at this position (0 is the head) as [`PacketView::drawn`]. Needs
+    /// [`Needs::waiting_packets`].
     Inspect(u32),
 }
 
@@ -88,20 +88,14 @@ impl Link {
 ///
 /// `clone` must copy all state, because a run can be branched. No function may panic.
 pub trait Aqm {
-    /// A packet arrives; `backlog` is the queue before the packet is added.
+    /// A packet arrives; `backlog` is the queue before the packet is added. After [`ArrivalVerdict::Inspect`] it is called again with
+    /// [`PacketView::drawn`].
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict;
 
     /// A packet leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         let _ = (departure, sojourn, backlog, random);
         DepartureVerdict::Pass
-    }
-
-    /// The waiting packet that [`ArrivalVerdict::Inspect`] asked for, `None` if no packet waits at that position. Another
-    /// [`ArrivalVerdict::Inspect`] shows another packet.
-    fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        let _ = (arrival, waiting, backlog, random);
-        ArrivalVerdict::Pass
     }
 
     /// A packet of this queue was dropped otherwise than by a verdict that asks for it.
@@ -133,11 +127,6 @@ pub trait Aqm {
 
     /// The present probability of a signal (drop or mark), for traces and averages; `None` where the discipline has none.
     fn probability(&self) -> Option<Probability> {
-        None
-    }
-
-    /// The law inside the algorithm, if there is one: for models that feed it with numbers instead of packets.
-    fn law(&mut self) -> Option<&mut dyn Law> {
         None
     }
 }

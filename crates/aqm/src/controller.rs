@@ -1,7 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
 use crate::{
-    AckFilter, Amount, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Dropped, DualFilter, Fate, HostQueue,
+    AckFilter, Amount, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, Drawn, DropReason, Dropped, DualFilter, Fate, HostQueue,
     PacketView,
 };
 use alloc::boxed::Box;
@@ -78,7 +78,7 @@ impl<A: Aqm> ControllerOf<A> {
     }
 
     /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark. Of the two backlogs the first is what the limit
-    /// holds for, the second what the algorithm sees. `look` shows the packet that waits at a position (0 is the head), if there is one.
+    /// holds for, the second what the algorithm sees. `look` returns the flow of the packet that waits at a position (0 is the head), if there is one.
     ///
     /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
     /// it first (as in ns-2's RED and Linux's `sch_red`).
@@ -88,12 +88,13 @@ impl<A: Aqm> ControllerOf<A> {
         arrival: &PacketView,
         can_mark: bool,
         [all, seen]: [&Backlog; 2],
-        look: impl Fn(u32) -> Option<PacketView>,
+        look: impl Fn(u32) -> Option<u32>,
     ) -> Fate {
         self.counters.count_arrival(arrival.size);
         let mut verdict = self.aqm.on_enqueue(arrival, seen, &mut self.random);
         while let ArrivalVerdict::Inspect(position) = verdict {
-            verdict = self.aqm.on_inspect(arrival, look(position).as_ref(), seen, &mut self.random);
+            let drawn = Some(Drawn { position, flow: look(position) });
+            verdict = self.aqm.on_enqueue(&PacketView { drawn, ..*arrival }, seen, &mut self.random);
         }
         // As in Linux's sch_choke, a packet drawn from the queue is dropped even if the arriving one finds the queue full.
         if self.is_full(arrival.size, all) && !matches!(verdict, ArrivalVerdict::DropBoth(_)) {

@@ -37,11 +37,6 @@ pub trait Gate {
         false
     }
 
-    /// Whether flows get different probabilities. No single probability then describes the algorithm.
-    fn is_per_flow(&self) -> bool {
-        false
-    }
-
     /// What the host must supply for the gate.
     fn needs(&self) -> Needs {
         Needs { head_drop: self.at_departure(), ..Needs::default() }

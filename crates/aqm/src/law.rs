@@ -1,6 +1,7 @@
 //! Laws: most papers define a probability as a function of what was measured over an interval.
 
 use crate::Needs;
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Time};
 
 /// What a law may read: measurements over one interval.
@@ -50,6 +51,52 @@ impl Meter {
     /// The arrivals in the interval.
     pub fn arrived(&self, sample: &Sample) -> f64 {
         self.mean_packet.map_or(sample.arrived_packets, |mean| sample.arrived_bytes / mean)
+    }
+}
+
+/// A law of any kind, which can be copied: for models that feed it with numbers instead of packets.
+pub trait AnyLaw: Law + Send + Sync {
+    /// A copy with all its state.
+    fn boxed_clone(&self) -> Box<dyn AnyLaw>;
+}
+
+impl<T: Law + Clone + Send + Sync + 'static> AnyLaw for T {
+    fn boxed_clone(&self) -> Box<dyn AnyLaw> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn AnyLaw> {
+    fn clone(&self) -> Self {
+        (**self).boxed_clone()
+    }
+}
+
+impl core::fmt::Debug for dyn AnyLaw {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Law")
+    }
+}
+
+impl Law for Box<dyn AnyLaw> {
+    fn interval(&self) -> Duration {
+        (**self).interval()
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        (**self).step(sample)
+    }
+
+    fn needs(&self) -> Needs {
+        (**self).needs()
+    }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        (**self).rest(sample, probability);
+    }
+
+    fn first_step(&self) -> Time {
+        (**self).first_step()
     }
 }
 

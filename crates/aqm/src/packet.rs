@@ -122,6 +122,17 @@ pub struct PacketView {
     pub ecn: Ecn,
     /// What a dual queue takes it for; classic where there is none.
     pub class: DualClass,
+    /// The waiting packet that the algorithm asked to see with [`ArrivalVerdict::Inspect`](crate::ArrivalVerdict::Inspect).
+    pub drawn: Option<Drawn>,
+}
+
+/// A waiting packet that an algorithm asked to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drawn {
+    /// Its position in the queue, 0 for the head.
+    pub position: u32,
+    /// Its flow; `None` if no packet waits there.
+    pub flow: Option<u32>,
 }
 
 impl PacketView {
@@ -129,7 +140,7 @@ impl PacketView {
     #[inline]
     pub fn of(now: Time, packet: &impl Packet) -> Self {
         let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
-        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn(), class: DualClass::Classic }
+        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn(), class: DualClass::Classic, drawn: None }
     }
 }
 

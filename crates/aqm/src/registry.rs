@@ -31,30 +31,42 @@ impl core::fmt::Debug for dyn Plugin {
 ///
 /// ```text
 /// "name" => module::Algorithm: "summary",
+/// "name" => module::Algorithm with law: "summary",
 /// "name" => module::Algorithm with queues: "summary",
+/// "name" => module::Algorithm with host: "summary",
 /// ```
 ///
-/// The second form is for an algorithm that fills queues of its own: it implements [`OwnQueues`](crate::OwnQueues). Others fill one queue, first
-/// in, first out.
+/// The fluid model uses the law of an algorithm `with law`: its method `law` returns a copy, as that of [`Sampled`](crate::Sampled) does.
+/// An algorithm `with queues` fills queues of its own: it implements [`OwnQueues`](crate::OwnQueues). Others fill one queue, first in, first
+/// out. One `with host` only stands in scenarios for what a host or a caller supplies.
 ///
 /// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Algorithm`
 /// (which implements [`Aqm`] and `Clone`) and `Params` (with `Default`, serde behind its feature, and
 /// `build(&self, &Link) -> Result<Algorithm, ParamError>`).
 macro_rules! registry {
     (@layout $type:ty, queues) => { Some(<$type as OwnQueues>::LAYOUT) };
-    (@layout $type:ty,) => { None };
+    (@layout $type:ty, $($other:ident)?) => { None };
     (@names $type:ty, $params:ident queues) => { <$type as OwnQueues>::names($params) };
-    (@names $type:ty, $params:ident) => {{
+    (@names $type:ty, $params:ident $($other:ident)?) => {{
         let _ = $params;
         Vec::new()
     }};
     (@fill $aqm:ident $controller:ident queues) => { Some(Box::new(Filled::own($controller.with($aqm.clone())))) };
-    (@fill $aqm:ident $controller:ident) => {{
+    (@fill $aqm:ident $controller:ident $($other:ident)?) => {{
         let _ = $aqm;
         None
     }};
+    (@law $aqm:ident law) => { Some($aqm.law()) };
+    (@law $aqm:ident $($other:ident)?) => {{
+        let _ = $aqm;
+        None
+    }};
+    (@host host) => { true };
+    (@host $($other:ident)?) => { false };
     ($($name:literal => $module:ident::$algorithm:ident $(with $own:ident)?: $summary:literal,)*) => {
         $(pub mod $module;)*
+
+        plain!([] $($name $module $algorithm $($own)?;)*);
 
         /// The parameters of any registered algorithm.
         #[allow(clippy::large_enum_variant, reason = "one for each queue, never in bulk")]
@@ -101,6 +113,11 @@ macro_rules! registry {
                 match self { $(AqmConfig::$algorithm(_) => registry!(@layout $module::$algorithm, $($own)?),)* }
             }
 
+            /// Whether it stands for what a host or a caller supplies: a law, or a discipline of a Linux kernel.
+            pub fn is_placeholder(&self) -> bool {
+                match self { $(AqmConfig::$algorithm(_) => registry!(@host $($own)?),)* }
+            }
+
             /// The names of its subqueues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
             pub fn subqueues(&self) -> Vec<&'static str> {
                 match self { $(AqmConfig::$algorithm(params) => registry!(@names $module::$algorithm, params $($own)?),)* }
@@ -133,6 +150,11 @@ macro_rules! registry {
                 }
             }
 
+            /// A copy of the law inside, if there is one: for models that feed it with numbers instead of packets.
+            pub fn law(&self) -> Option<Box<dyn AnyLaw>> {
+                match self { $(AnyAqm::$algorithm(aqm) => registry!(@law aqm $($own)?),)* AnyAqm::Custom(_) => None }
+            }
+
             /// When its timer first expires; never if it has none.
             pub fn first_update(&self) -> Time {
                 let after_interval = || self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval);
@@ -159,9 +181,6 @@ macro_rules! registry {
             fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
                 match self { $(AnyAqm::$algorithm(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
-            fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-                match self { $(AnyAqm::$algorithm(a) => a.on_inspect(arrival, waiting, backlog, random),)* AnyAqm::Custom(a) => a.on_inspect(arrival, waiting, backlog, random) }
-            }
             fn on_drop(&mut self, dropped: Dropped) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_drop(dropped),)* AnyAqm::Custom(a) => a.on_drop(dropped) }
             }
@@ -180,11 +199,41 @@ macro_rules! registry {
             fn probability(&self) -> Option<Probability> {
                 match self { $(AnyAqm::$algorithm(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }
             }
-            fn law(&mut self) -> Option<&mut dyn Law> {
-                match self { $(AnyAqm::$algorithm(a) => a.law(),)* AnyAqm::Custom(a) => a.law() }
+        }
+    };
+}
+
+/// Makes the enum `Plain` from the registry's lines: those of algorithms that fill one queue and stand for nothing else.
+macro_rules! plain {
+    ([$($done:tt)*] $name:literal $module:ident $algorithm:ident queues; $($rest:tt)*) => { plain!([$($done)*] $($rest)*); };
+    ([$($done:tt)*] $name:literal $module:ident $algorithm:ident host; $($rest:tt)*) => { plain!([$($done)*] $($rest)*); };
+    ([$($done:tt)*] $name:literal $module:ident $algorithm:ident $($law:ident)?; $($rest:tt)*) => {
+        plain!([$($done)* ($name $module $algorithm)] $($rest)*);
+    };
+    ([$(($name:literal $module:ident $algorithm:ident))*]) => {
+        /// An algorithm that fills one queue, with its parameters: those of the discipline of that name.
+        #[allow(clippy::large_enum_variant, reason = "one for each queue, never in bulk")]
+        #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Plain {
+            $(#[doc = concat!("`", $name, "` and its parameters.")] #[cfg_attr(feature = "serde", serde(rename = $name))] $algorithm($module::Params),)*
+        }
+
+        impl Plain {
+            /// The algorithm on this link.
+            ///
+            /// # Errors
+            /// The first parameter that is out of range, with the place of the algorithm.
+            pub(crate) fn build(&self, link: &Link) -> Result<AnyAqm, ParamError> {
+                match self {
+                    $(Plain::$algorithm(params) => {
+                        params.build(link).map(AnyAqm::$algorithm).map_err(|error| error.within(concat!("base.", $name)))
+                    })*
+                }
             }
         }
     };
 }
 
-pub(crate) use registry;
+pub(crate) use {plain, registry};

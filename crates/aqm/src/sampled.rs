@@ -1,6 +1,7 @@
 //! A law and a gate together are an AQM.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Dropped, Gate, Law, Needs, PacketView, Sample};
+use crate::{AnyLaw, Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Dropped, Gate, Law, Needs, PacketView, Sample};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// What arrived and departed since the last step of the law.
@@ -50,8 +51,17 @@ impl<L: Law, G: Gate> Sampled<L, G> {
         Sampled { law, gate, probability: Probability::ZERO, tally: Tally::default() }
     }
 
-    /// The law, for analysis.
-    pub fn inner(&mut self) -> &mut L {
+    /// A copy of the law, for models that feed it with numbers instead of packets.
+    pub fn law(&self) -> Box<dyn AnyLaw>
+    where
+        L: AnyLaw,
+    {
+        self.law.boxed_clone()
+    }
+
+    /// The law, for tests of an algorithm.
+    #[cfg(test)]
+    pub(crate) fn inner(&mut self) -> &mut L {
         &mut self.law
     }
 
@@ -110,10 +120,6 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
 
     fn probability(&self) -> Option<Probability> {
         Some(self.probability)
-    }
-
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        if self.gate.is_per_flow() { None } else { Some(&mut self.law) }
     }
 }
 

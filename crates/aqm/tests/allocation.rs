@@ -31,8 +31,9 @@ fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
             has_data: true,
             ecn: sojourn_aqm::Ecn::NotEct,
             class: sojourn_aqm::DualClass::Classic,
+            drawn: None,
         };
-        controller.decide_arrival(&arrival, step % 2 == 0, [&backlog, &backlog], |_| Some(arrival));
+        controller.decide_arrival(&arrival, step % 2 == 0, [&backlog, &backlog], |_| Some(arrival.flow));
         controller.decide_departure(&arrival, Duration::from_millis(u64::from(packets)), true, &backlog);
     }
 }

@@ -3,14 +3,14 @@
 
 use crate::plant::Plant;
 use sojourn_aqm::algorithms::red::Resolved;
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Link, ParamError, Sample};
+use sojourn_aqm::{AnyAqm, AnyLaw, Aqm, AqmConfig, Link, ParamError, Sample};
 use sojourn_units::{Duration, Time};
 
 /// An algorithm as the fluid model sees it.
 #[derive(Clone, Debug)]
 pub enum Control {
     /// Any algorithm that is a law: its own code, called once per interval.
-    Law(Box<AnyAqm>),
+    Law(Box<dyn AnyLaw>),
     /// RED: the average follows the queue with one sample per packet.
     /// The profile is RED's own code.
     Red(Red),
@@ -89,22 +89,22 @@ impl Control {
                 let limit = shape.limit / plant.packet;
                 Ok(Control::Avq(Avq { utilization: shape.utilization, alpha: shape.alpha, limit }))
             }
-            (_, mut aqm) => match aqm.law() {
-                Some(_) => Ok(Control::Law(Box::new(aqm))),
+            (_, aqm) => match aqm.law() {
+                Some(law) => Ok(Control::Law(law)),
                 None => Err(NoForm::Events { name: config.name(), reason: reason(&aqm) }),
             },
         }
     }
 
     /// A law that is not in the registry.
-    pub fn law(aqm: AnyAqm) -> Control {
-        Control::Law(Box::new(aqm))
+    pub fn law(law: impl AnyLaw + 'static) -> Control {
+        Control::Law(Box::new(law))
     }
 
     /// The time between two steps of a law.
     pub fn interval(&self) -> Option<Duration> {
         match self {
-            Control::Law(aqm) => aqm.update_interval(),
+            Control::Law(law) => Some(law.interval()),
             _ => None,
         }
     }
@@ -192,17 +192,5 @@ pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sam
         departed_packets: departed,
         departed_bytes: departed * plant.packet,
         sojourn: queue / plant.capacity,
-    }
-}
-
-/// Performs one step of a law and returns its probability.
-pub(crate) fn step(aqm: &mut AnyAqm, sample: &Sample) -> f64 {
-    aqm.law().map_or(0.0, |law| law.step(sample).get())
-}
-
-/// Sets a law's memory to its steady state at a probability, if the law supports that.
-pub(crate) fn rest(aqm: &mut AnyAqm, sample: &Sample, probability: f64) {
-    if let Some(law) = aqm.law() {
-        law.rest(sample, probability);
     }
 }

@@ -2,7 +2,7 @@
 //! It is the response to a large oscillation of the queue.
 
 use crate::complex::Complex;
-use crate::control::{Control, step};
+use crate::control::Control;
 use crate::plant::Plant;
 use crate::point::{NoPoint, Point, settled};
 use sojourn_aqm::Sample;
@@ -56,7 +56,7 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, oscillation: Os
     let queue = |t: f64| oscillation.queue(t, plant.limit);
     let span = control.interval().map_or(period / PARTS, Duration::as_secs_f64);
     let mut law = match control {
-        Control::Law(aqm) => Some(settled(plant, aqm, span, point)?),
+        Control::Law(law) => Some(settled(plant, &**law, span, point)?),
         _ => None,
     };
     let mut state = [0.0; 2];
@@ -69,7 +69,7 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, oscillation: Os
         let (now, next) = (n * span, (n + 1.0) * span);
         let arriving = (point.load + (queue(next) - queue(now)) / (span * plant.capacity)).max(0.0) * plant.capacity;
         let p = match law.as_mut() {
-            Some(aqm) => step(aqm, &Interval { end: next, span, before: queue(now), after: queue(next), arriving }.sample(plant)),
+            Some(law) => law.step(&Interval { end: next, span, before: queue(now), after: queue(next), arriving }.sample(plant)).get(),
             None => {
                 let p = control.probability(&state[..control.states()], arriving);
                 advance(plant, control, &mut state, Input { arriving, queue: queue(now), span });

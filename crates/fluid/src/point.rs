@@ -6,9 +6,9 @@
 //! not (RED, LED, a fuzzy surface) has one where its own probability equals the needed one. Both are found by running the law's code and
 //! testing whether it ends above or below the needed probability.
 
-use crate::control::{Control, rest, steady, step};
+use crate::control::{Control, steady};
 use crate::plant::{Plant, Refused};
-use sojourn_aqm::{AnyAqm, Sample};
+use sojourn_aqm::{AnyLaw, Law, Sample};
 use sojourn_units::Duration;
 
 /// An operating point.
@@ -109,10 +109,10 @@ fn end_of(plant: &Plant, control: &Control, point: &Point) -> End {
         // AVQ is in steady state if arrivals equal its share of the link.
         Control::Avq(avq) if point.load > avq.utilization => return End { above: true, probability: 1.0 },
         Control::Avq(_) => return End { above: false, probability: 0.0 },
-        Control::Law(aqm) => {
+        Control::Law(law) => {
             let span = control.interval().map_or(0.0, Duration::as_secs_f64);
             let sample = steady(plant, span, point.queue, point.load);
-            return forecast(&mut aqm.clone(), needed, &sample);
+            return forecast(&mut *law.clone(), needed, &sample);
         }
     };
     End { above: p > needed, probability: p }
@@ -120,13 +120,13 @@ fn end_of(plant: &Plant, control: &Control, point: &Point) -> End {
 
 /// Steps a law with one sample until it is certain where its probability ends.
 /// That is, above or below `needed`.
-fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &Sample) -> End {
-    rest(aqm, sample, needed);
-    let (mut last, mut moved, mut before) = (step(aqm, sample), f64::NAN, f64::NAN);
+fn forecast(law: &mut dyn AnyLaw, needed: f64, sample: &Sample) -> End {
+    law.rest(sample, needed);
+    let (mut last, mut moved, mut before) = (law.step(sample).get(), f64::NAN, f64::NAN);
     for _ in 0..5_000 {
         let mut p = last;
         for _ in 0..BLOCK {
-            p = step(aqm, sample);
+            p = law.step(sample).get();
         }
         let change = p - last;
         if change == 0.0 || (p > needed && change > 0.0) {
@@ -192,7 +192,7 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
 pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Control, NoPoint> {
     let span = control.interval().map_or(0.0, Duration::as_secs_f64);
     Ok(match control {
-        Control::Law(aqm) => Control::law(settled(plant, aqm, span, point)?),
+        Control::Law(law) => Control::Law(settled(plant, &**law, span, point)?),
         other => other.clone(),
     })
 }
@@ -201,50 +201,50 @@ pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Contro
 ///
 /// # Errors
 /// The law has no steady state there: its probability jumps across the needed one.
-pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
-    let mut aqm = aqm.clone();
+pub(crate) fn settled(plant: &Plant, law: &dyn AnyLaw, interval: f64, point: &Point) -> Result<Box<dyn AnyLaw>, NoPoint> {
+    let mut law = law.boxed_clone();
     let still = steady(plant, interval, point.queue, point.load);
-    rest(&mut aqm, &still, point.probability);
+    law.rest(&still, point.probability);
     let mut p = f64::NAN;
     for _ in 0..20_000 {
-        let next = step(&mut aqm, &still);
+        let next = law.step(&still).get();
         if next == p {
             break;
         }
         p = next;
     }
     if (p - point.probability).abs() <= 1e-6 * point.probability.max(1e-6) {
-        return Ok(aqm);
+        return Ok(law);
     }
-    steer(plant, aqm, interval, point)
+    steer(plant, law, interval, point)
 }
 
 /// Moves a law that integrates its error to the point's probability, in decreasing steps.
-fn steer(plant: &Plant, mut aqm: AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
+fn steer(plant: &Plant, mut law: Box<dyn AnyLaw>, interval: f64, point: &Point) -> Result<Box<dyn AnyLaw>, NoPoint> {
     let rest = steady(plant, interval, point.queue, point.load);
-    let (mut push, mut last, mut side) = (1.0, step(&mut aqm, &rest), 0.0);
+    let (mut push, mut last, mut side) = (1.0, law.step(&rest).get(), 0.0);
     for _ in 0..200_000 {
         let error = point.probability - last;
         if error.abs() <= 1e-7 * point.probability {
-            return Ok(aqm);
+            return Ok(law);
         }
         if side * error < 0.0 {
             push *= 0.5;
         }
         side = error;
-        let before = aqm.clone();
-        step(&mut aqm, &steady(plant, interval, (point.queue + push * error.signum()).max(0.0), point.load));
-        let p = step(&mut aqm, &rest);
+        let before = law.clone();
+        law.step(&steady(plant, interval, (point.queue + push * error.signum()).max(0.0), point.load));
+        let p = law.step(&rest).get();
         if (p - last).abs() < 1e-4 * error.abs() && push < 1e6 {
             push *= 2.0;
         } else if (p - point.probability) * error > 0.0 && (p - last).abs() > 2.0 * error.abs() {
-            (aqm, push) = (before, push * 0.25);
+            (law, push) = (before, push * 0.25);
             continue;
         }
         last = p;
     }
     let away = 1e-3 * point.queue.max(1.0);
-    let ends = |queue: f64| end_of(plant, &Control::Law(Box::new(aqm.clone())), &Point { queue, ..point.clone() }).probability;
+    let ends = |queue: f64| end_of(plant, &Control::Law(law.clone()), &Point { queue, ..point.clone() }).probability;
     let (low, high) = (ends((point.queue - away).max(0.0)), ends(point.queue + away));
     Err(NoPoint::Jump { queue: point.queue, load: point.load, low, high, needed: point.probability })
 }

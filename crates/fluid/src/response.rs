@@ -8,10 +8,10 @@
 //! line (two integrators). Both are summed in closed form.
 
 use crate::complex::Complex;
-use crate::control::{Control, steady, step};
+use crate::control::{Control, steady};
 use crate::plant::Plant;
 use crate::point::{NoPoint, Point, settled};
-use sojourn_aqm::AnyAqm;
+use sojourn_aqm::{AnyLaw, Law};
 use sojourn_units::Duration;
 
 /// An impulse response: the first samples, then a geometric series and a straight line.
@@ -105,12 +105,12 @@ impl Response {
                 Ok(Response::Integral { gain: share, rate: avq.alpha / point.load })
             }
             Control::DropTail => Err(NoPoint::None("a queue that only drops when it is full has no linear form")),
-            Control::Law(aqm) => {
+            Control::Law(law) => {
                 let interval = control.interval().map_or(0.0, Duration::as_secs_f64);
-                let rest = settled(plant, aqm, interval, point)?;
+                let rest = settled(plant, &**law, interval, point)?;
                 let away = 1e-4 * point.queue.max(1.0);
                 let more = 1e-4 * point.load.max(1e-3);
-                let probe = |change: Probe| impulse(plant, &rest, interval, point, change);
+                let probe = |change: Probe| impulse(plant, &*rest, interval, point, change);
                 Ok(Response::Sampled {
                     interval,
                     queue: probe(Probe { queue: away, load: 0.0 }),
@@ -149,11 +149,11 @@ struct Probe {
 }
 
 /// The mean response to a positive and a negative change, per unit of the change.
-fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, change: Probe) -> Impulse {
+fn impulse(plant: &Plant, rest: &dyn AnyLaw, interval: f64, point: &Point, change: Probe) -> Impulse {
     let Probe { queue, load } = change;
     let still = steady(plant, interval, point.queue, point.load);
     let changed = |sign: f64| steady(plant, interval, (point.queue + sign * queue).max(0.0), (point.load + sign * load).max(0.0));
-    let (mut up, mut down) = (rest.clone(), rest.clone());
+    let (mut up, mut down) = (rest.boxed_clone(), rest.boxed_clone());
     // An empty queue cannot become shorter, so the unit is the actual change.
     let (above, below) = (changed(1.0), changed(-1.0));
     let unit = if queue > 0.0 {
@@ -161,11 +161,11 @@ fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, change: P
     } else {
         (above.arrived_packets - below.arrived_packets) / (plant.capacity * interval)
     };
-    let mut samples = vec![(step(&mut up, &above) - step(&mut down, &below)) / unit];
+    let mut samples = vec![(up.step(&above).get() - down.step(&below).get()) / unit];
     let (mut ratio, mut rise) = (0.0, 0.0);
     while samples.len() < MAX_SAMPLES {
         for _ in 0..32 {
-            samples.push((step(&mut up, &still) - step(&mut down, &still)) / unit);
+            samples.push((up.step(&still).get() - down.step(&still).get()) / unit);
         }
         let n = samples.len();
         let (a, b, c) = (samples[n - 17], samples[n - 9], samples[n - 1]);

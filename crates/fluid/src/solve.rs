@@ -8,11 +8,11 @@
 //! causes
 //! one round-trip time later is at most the change times a step.
 
-use crate::control::{self, Control};
+use crate::control::Control;
 use crate::plant::{Plant, Refused, refuse_unless};
 use crate::run::{Run, Trace};
 use crate::system::{ARRIVED, QUEUE, System, WAITED, WINDOWS};
-use sojourn_aqm::{Aqm, Sample};
+use sojourn_aqm::{Law, Sample};
 use sojourn_units::{Duration, Time};
 
 /// The maximum number of steps.
@@ -108,10 +108,10 @@ fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Ste
     let Steps { per_interval, length: step } = steps;
     let mut x = [0.0; K];
     let mut law = match control {
-        Control::Law(aqm) => Some(aqm.clone()),
+        Control::Law(law) => Some(law.clone()),
         _ => None,
     };
-    let law_first = law.as_mut().and_then(|aqm| aqm.law().map(|law| law.first_step())).unwrap_or(Time::ZERO);
+    let law_first = law.as_ref().map_or(Time::ZERO, |law| law.first_step());
     let law_first = (law_first.as_secs_f64() / step).round();
     let last = (run.duration / step).round() as u32;
     let mut system = System::new(plant, control, run, step);
@@ -126,9 +126,9 @@ fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Ste
             system.members[change.class].flows = change.flows;
         }
         interval.least = interval.least.min(x[QUEUE]);
-        if let Some(aqm) = law.as_mut().filter(|_| until_law == 0) {
+        if let Some(law) = law.as_mut().filter(|_| until_law == 0) {
             let span = if n == 0 { 0.0 } else { per_interval as f64 * step };
-            system.law_probability = control::step(aqm, &interval.sample(plant, system.law_probability, now, span, &x));
+            system.law_probability = law.step(&interval.sample(plant, system.law_probability, now, span, &x)).get();
             interval = Interval::from(&x);
             until_law = per_interval;
         }

@@ -2,9 +2,9 @@
 
 use sojourn_aqm::algorithms::{avq, led, red};
 use sojourn_aqm::{AnyAqm, AqmConfig, Link};
-use sojourn_aqm::{Aqm, ArrivalVerdict, Backlog, Law, PacketView, Sample};
+use sojourn_aqm::{Law, Sample};
 use sojourn_fluid::{Change, Class, Complex, Control, Grid, Oscillation, Plant, Run, Start, describe, margins, operating_point, simulate};
-use sojourn_units::{Bytes, Duration, Probability, Rate, Stream};
+use sojourn_units::{Bytes, Duration, Probability, Rate};
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ struct Delay {
 impl Delay {
     fn control(base: f64, gain: f64) -> (Control, Arc<Mutex<Vec<Sample>>>) {
         let seen = Arc::<Mutex<Vec<Sample>>>::default();
-        (Control::law(AnyAqm::Custom(Box::new(Delay { base, gain, seen: seen.clone() }))), seen)
+        (Control::law(Delay { base, gain, seen: seen.clone() }), seen)
     }
 }
 
@@ -42,18 +42,6 @@ impl Law for Delay {
     fn step(&mut self, sample: &Sample) -> Probability {
         self.seen.lock().unwrap().push(*sample);
         Probability::clamped(self.base + self.gain * sample.sojourn)
-    }
-}
-
-impl Aqm for Delay {
-    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
-        ArrivalVerdict::Pass
-    }
-    fn update_interval(&self) -> Option<Duration> {
-        Some(INTERVAL)
-    }
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(self)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The loop around its operating point, against the closed forms of control theory.
 
 use sojourn_aqm::algorithms::{avq, pi};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, Law, Link, PacketView, Sample};
+use sojourn_aqm::{AqmConfig, Law, Link, Sample};
 use sojourn_fluid::{Change, Class, Complex, Control, Grid, Loop, Plant, Point, Response, Run, Start};
 use sojourn_fluid::{margins, operating_point, simulate};
-use sojourn_units::{Duration, Probability, Rate, Stream};
+use sojourn_units::{Duration, Probability, Rate};
 use std::f64::consts::PI;
 use std::sync::{Arc, Mutex};
 
@@ -198,22 +198,9 @@ impl Law for Spy {
     }
 }
 
-impl Aqm for Spy {
-    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
-        ArrivalVerdict::Pass
-    }
-    fn update_interval(&self) -> Option<Duration> {
-        Some(Law::interval(self))
-    }
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(self)
-    }
-}
-
 /// Checks the conservation laws of the queue of any link.
 /// Packets that arrived and did not leave are waiting. A link sends at most its rate. Bytes are packets times their size. A packet waits
-/// for
-/// the packets ahead of it.
+/// for the packets ahead of it.
 fn assert_conserves(samples: &[Sample], plant: &Plant) {
     let (most, p) = (plant.capacity * 0.01, if plant.drops { 0.002 } else { 0.0 });
     for pair in samples.windows(2) {
@@ -236,7 +223,7 @@ fn a_law_is_given_what_happened_in_its_interval() {
     for drops in [false, true] {
         let plant = Plant { drops, limit: f64::INFINITY, ..plant() };
         let spy = Spy(Arc::new(Mutex::new(Vec::new())));
-        let control = Control::law(AnyAqm::Custom(Box::new(spy.clone())));
+        let control = Control::law(spy.clone());
         let start = Start { window: 1.0, queue: 0.0, probability: 0.002 };
         simulate(&plant, &control, &Run { duration: 30.0, step: 0.002, every: 1, start, changes: Vec::new() }).unwrap();
         let simulated = std::mem::take(&mut *spy.0.lock().unwrap());

@@ -99,26 +99,9 @@ impl sojourn_aqm::Law for Held {
     }
 }
 
-impl sojourn_aqm::Aqm for Held {
-    fn on_enqueue(
-        &mut self,
-        _: &sojourn_aqm::PacketView,
-        _: &sojourn_aqm::Backlog,
-        _: &mut sojourn_units::Stream,
-    ) -> sojourn_aqm::ArrivalVerdict {
-        sojourn_aqm::ArrivalVerdict::Pass
-    }
-    fn update_interval(&self) -> Option<Duration> {
-        Some(Duration::from_millis(10))
-    }
-    fn law(&mut self) -> Option<&mut dyn sojourn_aqm::Law> {
-        Some(self)
-    }
-}
-
 impl Held {
     fn control(&self) -> Control {
-        Control::law(sojourn_aqm::AnyAqm::Custom(Box::new(self.clone())))
+        Control::law(self.clone())
     }
 }
 

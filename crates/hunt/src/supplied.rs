@@ -1,16 +1,16 @@
 //! The external laws and controllers of the hunt.
 
 use crate::schema::LAW;
-use sojourn_aqm::{Law, Sample};
+use sojourn_aqm::{AnyLaw, Law, Needs, Sample};
 use sojourn_cc::RateSample;
 use sojourn_cc::algorithms::external::{Decider, Decision, Reduction, Supplier};
-use sojourn_lab::{ExternalLaw, Laws};
+use sojourn_lab::Laws;
 use sojourn_units::{Duration, Probability};
 use std::sync::Arc;
 
 /// The external laws of the hunt.
 pub fn laws() -> Laws {
-    let law = Arc::new(|interval| Box::new(Linear(interval)) as Box<dyn ExternalLaw>) as _;
+    let law = Arc::new(|interval| Box::new(Linear(interval)) as Box<dyn AnyLaw>) as _;
     let controller = Supplier(Arc::new(|_| Box::new(Steady) as Box<dyn Decider>));
     Laws { queues: [(LAW.to_string(), law)].into(), controllers: [(LAW.to_string(), controller)].into() }
 }
@@ -25,6 +25,9 @@ impl Law for Linear {
     }
     fn step(&mut self, sample: &Sample) -> Probability {
         Probability::clamped(sample.backlog_packets / 100.0)
+    }
+    fn needs(&self) -> Needs {
+        Needs { departures: true, ..Needs::default() }
     }
 }
 
@@ -45,12 +48,6 @@ impl Decider for Steady {
         self.on_loss(event, last)
     }
     fn boxed_clone(&self) -> Box<dyn Decider> {
-        Box::new(self.clone())
-    }
-}
-
-impl ExternalLaw for Linear {
-    fn boxed_clone(&self) -> Box<dyn ExternalLaw> {
         Box::new(self.clone())
     }
 }

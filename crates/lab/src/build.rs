@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Sampled};
+use sojourn_aqm::{AnyAqm, AnyLaw, AqmConfig, Bernoulli, Sampled};
 use sojourn_cc::CcConfig;
 use sojourn_cc::algorithms::external::Supplier;
 use sojourn_net::Packet;
@@ -12,13 +12,13 @@ use sojourn_sim::{LinkConfig, World, WorldConfig};
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Rate};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Creates a law for a queue whose timer has the given interval.
-pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
+pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn AnyLaw> + Send + Sync>;
 
 /// The caller's laws of queues and congestion controllers, by name.
 /// A scenario refers to them by `aqm = "external", law = "..."` and `cc = "external", controller = "..."`.
@@ -28,40 +28,6 @@ pub struct Laws {
     pub queues: BTreeMap<String, LawFactory>,
     /// The congestion controllers.
     pub controllers: BTreeMap<String, Supplier>,
-}
-
-/// A cloneable external law.
-pub trait ExternalLaw: Law + Send + Sync {
-    /// Clones the law with all its state.
-    fn boxed_clone(&self) -> Box<dyn ExternalLaw>;
-}
-
-struct Boxed(Box<dyn ExternalLaw>);
-
-impl Clone for Boxed {
-    fn clone(&self) -> Self {
-        Boxed(self.0.boxed_clone())
-    }
-}
-
-impl Law for Boxed {
-    fn interval(&self) -> Duration {
-        self.0.interval()
-    }
-    fn step(&mut self, sample: &sojourn_aqm::Sample) -> sojourn_units::Probability {
-        self.0.step(sample)
-    }
-    fn needs(&self) -> sojourn_aqm::Needs {
-        sojourn_aqm::Needs { departures: true, ..self.0.needs() }
-    }
-    fn first_step(&self) -> Time {
-        self.0.first_step()
-    }
-}
-
-/// Wraps an external law into a queue discipline.
-pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
-    AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
 
 /// Builds the world of a plan; with `all_events`, with an event at every hop.
@@ -131,7 +97,7 @@ fn supply(plan: &Plan, stacks: &mut [TcpOptions], laws: &Laws) -> Result<(), Err
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.queues.get(&params.law) else { unreachable!("the laws of a link are checked before its queues are made") };
-        return Ok(external(factory(params.interval)));
+        return Ok(AnyAqm::Custom(Box::new(Sampled::new(factory(params.interval), Bernoulli))));
     }
     queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
 }

@@ -54,7 +54,7 @@ mod traced;
 mod watch;
 
 pub use batch::{run_in_pool, run_many};
-pub use build::{ExternalLaw, LawFactory, Laws, external};
+pub use build::{LawFactory, Laws};
 pub use captured::{CapturePoints, replay_captured, run_captured};
 pub use episode::{Episode, Observation, step_all};
 pub use error::Error;

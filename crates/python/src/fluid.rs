@@ -80,7 +80,7 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
             .queues
             .get(&params.law)
             .ok_or_else(|| refused(format!("queue.law: expected the name of a law that was supplied, got \"{}\"", params.law)))?;
-        return Ok(Control::law(sojourn_lab::external(law(params.interval))));
+        return Ok(Control::Law(law(params.interval)));
     }
     let mean = table.number("mean_packet", plant.packet).map_err(refused)?;
     let bps = table.number("rate_bps", plant.capacity * plant.packet * 8.0).map_err(refused)?.round();

@@ -4,8 +4,8 @@ use crate::controllers::{self, Alarm};
 use crate::trouble::{Trouble, copied, is_truth_value, make, noted, one_line};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_aqm::{Law, Sample};
-use sojourn_lab::{ExternalLaw, LawFactory, Laws};
+use sojourn_aqm::{Law, Needs, Sample};
+use sojourn_lab::{LawFactory, Laws};
 use sojourn_units::{Duration, Probability};
 use std::sync::Arc;
 
@@ -95,13 +95,18 @@ impl Law for PyLaw {
         }
         self.last
     }
+
+    /// A law in Python may read every field of a sample.
+    fn needs(&self) -> Needs {
+        Needs { departures: true, ..Needs::default() }
+    }
 }
 
-impl ExternalLaw for PyLaw {
-    fn boxed_clone(&self) -> Box<dyn ExternalLaw> {
+impl Clone for PyLaw {
+    fn clone(&self) -> Self {
         let object = Python::attach(|py| copied(py, &self.object, &self.place, &self.trouble));
         let (place, trouble) = (Arc::clone(&self.place), self.trouble.clone());
-        Box::new(PyLaw { place, object, trouble, ..*self })
+        PyLaw { place, object, trouble, ..*self }
     }
 }
 

@@ -65,7 +65,6 @@ impl Params {
             transmission: link.rate.time_for(u64::from(link.mean_packet)),
             average: 0.0,
             spread: Spread::new(false, None),
-            drawn: 0,
         })
     }
 }
@@ -83,8 +82,6 @@ pub struct Choke {
     transmission: Duration,
     average: f64,
     spread: Spread,
-    /// The position of the last draw.
-    drawn: u32,
 }
 
 impl Choke {
@@ -111,7 +108,11 @@ impl Choke {
 
 impl Aqm for Choke {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        self.update_average(arrival.now, backlog);
+        match arrival.drawn {
+            Some(drawn) if drawn.flow == Some(arrival.flow) => return ArrivalVerdict::DropBoth(drawn.position),
+            Some(_) => return self.red(random),
+            None => self.update_average(arrival.now, backlog),
+        }
         if self.average <= self.min {
             self.spread.clear();
             return ArrivalVerdict::Pass;
@@ -119,15 +120,7 @@ impl Aqm for Choke {
         if backlog.packets == 0 {
             return self.red(random);
         }
-        self.drawn = random.below(u64::from(backlog.packets)) as u32;
-        ArrivalVerdict::Inspect(self.drawn)
-    }
-
-    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        match shown {
-            Some(other) if other.flow == arrival.flow => ArrivalVerdict::DropBoth(self.drawn),
-            _ => self.red(random),
-        }
+        ArrivalVerdict::Inspect(random.below(u64::from(backlog.packets)) as u32)
     }
 
     fn needs(&self) -> Needs {
@@ -138,10 +131,16 @@ impl Aqm for Choke {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Drawn;
     use crate::algorithms::{test_link, test_packet};
 
     fn arrival(flow: u32) -> PacketView {
         PacketView { flow, ..test_packet() }
+    }
+
+    /// A packet of flow 1 that is compared with one of this flow.
+    fn shown(flow: Option<u32>, position: u32) -> PacketView {
+        PacketView { drawn: Some(Drawn { position, flow }), ..arrival(1) }
     }
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
@@ -160,7 +159,7 @@ mod tests {
         for _ in 0..5000 {
             let ArrivalVerdict::Inspect(position) = choke.on_enqueue(&arrival(1), &FULL, &mut random) else { panic!("no draw") };
             drawn[position as usize] += 1;
-            assert_eq!(choke.on_inspect(&arrival(1), Some(&arrival(1)), &FULL, &mut random), ArrivalVerdict::DropBoth(position));
+            assert_eq!(choke.on_enqueue(&shown(Some(1), position), &FULL, &mut random), ArrivalVerdict::DropBoth(position));
         }
         assert!(drawn.iter().all(|&n| (50..160).contains(&n)), "{drawn:?}");
     }
@@ -171,15 +170,15 @@ mod tests {
         let mut signals = 0;
         for _ in 0..100_000 {
             choke.on_enqueue(&arrival(1), &FULL, &mut random);
-            signals += u32::from(choke.on_inspect(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == ArrivalVerdict::Signal);
+            signals += u32::from(choke.on_enqueue(&shown(Some(2), 0), &FULL, &mut random) == ArrivalVerdict::Signal);
         }
         // Half of 0.1, as gaps uniform on 1 to 20: 2p/(1 + p).
         assert!((f64::from(signals) / 1e5 - 0.1 / 1.05).abs() < 0.003, "{signals}");
         let above = Backlog { packets: 91, ..FULL };
         choke.on_enqueue(&arrival(1), &above, &mut random);
-        assert_eq!(choke.on_inspect(&arrival(1), None, &above, &mut random), ArrivalVerdict::Signal);
+        assert_eq!(choke.on_enqueue(&shown(None, 0), &above, &mut random), ArrivalVerdict::Signal);
         choke.mark_above_max = false;
-        assert_eq!(choke.on_inspect(&arrival(1), None, &above, &mut random), ArrivalVerdict::Drop);
+        assert_eq!(choke.on_enqueue(&shown(None, 0), &above, &mut random), ArrivalVerdict::Drop);
     }
 
     #[test]

@@ -79,7 +79,6 @@ impl Params {
             average: 0.0,
             draws: 0.0,
             remaining: 0,
-            drawn: 0,
         })
     }
 }
@@ -99,8 +98,6 @@ pub struct Choker {
     draws: f64,
     /// Draws that remain for the present arrival.
     remaining: u32,
-    /// The position of the last draw.
-    drawn: u32,
 }
 
 impl Choker {
@@ -121,25 +118,22 @@ impl Choker {
             return ArrivalVerdict::Pass;
         }
         self.remaining -= 1;
-        self.drawn = random.below(u64::from(backlog.packets)) as u32;
-        ArrivalVerdict::Inspect(self.drawn)
+        ArrivalVerdict::Inspect(random.below(u64::from(backlog.packets)) as u32)
     }
 }
 
 impl Aqm for Choker {
-    fn on_enqueue(&mut self, _arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        match arrival.drawn {
+            Some(drawn) if drawn.flow == Some(arrival.flow) => return ArrivalVerdict::DropBoth(drawn.position),
+            Some(_) => return self.draw(backlog, random),
+            None => {}
+        }
         self.average += self.params.weight * (f64::from(backlog.packets) - self.average);
         self.adapt();
         let whole = libm::floor(self.draws);
         self.remaining = whole as u32 + u32::from(random.unit() < self.draws - whole);
         self.draw(backlog, random)
-    }
-
-    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        match shown {
-            Some(other) if other.flow == arrival.flow => ArrivalVerdict::DropBoth(self.drawn),
-            _ => self.draw(backlog, random),
-        }
     }
 
     fn needs(&self) -> Needs {
@@ -150,10 +144,16 @@ impl Aqm for Choker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Drawn;
     use crate::algorithms::{test_link, test_packet};
 
     fn arrival(flow: u32) -> PacketView {
         PacketView { flow, ..test_packet() }
+    }
+
+    /// A packet of flow 1 that is compared with one of this flow.
+    fn shown(flow: u32, position: u32) -> PacketView {
+        PacketView { drawn: Some(Drawn { position, flow: Some(flow) }), ..arrival(1) }
     }
 
     fn backlog(packets: u32) -> Backlog {
@@ -183,13 +183,13 @@ mod tests {
             while let ArrivalVerdict::Inspect(position) = verdict {
                 assert!(position < 12);
                 inspected += 1;
-                verdict = c.on_inspect(&arrival(1), Some(&arrival(2)), &backlog(12), &mut random);
+                verdict = c.on_enqueue(&shown(2, position), &backlog(12), &mut random);
             }
             assert_eq!(verdict, ArrivalVerdict::Pass);
         }
         assert!((22_200..22_800).contains(&inspected), "{inspected}");
         let ArrivalVerdict::Inspect(position) = c.on_enqueue(&arrival(1), &backlog(12), &mut random) else { panic!("no draw") };
-        assert_eq!(c.on_inspect(&arrival(1), Some(&arrival(1)), &backlog(12), &mut random), ArrivalVerdict::DropBoth(position));
+        assert_eq!(c.on_enqueue(&shown(1, position), &backlog(12), &mut random), ArrivalVerdict::DropBoth(position));
     }
 
     #[test]

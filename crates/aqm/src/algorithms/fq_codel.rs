@@ -85,16 +85,15 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<FqCodel, ParamError> {
-        ParamError::unless((1..=1_000_000).contains(&self.quantum.0), "quantum", &self.quantum.0, "1 B to 1 MB")?;
-        ParamError::unless((1..=65_536).contains(&self.flows), "flows", &self.flows, "1 to 65536 queues")?;
+        let queuing = FlowQueuing::checked(self.flows, self.quantum, self.perturbation)?;
         let Params { target, interval, rule, max_packet, ce_threshold, ce_threshold_selector: selector, ce_threshold_mask: mask, .. } =
             *self;
         let codel = codel::Params { target, interval, rule, max_packet, ce_threshold }.build(link)?;
         let reachable = selector & !mask == 0;
         ParamError::unless(reachable, "ce_threshold_selector", &selector, "a value whose bits are all in ce_threshold_mask")?;
-        let (quantum, shows_all) = (self.quantum.0 as u32, self.backlog == Backlogged::All);
+        let shows_all = self.backlog == Backlogged::All;
         let overflow = if rule == Rule::Linux { Overflow::HalfOfLongest } else { Overflow::HeadOfLongest };
-        let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, overflow, shows_all };
+        let queuing = FlowQueuing { overflow, shows_all, ..queuing };
         let ce_threshold = CeThreshold::only(ce_threshold, selector, mask);
         Ok(FqCodel { queuing, ce_threshold, queues: vec![codel; self.flows as usize], last: 0 })
     }

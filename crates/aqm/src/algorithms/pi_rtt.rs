@@ -104,10 +104,6 @@ impl Gate for RttGate {
         packet.has_data && random.unit() < self.scaled(candidate.probability.get(), packet.rtt_hint_ms)
     }
 
-    fn is_per_flow(&self) -> bool {
-        true
-    }
-
     fn needs(&self) -> Needs {
         Needs { rtt_hints: true, ..Needs::default() }
     }

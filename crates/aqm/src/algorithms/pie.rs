@@ -5,7 +5,8 @@
 pub(super) mod linux;
 
 use self::linux::{Constants, LinuxPie};
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law, Link, Needs, PacketView, ParamError, Sample};
+use crate::{AnyLaw, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law, Link, Needs, PacketView, ParamError, Sample};
+use alloc::boxed::Box;
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
 /// The variant, where the RFC differs from the code of 2013.
@@ -175,6 +176,16 @@ impl Pie {
     }
 }
 
+impl Pie {
+    /// Its law, for models that feed it with numbers instead of packets.
+    pub(super) fn law(&self) -> Box<dyn AnyLaw> {
+        match self {
+            Pie::Estimated(pie) => pie.boxed_clone(),
+            Pie::Linux(pie) => pie.boxed_clone(),
+        }
+    }
+}
+
 impl Aqm for Pie {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.aqm_mut().on_enqueue(arrival, backlog, random)
@@ -202,10 +213,6 @@ impl Aqm for Pie {
 
     fn probability(&self) -> Option<Probability> {
         self.aqm().probability()
-    }
-
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        self.aqm_mut().law()
     }
 }
 
@@ -360,10 +367,6 @@ impl Aqm for EstimatedPie {
 
     fn probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.probability))
-    }
-
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(self)
     }
 }
 

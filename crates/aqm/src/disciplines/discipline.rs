@@ -186,8 +186,9 @@ pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
         None
     }
 
-    /// What waits, where that is one queue that the algorithm may look into.
-    fn only_queue(&self) -> Option<&Waiting<P>> {
+    /// The queue of an arriving packet and its number, if the algorithm may look into it.
+    fn looked_into(&self, packet: &P) -> Option<(u32, &Waiting<P>)> {
+        let _ = packet;
         None
     }
 

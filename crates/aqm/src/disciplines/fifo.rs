@@ -47,7 +47,7 @@ impl<P: Packet, A> Queues<P, A> for Fifo<P> {
         self.0.remove(at)
     }
 
-    fn only_queue(&self) -> Option<&Waiting<P>> {
-        Some(&self.0)
+    fn looked_into(&self, _packet: &P) -> Option<(u32, &Waiting<P>)> {
+        Some((0, &self.0))
     }
 }

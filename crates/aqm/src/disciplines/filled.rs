@@ -44,8 +44,10 @@ impl<A: Aqm, Q> Filled<A, Q> {
         self.queues.show(packet, &mut view, &mut seen);
         let queues = &self.queues;
         let look = |position: u32| {
-            let (since, other) = queues.only_queue()?.get(position as usize)?;
-            Some(PacketView::of(*since, other))
+            let other = &queues.looked_into(packet)?.1.get(position as usize)?.1;
+            let mut view = PacketView::of(now, other);
+            queues.show(other, &mut view, &mut backlog.clone());
+            Some(view.flow)
         };
         self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
     }
@@ -93,8 +95,8 @@ where
         self.queues.arrives(&packet, fate);
         match fate {
             Fate::Dropped(reason) => {
-                if let Some(position) = self.controller.take_drawn() {
-                    self.drop_at(desk, Useless { queue: 0, at: position as usize, size: 0 }, DropReason::Early, lost);
+                if let (Some(position), Some((queue, _))) = (self.controller.take_drawn(), self.queues.looked_into(&packet)) {
+                    self.drop_at(desk, Useless { queue, at: position as usize, size: 0 }, DropReason::Early, lost);
                 }
                 return lost(packet, reason);
             }

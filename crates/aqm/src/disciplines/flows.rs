@@ -1,10 +1,10 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
 use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, NO_LIMIT, Queues, Taken, Waiting};
-use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView};
+use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, ParamError};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Bytes, Time};
 
 /// How flows are assigned to queues and how queues are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +36,17 @@ impl FlowQueuing {
     /// What queues for flows need.
     pub const LAYOUT: Layout = Layout { hashes_flows: true, knows_groups: false, takes_filters: false };
 
+    /// Queues that drop at the head of the longest one, where the algorithm sees the backlog of a packet's own queue.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn checked(queues: u32, quantum: Bytes, perturbation: u32) -> Result<Self, ParamError> {
+        ParamError::unless((1..=1_000_000).contains(&quantum.0), "quantum", &quantum.0, "1 B to 1 MB")?;
+        ParamError::unless((1..=65_536).contains(&queues), "flows", &queues, "1 to 65536 queues")?;
+        let (quantum, overflow) = (quantum.0 as u32, Overflow::HeadOfLongest);
+        Ok(FlowQueuing { queues, quantum, perturbation, overflow, shows_all: false })
+    }
+
     /// The queue of the flow with this hash ([`FlowHashes::of`]).
     #[inline]
     pub fn queue_of(&self, hash: u32) -> u32 {
@@ -54,6 +65,11 @@ pub trait FlowAqm: Aqm {
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
         let _ = (queue, now);
         true
+    }
+
+    /// The timer is about to expire; `packets_and_bytes` returns what waits in a queue.
+    fn before_update(&mut self, packets_and_bytes: &dyn Fn(u32) -> (u32, u64)) {
+        let _ = packets_and_bytes;
     }
 }
 
@@ -120,6 +136,12 @@ impl<P: Packet> FlowQueues<P> {
         }
         let queue = &self.queues[queue as usize];
         Backlog { packets: queue.waiting.len() as u32, bytes: queue.bytes, idle_since: None }
+    }
+
+    /// What waits in the queue of a flow, and its number.
+    fn queue_of_flow(&self, flow: u32) -> (u32, &Waiting<P>) {
+        let index = self.queuing.queue_of(self.hashes.of(flow));
+        (index, &self.queues[index as usize].waiting)
     }
 
     /// Adds a packet to its flow's queue (rfc8290#4.1.2).
@@ -213,8 +235,7 @@ impl<P: Packet> Contents<P> for FlowQueues<P> {
     }
 
     fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
-        let index = self.queuing.queue_of(self.hashes.of(ack.flow));
-        Some((index, &self.queues[index as usize].waiting))
+        Some(self.queue_of_flow(ack.flow))
     }
 
     fn set_hash(&mut self, flow: u32, hash: u64) {
@@ -256,6 +277,17 @@ impl<P: Packet, A: FlowAqm> Queues<P, A> for FlowQueues<P> {
 
     fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
         self.take_at(queue, at)
+    }
+
+    fn looked_into(&self, packet: &P) -> Option<(u32, &Waiting<P>)> {
+        Some(self.queue_of_flow(packet.flow()))
+    }
+
+    fn before_update(&self, aqm: &mut A) {
+        aqm.before_update(&|queue| {
+            let queue = &self.queues[queue as usize];
+            (queue.waiting.len() as u32, queue.bytes)
+        });
     }
 }
 

@@ -140,9 +140,6 @@ impl Aqm for ShownDepartures {
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.0.on_dequeue(departure, sojourn, backlog, random)
     }
-    fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        self.0.on_inspect(arrival, waiting, backlog, random)
-    }
     fn on_drop(&mut self, dropped: Dropped) {
         self.0.on_drop(dropped);
     }

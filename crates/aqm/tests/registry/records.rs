@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Fate, TestPacket, link};
 use crate::knobs::{combination, leaves, read, written};
 use serde_json::json;
-use sojourn_aqm::{AckFilter, Amount, AnyAqm, Aqm, AqmConfig, ArrivingAck, Entry, Packet, Qdisc, QueueController, REGISTRY, Sample};
+use sojourn_aqm::{AckFilter, Amount, AnyAqm, AqmConfig, ArrivingAck, Entry, Packet, Qdisc, QueueController, REGISTRY, Sample};
 use sojourn_units::{Duration, Serializer, Stream, Time};
 use std::collections::BTreeMap;
 use std::fs;
@@ -142,13 +142,13 @@ fn outcome(config: &AqmConfig, number: u64) -> u64 {
     let aqm = queue.aqm().expect("one for all packets");
     hash.add_text(&format!("{:?} {:?}", aqm.needs(), aqm.update_interval()));
     assert!(queue.balances(), "{}: {:?}", config.name(), queue.counters());
-    add_law(&mut config.build(&link()).expect("built before"), &mut hash);
+    add_law(&config.build(&link()).expect("built before"), &mut hash);
     hash.0
 }
 
 /// Adds what the law of an algorithm answers to drawn samples, if it has one: what the fluid model makes of it.
-fn add_law(aqm: &mut AnyAqm, hash: &mut Hash) {
-    let Some(law) = aqm.law() else { return };
+fn add_law(aqm: &AnyAqm, hash: &mut Hash) {
+    let Some(mut law) = aqm.law() else { return };
     hash.add_text(&format!("{:?} {:?} {:?}", law.interval(), law.first_step(), law.needs()));
     let mut random = Stream::named(1, "law");
     for step in 1..=150u64 {

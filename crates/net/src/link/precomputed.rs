@@ -108,7 +108,7 @@ impl Precomputed {
     fn show_departure(&mut self) {
         let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
         let (ecn, class) = (Ecn::NotEct, DualClass::Classic);
-        let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data, ecn, class };
+        let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data, ecn, class, drawn: None };
         let backlog = Backlog { packets: self.waiting.len() as u32 - 1, bytes: self.bytes, idle_since: None };
         self.controller.decide_departure(&departure, start.since(arrived), false, &backlog);
     }

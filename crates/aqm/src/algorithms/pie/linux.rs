@@ -204,10 +204,6 @@ impl Aqm for LinuxPie {
     fn probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.vars.prob))
     }
-
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(self)
-    }
 }
 
 #[cfg(test)]
