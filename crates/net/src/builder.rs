@@ -358,8 +358,11 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     let by_events = by_events(network, routes);
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
-        // Behind an event that takes no time packets come in the order of time.
-        let follows = at > 0 && network.hops[at - 1].needs_event() && network.order(network.hops[at - 1].target()) == Order::Thinned;
+        // Behind an event that takes no time packets come in the order of time, and at one time in that of their flows.
+        let follows = at > 0 && {
+            let before = network.hops[at - 1];
+            before.needs_event() && !before.is_passing() && network.order(before.target()) == Order::Thinned
+        };
         let in_order = matches!(target, HopTarget::Link(link) if network.links[link].needs_order() && !follows);
         let meets = !target.ends_route() && (contention.has_contention(target) || in_order);
         if meets {

@@ -204,10 +204,6 @@ fn impaired(draw: &Draw, name: &str) -> Vec<ImpairmentConfig> {
     let one = |number: u32| {
         let name = format!("{name} impairment {number}");
         let mut config = draw.pick(&name, &impairments());
-        if draw.on_grid() && matches!(config.kind, ImpairmentKind::Bursts(_)) {
-            // Packets of several flows that leave a burst at one time go on in another order with an event at every hop.
-            config = loss::Params::of(0.03).into();
-        }
         config.place = draw.pick(&format!("{name} place"), &[Place::BeforeQueue, Place::AfterQueue]);
         if draw.chance(&format!("{name} until"), 0.2) {
             (config.from, config.until) = (ms(500), Some(ms(2500)));
