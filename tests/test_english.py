@@ -176,6 +176,7 @@ SHORT = (
     "crates/scenario/",
     "crates/sim/src/tcp/ecn/",
     "crates/sim/src/tcp/outstanding/",
+    "crates/sim/src/world/",
     "crates/spec/",
     "crates/traffic/",
     "crates/units/",

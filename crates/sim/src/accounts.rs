@@ -1,4 +1,5 @@
-//! What becomes of packets in the network and at hosts: the observer sees it, and drops are counted.
+//! Accounts of packets in the network and at hosts.
+//! The observer is told of each packet, and drops are counted.
 
 use crate::flow::Drops;
 use crate::observer::{HostDoes, Observer};
@@ -7,7 +8,8 @@ use crate::tcp::{AckOptions, AckOptionsPool, Sender, TcpOptions};
 use sojourn_net::{DropCause, LinkObserver, TcpOption};
 use sojourn_units::Time;
 
-/// What the world does with what becomes of packets in the network, and the observer that sees it too.
+/// What the world does when a packet is sent, delivered, dropped or marked.
+/// Each of these is reported to the observer.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketAccounts<O> {
     pub observer: O,
@@ -36,7 +38,7 @@ impl<O: Observer> PacketAccounts<O> {
         }
     }
 
-    /// What an ACK carries beside its header, which it keeps.
+    /// The options of an ACK, beside its header; the ACK keeps them.
     fn options(&self, packet: &Packet) -> AckOptions {
         let stored = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
         stored.copied().unwrap_or_default()
@@ -71,7 +73,7 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
     fn ack_header(&self, packet: &Packet) -> Option<sojourn_net::AckHeader> {
         let mut header = packet.ack_header()?;
         let options = self.options(packet);
-        // What a filter does not know may tell news (Linux `cake_tcph_may_drop`).
+        // An option that a filter does not know may carry news (Linux `cake_tcph_may_drop`).
         header.is_pure &= options.byte_counts.is_none();
         if let Some(sack) = options.sack {
             (header.sack, header.blocks) = sack.headers();

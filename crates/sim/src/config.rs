@@ -1,4 +1,4 @@
-//! What a world is made from.
+//! The configuration of a world.
 
 use crate::tcp::TcpOptions;
 use sojourn_net::LinkConfig;
@@ -7,51 +7,53 @@ use sojourn_spec::link::AccessLink;
 use sojourn_units::Time;
 use std::borrow::Cow;
 
-/// A world: links, the traffic on them, and how long to run.
+/// The configuration of a world: links, the traffic on them, and the length of the run.
 #[derive(Clone, Debug, Default)]
 pub struct WorldConfig<'a> {
-    /// The seed of every named stream.
+    /// The seed of every named random stream.
     pub seed: u64,
     /// When the run ends.
     pub end: Time,
-    /// When statistics begin.
+    /// When the measurement window begins.
     pub warmup: Time,
     /// The links.
     pub links: Vec<LinkConfig>,
-    /// Links of single flows, whose numbers come after those.
+    /// Links of single flows; their numbers follow those of `links`.
     pub access_links: Cow<'a, [AccessLink]>,
     /// The parameters of TCP stacks; flows refer to them by position.
     pub stacks: Vec<TcpOptions>,
-    /// The flows; some of them open connections as they go. One that would stop at the end or later does not stop.
+    /// The flows and sessions; sessions open connections as they run.
+    /// A stop at the end of the run or later has no effect.
     pub flows: Cow<'a, [Flow]>,
-    /// Makes an event of every hop and predicts no header, so that tests can show that leaving events out and the short ways of
-    /// endpoints change nothing.
+    /// Makes an event of every hop and turns header prediction off.
+    /// Tests use it to show that leaving events out and fast paths change nothing.
     #[doc(hidden)]
     pub all_events: bool,
 }
 
-/// Why a world can't be made. Scenarios are checked earlier and with better messages; this is the last check.
+/// Why a world cannot be made.
+/// Scenarios are checked earlier and with better messages; this is the last check.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
     /// A route names a link that does not exist.
     Route {
-        /// The flow or session.
+        /// The name of the flow or session.
         name: String,
     },
     /// A flow or session names a stack that does not exist.
     Stack {
-        /// The flow or session.
+        /// The name of the flow or session.
         name: String,
     },
     /// A controller's parameter is out of range.
     Control(sojourn_cc::ParamError),
-    /// A queue discipline needs something that nothing in this world supplies.
+    /// A queue discipline needs information that nothing in this world supplies.
     Needs {
-        /// The link.
+        /// The name of the link.
         link: String,
-        /// What it expects.
+        /// What the discipline needs.
         expected: &'static str,
-        /// What there is.
+        /// What the traffic supplies.
         got: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What endpoints do: receivers acknowledge, senders go on.
+//! What endpoints do: receivers acknowledge, and senders continue.
 
 use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Transfer};
@@ -10,7 +10,8 @@ use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
 use sojourn_units::{Duration, Time};
 
-/// Sends the segments of a sender on its route. They wait for an event somewhere, so nothing else happens in the meantime.
+/// Sends the segments of a sender on its route.
+/// They wait for an event somewhere, so nothing else happens in the meantime.
 pub(crate) struct RouteSink<'a, O> {
     network: &'a mut Network<Packet>,
     accounts: &'a mut PacketAccounts<O>,
@@ -30,7 +31,7 @@ impl<O: Observer> SegmentSink for RouteSink<'_, O> {
     }
 }
 
-/// A call of the sender of `$flow` at `$now`, whose segments are sent on its route.
+/// Calls the sender of `$flow` at `$now`; its segments are sent on its route.
 macro_rules! call {
     ($world:ident, $flow:ident, $now:expr) => {
         Call {
@@ -49,7 +50,8 @@ macro_rules! call {
     };
 }
 
-/// Plans an event by the time the sending side of this flow is due, if none comes before; it has `armed` one before.
+/// Ensures an event by the time the sending side of this flow is due.
+/// `armed` is the time of the event that it already has.
 #[inline]
 fn arm_sender(network: &mut Network<Packet>, index: u32, due: Time, armed: &mut Time) {
     if due < *armed {
@@ -58,7 +60,7 @@ fn arm_sender(network: &mut Network<Packet>, index: u32, due: Time, armed: &mut 
     }
 }
 
-/// Makes sure that an event comes by the time a receiver's timer is due.
+/// Ensures an event by the time a receiver's timer is due.
 #[inline]
 fn arm_receiver(network: &mut Network<Packet>, index: u32, receiver: &mut Receiver) {
     let due = receiver.deadline();
@@ -77,7 +79,7 @@ impl<O: Observer> World<O> {
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
-    /// A segment arrives at its receiver: mostly a usual one, which is acknowledged at once.
+    /// A segment arrives at its receiver; most take the fast path, and are acknowledged at once.
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
@@ -88,7 +90,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// The next segment in order arrives, which needs nothing but an ACK at once.
+    /// Takes the next segment in order, which needs only an ACK at once.
     #[inline(never)]
     fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
@@ -106,7 +108,7 @@ impl<O: Observer> World<O> {
         self.send_ack(now, back, &mut ack);
     }
 
-    /// A packet of any kind arrives from the sending side.
+    /// Takes a packet of any kind from the sending side.
     #[inline(never)]
     fn at_receiver_of_any(&mut self, now: Time, packet: &Packet) {
         let mut flow = &mut self.flows[packet.flow as usize];
@@ -151,7 +153,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A datagram arrives, which may come back.
+    /// A datagram arrives at its receiver, which may send it back.
     #[inline(never)]
     fn datagram_arrives(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
@@ -163,7 +165,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Runs a receiver's timer as often as it is due before `now`.
+    /// Runs a receiver's timer each time it is due before `now`.
     #[inline(never)]
     fn receiver_until(&mut self, now: Time, index: u32) {
         loop {
@@ -201,7 +203,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// An ACK arrives at its sender: nearly always a usual one, which nothing that is due comes before.
+    /// An ACK arrives at its sender; most take the fast path, with nothing due before them.
     #[inline(never)]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let flow = &mut self.flows[ack.flow as usize];
@@ -224,7 +226,7 @@ impl<O: Observer> World<O> {
         self.after_ack(now, ack.flow, rtt_sample);
     }
 
-    /// An ACK of any kind arrives, at a sender that may have something to do before it.
+    /// Takes an ACK of any kind, after what its sender is due to do before.
     #[inline(never)]
     fn at_sender_of_any(&mut self, now: Time, ack: &Packet) {
         let options = self.accounts.pool.take(ack.extra);
@@ -251,7 +253,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// What the world does once a sender has processed an ACK, whatever that is.
+    /// What the world does after a sender has processed an ACK of any kind.
     #[inline(always)]
     fn after_ack(&mut self, now: Time, index: u32, rtt_sample: Option<Duration>) {
         if let Some(rtt) = rtt_sample {
@@ -289,8 +291,8 @@ impl<O: Observer> World<O> {
         self.network.flow_changes(flow.routes.forward, at, active);
     }
 
-    /// Makes sure that an event comes by the time the sending side is due. A timer that moves later keeps its event, which then
-    /// finds nothing due.
+    /// Ensures an event by the time the sending side is due.
+    /// A timer that moves later keeps its event, which then finds nothing due.
     #[inline]
     pub(crate) fn arm_sender(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
@@ -308,7 +310,9 @@ impl<O: Observer> World<O> {
         self.arm_sender(index);
     }
 
-    /// Runs in order what the sending side is due to do before `now`, or also at `now` if `inclusive`. Its timer is to be set then.
+    /// Runs in order what the sending side is due to do before `now`.
+    /// With `inclusive` also what is due at `now`.
+    /// The caller then has to set its timer.
     fn sender_until(&mut self, now: Time, index: u32, inclusive: bool) {
         loop {
             let flow = &mut self.flows[index as usize];
@@ -328,7 +332,7 @@ impl<O: Observer> World<O> {
                     }
                 }
                 Endpoint::Tcp(sender) => {
-                    // Who watches senders sees each segment that the pace lets go.
+                    // An observer of senders sees each segment that pacing releases.
                     let until = if self.accounts.observer.watches_senders() { due } else { until };
                     let mut call = Call { until, ..call!(self, flow, due) };
                     match action {

@@ -1,4 +1,5 @@
-//! What queue disciplines need from the traffic. Scenarios are checked earlier; this is the check of laws that a caller supplies.
+//! Checks that the traffic supplies what queue disciplines need.
+//! Scenarios are checked earlier; this is the check of laws that a caller supplies.
 
 use crate::config::{BuildError, WorldConfig};
 use sojourn_aqm::Aqm;
@@ -21,7 +22,7 @@ fn supplies(config: &WorldConfig<'_>) -> Vec<Supply> {
     supplies
 }
 
-/// Refuses links whose queues need what nothing supplies.
+/// Rejects links whose queues need information that nothing supplies.
 pub(crate) fn check(world: &WorldConfig<'_>) -> Result<(), BuildError> {
     for (config, supply) in world.links.iter().zip(supplies(world)).filter(|(config, _)| config.link.rate.is_some()) {
         if let Some(expected) = supply.missing(&config.controller.aqm.needs(), config.hints()) {

@@ -1,4 +1,4 @@
-//! Observing a run from outside.
+//! Observation of a run from outside.
 
 use crate::flow::Completion;
 use crate::packet::Packet;
@@ -9,21 +9,25 @@ use sojourn_units::Time;
 /// What a host does with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostDoes {
-    /// It sends it.
+    /// The host sends the packet.
     Sends,
-    /// It gets it.
+    /// The host receives the packet.
     Gets,
 }
 
-/// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
-/// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
+/// Sees what happens in a run, and cannot change it.
+/// Methods that an observer does not implement do nothing.
+/// The calls of one component (a link, a sender, a receiver) come in the order of time.
+/// Those of different components may not, because endpoints run ahead.
 pub trait Observer {
-    /// A flow is added for this entry of the configuration. A session has many; each serves one connection after another. Its requests
-    /// travel from the receiving host to the sending one: those are `reversed`.
+    /// A flow is added for this entry of the configuration.
+    /// A session has many flows; each serves one connection after another.
+    /// Its requests travel from the receiving host to the sending one: those are `reversed`.
     fn on_flow(&mut self, flow: u32, entry: u32, reversed: bool) {
         let _ = (flow, entry, reversed);
     }
-    /// A packet arrives at a watched link ([`Link::watch`](crate::Link::watch)), with its options if it is an ACK.
+    /// A packet arrives at a watched link ([`Link::watch`](crate::Link::watch)).
+    /// `options` are those of an ACK.
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, options: &AckOptions) {
         let _ = (now, link, packet, options);
     }
@@ -36,8 +40,9 @@ pub trait Observer {
     fn watches_hosts(&self) -> bool {
         false
     }
-    /// A host sends a packet, or gets one, with its options if it is an ACK: what a capture there shows. Only called if
-    /// [`Observer::watches_hosts`].
+    /// A host sends or receives a packet, as a capture there would show.
+    /// `options` are those of an ACK.
+    /// Only called if [`Observer::watches_hosts`].
     fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
         let _ = (now, packet, does, options);
     }
@@ -66,22 +71,25 @@ pub trait Observer {
     fn watches_senders(&self) -> bool {
         false
     }
-    /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments. Only called if
-    /// [`Observer::watches_senders`].
+    /// A sender has processed an ACK, a timer or data of its application.
+    /// `cwnd` is its congestion window and `ssthresh` its slow-start threshold, in segments.
+    /// Only called if [`Observer::watches_senders`].
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);
     }
-    /// The same sender, for what its congestion controller keeps besides. Only called if [`Observer::watches_senders`].
+    /// The state of the same sender, for what its congestion controller reports beside that.
+    /// Only called if [`Observer::watches_senders`].
     fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let _ = (now, flow, sender, options);
     }
-    /// The last byte of a finite transfer is acknowledged. Requests are not reported: their time is part of that of the answer.
+    /// The last byte of a finite transfer is acknowledged.
+    /// Requests are not reported: their time is part of that of the answer.
     fn on_complete(&mut self, completion: &Completion) {
         let _ = completion;
     }
 }
 
-/// Observes nothing.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoopObserver;
 

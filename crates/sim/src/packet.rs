@@ -1,4 +1,4 @@
-//! A packet of the simulator's hosts.
+//! Packets of the simulator's hosts.
 
 use sojourn_aqm as aqm;
 use sojourn_net as net;
@@ -18,46 +18,51 @@ pub mod flag {
     pub const CE: u16 = 16;
     /// Echoes a congestion mark (ECE, rfc3168#6.1).
     pub const ECE: u16 = 32;
-    /// The sender has reduced its window (CWR, rfc3168#6.1).
+    /// Says that the sender has reduced its window (CWR, rfc3168#6.1).
     pub const CWR: u16 = 64;
     /// Is a retransmission.
     pub const RETRANSMIT: u16 = 128;
     /// Travels from the receiver to the sender.
     pub const BACK: u16 = 256;
-    /// The receiver is to give data to its application (PSH, rfc9293#3.8.2).
+    /// Asks the receiver to pass data on to its application (PSH, rfc9293#3.8.2).
     pub const PSH: u16 = 512;
     /// Comes from a scalable sender: with [`ECT`] it is ECT(1) (rfc9331#4.1).
     pub const ECT1: u16 = 1024;
-    /// Has `AccECN`'s option (rfc9768#3.2.3): a packet of the sender of data; those of ACKs are beside them.
+    /// A packet of the data's sender that carries `AccECN`'s option (rfc9768#3.2.3).
+    /// The options of ACKs are stored beside them.
     pub const ACCECN: u16 = 2048;
-    /// A SYN that does not ask for ECN where others of its connection do, and the answer to it.
+    /// A SYN without ECN where others of its connection ask for it, and the answer to it.
     pub const NO_ECN: u16 = 4096;
     /// The ACE field (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
     pub(crate) const ACE: u16 = 7 << 13;
-    /// The highest bit of that field, which has a place of its own in the header (AE, rfc9768#3.1).
+    /// The highest bit of the ACE field, which has its own place in the header.
+    /// It is the AE bit (rfc9768#3.1).
     pub const AE: u16 = 4 << 13;
 }
 
-/// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.
+/// A packet of 40 bytes.
+/// With that size an event and its packet fill one cache line of the network's calendar.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Packet {
-    /// Data: its first byte. ACK: the next byte expected.
+    /// Data: the number of its first byte. ACK: the next byte expected.
     pub seq: u64,
     /// Data: when it was sent. ACK: the sending time that it echoes.
     pub stamp: Time,
-    /// ACK: when the receiver sent it, by its own clock. Data: the latest such time that its sender has seen, 0 without time stamps.
+    /// ACK: when the receiver sent it, by its own clock.
+    /// Data: the latest such time that its sender has seen, 0 without time stamps.
     pub peer: Time,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown). ACK: handle of its options (0 none).
+    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown).
+    /// ACK: handle of its options (0 none).
     pub extra: u32,
-    /// Size on the wire in bytes.
+    /// Size on the wire, in bytes.
     pub size: u16,
     /// See [`flag`].
     pub flags: u16,
     /// ACK: the receive window in segments; 65535 means unlimited.
     pub window: u16,
-    /// Which connection of its flow it belongs to: a flow of a session carries one after another.
+    /// The connection of its flow: a flow of a session carries one after another.
     pub incarnation: u16,
 }
 
@@ -66,13 +71,13 @@ impl Packet {
     pub const EMPTY: Packet =
         Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0 };
 
-    /// An ACK of a connection with these flags beside those of each ACK, to be completed.
+    /// An ACK of a connection, to be completed; `flags` are added to those of every ACK.
     #[inline(always)]
     pub(crate) fn ack_of(flow: u32, incarnation: u16, flags: u16) -> Packet {
         Packet { flow, incarnation, flags: flag::ACK | flag::BACK | flags, ..Packet::EMPTY }
     }
 
-    /// What an ACK filter reads of it besides its options; `None` if it is no ACK of data.
+    /// What an ACK filter reads of it besides its options; `None` if it does not ACK data.
     pub(crate) fn ack_header(&self) -> Option<net::AckHeader> {
         if !self.has(flag::ACK | flag::BACK) || self.has(flag::SYN) {
             return None;
@@ -92,7 +97,7 @@ impl Packet {
         })
     }
 
-    /// What tells its connection from others: one of a flow that is used again has other ports.
+    /// Tells its connection from others; when a flow is reused its connection has other ports.
     fn connection(&self) -> u64 {
         u64::from(self.flow) | u64::from(self.incarnation) << 32
     }
@@ -132,7 +137,8 @@ impl aqm::Packet for Packet {
     #[inline]
     fn ecn(&self) -> aqm::Ecn {
         use aqm::Ecn::{Ce, Ect0, Ect1, NotEct};
-        // By the bits of `ECT`, `CE` and `ECT1`, the lowest first: the field of a packet is as random as its marks, and no branch.
+        // Indexed by the bits of `ECT`, `CE` and `ECT1`, the lowest first.
+        // The field of a packet is as random as its marks, so a table avoids a branch.
         const FIELDS: [aqm::Ecn; 8] = [NotEct, Ect0, Ce, Ce, NotEct, Ect1, Ce, Ce];
         let bits = ((self.flags & (flag::ECT | flag::CE)) / flag::ECT) | ((self.flags & flag::ECT1) / (flag::ECT1 / 4));
         FIELDS[usize::from(bits)]

@@ -9,28 +9,28 @@ use sojourn_cc::Source;
 /// One flow, or one slot of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowReport {
-    /// The position of its entry in the configuration. The slots of a session have the same.
+    /// The position of its entry in the configuration; the slots of a session share one.
     pub entry: u32,
     /// Its group.
     pub group: u32,
-    /// What arrived.
+    /// What was received.
     pub stats: FlowStats,
-    /// Its packets that links dropped in the window of statistics, data and ACKs.
+    /// Its packets that links dropped in the measurement window, data and ACKs.
     pub dropped: u64,
     /// What its sender counted; all zero for datagrams.
     pub sender: SenderStats,
     /// Whether it is TCP.
     pub tcp: bool,
-    /// Connections of it that were completed.
+    /// The number of its completed connections.
     pub completed: u64,
     /// The congestion window at the end, in segments.
     pub cwnd: f64,
-    /// Where its controller got delays from at the end, if it reads any.
+    /// The source of its controller's delays at the end, if it reads any.
     pub delay_source: Option<Source>,
 }
 
 impl<O: Observer> World<O> {
-    /// Every flow, in order. The slots of sessions come after the flows of the configuration.
+    /// Every flow, in order; the slots of sessions come after the flows of the configuration.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
         self.flows.iter().zip(self.accounts.drops.in_window()).map(|(flow, &dropped)| {
             let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {

@@ -1,8 +1,9 @@
 //! The world: hosts with their flows on a network, run event by event.
 //!
-//! Endpoints run ahead of the world's time where nothing else can reach them in between: the network delivers a packet as soon as
-//! its time is known, and the endpoint acts at that time. Timers of the endpoint that fall in between are run first, in order. See
-//! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
+//! Endpoints run ahead of the world's time where nothing else can reach them in between.
+//! The network delivers a packet as soon as its arrival time is known, and the endpoint acts at that time.
+//! Timers of the endpoint that fall in between are run first, in order.
+//! `sojourn_net` explains which actions are events, and the order of simultaneous ones.
 
 mod connections;
 mod fork;
@@ -35,7 +36,7 @@ pub(crate) const SENDER_TIMER: TimerClass = TimerClass(0);
 pub(crate) const RECEIVER_TIMER: TimerClass = TimerClass(1);
 pub(crate) const SESSION_TIMER: TimerClass = TimerClass(2);
 
-/// A world that runs.
+/// A world: the whole state of a run.
 #[derive(Clone, Debug)]
 pub struct World<O: Observer = NoopObserver> {
     pub(crate) network: Network<Packet>,
@@ -47,7 +48,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) warmup: Time,
     end: Time,
     pub(crate) seed: u64,
-    /// Whether some link's discipline uses the number of active flows.
+    /// Whether the discipline of some link uses the number of active flows.
     pub(crate) counts_flows: bool,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
@@ -55,28 +56,30 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) fingerprint: u64,
     /// Packets that arrived earlier than their route's propagation delay allows.
     pub(crate) early: u64,
-    /// The flows that there were when time last advanced, as far as known.
+    /// The number of flows when time last advanced, as far as known.
     flows_before: usize,
-    /// Whether segments and ACKs that need nothing unusual take a short way.
+    /// Whether segments and ACKs that need nothing unusual take a fast path.
     predicts: bool,
-    /// Where time stopped to advance, so that the run ended.
+    /// Where time stopped advancing, which ended the run.
     stalled: Option<Place>,
 }
 
-/// So many events may happen at one time, and so many more for each flow that there was before. They suffice for every flow to
-/// start at once, each with a large window, and for a page of a million objects.
+/// The largest number of events at one time.
+/// Each flow that existed before allows `EVENTS_AT_ONCE_PER_FLOW` more.
+/// They suffice for every flow to start at once, each with a large window, and for a page of a million objects.
 const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
-/// From so many flows on, 350 kB with their links, what the next event needs is brought into the cache of a processor core ahead. With
-/// fewer it mostly is there, and the instructions would be lost.
+/// The number of flows from which on the state for the next event is prefetched.
+/// So many flows take 350 kB with their links.
+/// With fewer flows it is mostly in the processor's cache, and prefetching would be wasted.
 const MANY_FLOWS: usize = 512;
 
 /// A flow to add.
 pub(crate) struct AddFlow<'a> {
     pub name: &'a str,
     pub routes: FlowRoutes,
-    /// The position of its entry in the configuration.
+    /// The position of the flow's entry in the configuration.
     pub entry: u32,
     pub group: u32,
     /// `None` for datagrams.
@@ -113,8 +116,7 @@ impl<O: Observer> World<O> {
     /// A world at time 0 with an observer.
     ///
     /// # Errors
-    /// A route or stack that does not exist, a controller's parameter out of range, a discipline that needs what this world
-    /// does not supply.
+    /// If a route or stack does not exist, a controller's parameter is out of range, or a discipline needs what this world does not supply.
     pub fn watched(mut config: WorldConfig<'_>, observer: O) -> Result<Self, BuildError> {
         needs::check(&config)?;
         let mut builder = NetworkBuilder::new(Window { from: config.warmup, until: config.end });
@@ -194,7 +196,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// Adds a session, which opens its connections as it goes.
+    /// Adds a session, which opens its connections as it runs.
     fn start_session(&mut self, entry: Entry, loads: Connections, requests: Connections, session: Session) -> Result<(), BuildError> {
         let Entry { position, config } = entry;
         let stack = config.stack.filter(|&stack| (stack as usize) < self.stacks.len());
@@ -216,7 +218,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// Adds a flow; gives its number.
+    /// Adds a flow; returns its number.
     pub(crate) fn add_flow(&mut self, flow: &AddFlow) -> Result<u32, BuildError> {
         let &AddFlow { name, routes, entry, group, stack, session, reversed } = flow;
         let index = self.flows.len() as u32;
@@ -257,13 +259,15 @@ impl<O: Observer> World<O> {
         Ok(index)
     }
 
-    /// Runs to the end, or to `until` if that comes first. A world that has [`World::stalled`] does not go on.
+    /// Runs to the end, or to `until` if that comes first.
+    /// A world that has [`World::stalled`] does not continue.
     pub fn run(&mut self, until: Time) {
         while self.run_some(until) {}
     }
 
-    /// Runs some thousands of events, at most to the end or to `until`; gives whether more may be due by then. So a caller can stop
-    /// a run at any time.
+    /// Runs some thousands of events, at most to the end or to `until`.
+    /// Returns whether more may be due by then.
+    /// A caller can thus stop a run at any time.
     pub fn run_some(&mut self, until: Time) -> bool {
         let mut arrived = Packet::EMPTY;
         if self.stalled.is_some() {
@@ -273,8 +277,10 @@ impl<O: Observer> World<O> {
         self.network.paused() && !self.stalls()
     }
 
-    /// Runs events up to `until` until there have been so many of them, each packet that is sent counted as one more. Gives the
-    /// time of the last, or `None` if all that are due by `until` are done, or the world has [`World::stalled`].
+    /// Runs at most this many events up to `until`.
+    /// Each packet that is sent counts as one more.
+    /// Returns the time of the last event.
+    /// `None` if all that are due by `until` are done, or the world has [`World::stalled`].
     pub fn run_events(&mut self, until: Time, most: u64) -> Option<Time> {
         let mut arrived = Packet::EMPTY;
         let (mut events, (_, before)) = (0, self.network.progress());
@@ -291,7 +297,7 @@ impl<O: Observer> World<O> {
         None
     }
 
-    /// Whether time does not advance: more events have happened at one time than can be meant.
+    /// Whether time no longer advances: implausibly many events happened at one time.
     fn stalls(&mut self) -> bool {
         let events = self.network.events_at_once();
         if events == 0 {
@@ -303,18 +309,20 @@ impl<O: Observer> World<O> {
         self.stalled.is_some()
     }
 
-    /// Where time stopped to advance, as where a flow sends without end over links that take no time; `None` for a run that goes on.
+    /// Where time stopped advancing; `None` for a world that can continue.
+    /// It stops for example where a flow sends without end over links that take no time.
     pub fn stalled(&self) -> Option<&Place> {
         self.stalled.as_ref()
     }
 
-    /// The session that a flow serves, if it does; sessions are in the order of the configuration.
+    /// The session that a flow serves, if any, by its position in the configuration.
     pub fn session_of(&self, flow: u32) -> Option<u32> {
         self.flows.get(flow as usize).and_then(|flow| flow.transfer.as_ref()?.session)
     }
 
-    /// Runs the next event that is due by `until`; `None` if there is none. `arrived` is room for a packet. Meanwhile what the event after
-    /// it needs is brought into the processor's cache, where there are so many flows that it is not there.
+    /// Runs the next event that is due by `until`; `None` if no event is.
+    /// `arrived` is storage for a packet.
+    /// With many flows the state for the following event is prefetched in the meantime.
     #[inline(always)]
     fn step(&mut self, until: Time, arrived: &mut Packet) -> Option<()> {
         let event = self.network.next_in_place(until, arrived, &mut self.accounts)?;
@@ -330,7 +338,7 @@ impl<O: Observer> World<O> {
         Some(())
     }
 
-    /// Has what the next event needs brought into the processor's cache.
+    /// Prefetches the state for the next event into the processor's cache.
     #[inline(never)]
     fn prefetch_upcoming(&self) {
         if let Some(flow) = self.network.prefetch_upcoming() {
@@ -338,10 +346,11 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Ends the run: brings the statistics of every link to the end and checks that no packet was lost on the way.
+    /// Ends the run and checks that no packet was lost unaccounted for.
+    /// It also brings the statistics of every link up to the end.
     ///
     /// # Errors
-    /// What does not balance, in words.
+    /// A sentence on what does not balance.
     pub fn finish(&mut self) -> Result<Audit, String> {
         self.run(Time::NEVER);
         if let Some(Place { now, events, .. }) = self.stalled {
@@ -354,7 +363,7 @@ impl<O: Observer> World<O> {
         Ok(audit)
     }
 
-    /// The world's time: nothing that is yet to happen comes before it.
+    /// The world's time: no event to come is earlier.
     pub fn now(&self) -> Time {
         self.network.progress().0
     }
@@ -364,18 +373,20 @@ impl<O: Observer> World<O> {
         &self.accounts.observer
     }
 
-    /// The observer, to finish what it records.
+    /// The observer, for example to finish what it records.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.accounts.observer
     }
 
-    /// A number that two runs share only if the same packets were delivered at the same times. It is a commutative sum over all
-    /// deliveries, so it does not depend on the order in which endpoints that can't affect each other were run.
+    /// A hash that two runs share only if they deliver the same packets at the same times.
+    /// It is a commutative sum over all deliveries.
+    /// So it does not depend on the order in which endpoints that cannot affect each other were run.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// The links that decide or measure, in the order of the configuration. Access links are not among them.
+    /// The links that decide or measure, in the order of the configuration.
+    /// Access links are not among them.
     pub fn links(&self) -> &[Link<Packet>] {
         self.network.links()
     }
@@ -390,12 +401,12 @@ impl<O: Observer> World<O> {
         self.network.links_mut()
     }
 
-    /// The distribution of a group's RTT samples within the window of statistics.
+    /// The distribution of a group's RTT samples within the measurement window.
     pub fn rtts(&self, group: u32) -> Option<&Quantiles> {
         self.rtts.get(group as usize)
     }
 
-    /// The transfers that were completed in the window of statistics, in no particular order.
+    /// The transfers completed in the measurement window, in no particular order.
     pub fn completions(&self) -> &[Completion] {
         &self.completions
     }
@@ -408,7 +419,8 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// The least bytes that a packet may have: those of a header without AccECN's option where all flows are TCP.
+/// The smallest possible size of a packet, in bytes.
+/// It is that of a header without AccECN's option where all flows are TCP.
 fn least_packet(config: &WorldConfig<'_>) -> u32 {
     let of_flow = |flow: &Planned| {
         flow.stack.and_then(|stack| config.stacks.get(stack as usize)).map_or(1, |stack| stack.header - stack.accecn_room())
@@ -418,7 +430,7 @@ fn least_packet(config: &WorldConfig<'_>) -> u32 {
 
 /// Adds the routes of an entry of the configuration.
 fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &Planned) -> Result<Routes, BuildError> {
-    // A receiver of datagrams sends them back at once, or nothing.
+    // A receiver of datagrams either returns them at once or sends nothing.
     let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
     let none = Paths::default();
     let Paths { forward, back, times, .. } = entry.paths.as_deref().filter(|paths| !paths.drawn).unwrap_or(&none);

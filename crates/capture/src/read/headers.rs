@@ -60,7 +60,8 @@ impl Packet {
     }
 }
 
-/// The most bytes that a link layer, tunnels and padding add to a packet, as in the `overhead` of a link.
+/// The most bytes that a link layer, tunnels and padding add to a packet.
+/// It is the largest `overhead` of a link.
 const MOST_LAYER: u32 = 256;
 
 /// Reads the headers of a packet of `length` bytes, including its link layer.

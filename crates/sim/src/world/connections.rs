@@ -8,17 +8,19 @@ use crate::observer::Observer;
 use crate::tcp::Receiver;
 use sojourn_units::{Duration, Time};
 
-/// How long a slot rests after a connection: two segment lifetimes (rfc9293#3.4.1), here short ones. It rests longer while packets
-/// of the connection are in the network: a receiver may have acted ahead of the world's time on what would otherwise reach it when
-/// it already serves another connection.
+/// How long a slot rests after a connection.
+/// It is two segment lifetimes (rfc9293#3.4.1), which are short here.
+/// A slot rests longer while packets of the connection are in the network.
+/// A receiver may have acted on those ahead of the world's time.
+/// Otherwise they could reach it when it already serves another connection.
 const TIME_WAIT: Duration = Duration::from_secs(4);
 
 /// A connection to open.
 struct NewConnection {
-    /// When what it carries was asked for.
+    /// When the data that it carries was requested.
     since: Time,
     bytes: u64,
-    /// For a request: the bytes of the object that follows.
+    /// For a request, the size of the requested object, in bytes; 0 otherwise.
     requested_bytes: u64,
 }
 
@@ -113,7 +115,7 @@ impl<O: Observer> World<O> {
         self.write(now, index, connection.bytes);
     }
 
-    /// Makes a used slot fresh for the connection of this name.
+    /// Resets a used slot for the connection of this name.
     fn renew_slot(&mut self, index: u32, name: &str) {
         let identity = Identity { seed: self.seed, name };
         if self.network.hashes_flows() {

@@ -1,4 +1,4 @@
-//! A copy of a world that goes on as another run.
+//! Forks a world: a copy that continues as another run.
 
 use super::World;
 use crate::flow::{Endpoint, Flow};
@@ -6,14 +6,16 @@ use crate::observer::Observer;
 use sojourn_units::Time;
 
 impl<O: Observer + Clone> World<O> {
-    /// A copy of this world that goes on as `other` would: another world of the same links, flows and traffic, at time 0. They may
-    /// differ in the start, the stop and the TCP options of flows that start, and stop, at `start` or later in both, and in the TCP options
-    /// of sessions that do. This world has run to just before that time, or is at time 0.
+    /// A copy of this world that continues as `other` would.
+    /// `other` is a world of the same links, flows and traffic at time 0.
+    /// The two may differ in the start, stop and TCP options of flows that start, and stop, at `start` or later in both.
+    /// They may also differ in the TCP options of sessions that start then.
+    /// This world has run to just before `start`, or is at time 0.
     ///
-    /// There is no copy where other hops need events there, because its receivers have timers and these have none, or the other way round.
+    /// `None` if other hops need events in `other`, because only one of the two has receivers with timers.
     ///
-    /// If their seeds differ, `own` is this world at time 0, and there is no copy where some random number has been drawn already
-    /// that is another one there.
+    /// If the seeds differ, `own` is this world at time 0.
+    /// Then `None` if some random number has been drawn already that `other` would draw differently.
     #[must_use]
     pub fn fork(&self, own: Option<&World<O>>, other: World<O>, start: Time) -> Option<World<O>> {
         if !self.network.has_events_of(&other.network) {
@@ -30,14 +32,15 @@ impl<O: Observer + Clone> World<O> {
         for (here, there) in copy.flows.iter_mut().zip(flows).filter(|(_, there)| there.armed() >= start) {
             *here = there;
         }
-        // The timer that was set for the next start here is one that nobody waits for any more, or does nothing twice.
+        // The timer already set for the next start is stale, or setting it again has no effect.
         copy.plan_next_start();
         (copy.stacks, copy.seed) = (stacks, seed);
         Some(copy)
     }
 
-    /// Lets everything that draws random numbers go over to those of `other`; gives whether nothing has been drawn yet. `own` is this
-    /// world at time 0.
+    /// Moves everything that draws random numbers to the streams of `other`.
+    /// Returns whether nothing has been drawn yet.
+    /// `own` is this world at time 0.
     fn goes_over(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
         let others = own.flows.iter().zip(&other.flows);
         let running = self.flows.iter_mut().zip(others).filter(|(_, (own, _))| own.armed() < start);

@@ -1,4 +1,4 @@
-//! Sessions, which open one connection after another: what is kept of each.
+//! Sessions, which open one connection after another, and the state of each.
 
 use crate::flow::{Drops, Flow, FlowRoutes, Transfer};
 use sojourn_traffic::Session;
@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Free flow slots, each with the time from which it is free.
 type FreeSlots = BTreeSet<(Time, u32)>;
 
-/// The connections of a session in one direction: their routes, and the slots that are free for the next one.
+/// The connections of a session in one direction.
+/// It has their routes, and the slots that are free for the next one.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     pub routes: FlowRoutes,
@@ -20,7 +21,8 @@ impl Connections {
         Connections { routes, free: FreeSlots::new() }
     }
 
-    /// The slot that has been free for longest, of those that have rested by `now` and of which no packet is in the network.
+    /// The slot that has been free for longest.
+    /// Only those count that have rested by `now` and have no packet in the network.
     pub fn take_slot(&mut self, now: Time, flows: &[Flow], drops: &Drops) -> Option<u32> {
         let is_over = |slot: u32, transfer: &Transfer| transfer.travels.over_before(now, drops.of_slot(slot));
         let is_free = |slot: u32| flows[slot as usize].transfer.as_ref().is_some_and(|transfer| is_over(slot, transfer));
@@ -30,7 +32,7 @@ impl Connections {
     }
 }
 
-/// A session that runs.
+/// The state of a running session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionState {
     pub session: Session,
@@ -38,21 +40,22 @@ pub(crate) struct SessionState {
     /// The position of its entry in the configuration.
     pub entry: u32,
     pub group: u32,
-    /// The parameters of its TCP stacks, a position in the world's.
+    /// Its TCP options, as a position in the world's stacks.
     pub stack: u32,
-    /// What it loads.
+    /// The connections that carry its objects.
     pub loads: Connections,
-    /// Its requests, which travel the other way.
+    /// The connections of its requests, in the opposite direction.
     pub requests: Connections,
-    /// Connections opened so far, in both directions: the next one is called by this number.
+    /// The number of connections opened so far in both directions.
+    /// The next connection is named by it.
     pub opened: u64,
-    /// Objects that were requested and are about to be sent, by the tag of their timer.
+    /// Objects that were requested and wait to be sent, by the tag of their timer.
     pub requested: BTreeMap<u32, RequestedObject>,
     /// The tag of the last object requested.
     pub last_tag: u32,
 }
 
-/// What a session's timer stands for.
+/// What to do when a session's timer expires.
 pub(crate) enum SessionMessage {
     /// The session itself acts.
     Act,

@@ -1,4 +1,4 @@
-//! How flows start: only the next one has an event.
+//! How flows start: only the next start has an event.
 
 use super::starts::Starts;
 use super::{SENDER_TIMER, World};
@@ -8,7 +8,7 @@ use sojourn_units::Time;
 use std::cmp::Reverse;
 
 impl<O: Observer> World<O> {
-    /// Plans the starts of all flows; they are new.
+    /// Plans the starts of all flows, in a new world.
     pub(super) fn plan_starts(&mut self) {
         let flows = &mut self.flows;
         let mut waiting = Vec::with_capacity(flows.len());
@@ -24,7 +24,7 @@ impl<O: Observer> World<O> {
         self.plan_next_start();
     }
 
-    /// The timer that is due is that of this flow: if it is for its start, the next one is planned.
+    /// Plans the next start if this flow's timer, which is due, is for its start.
     #[inline]
     pub(crate) fn after_start(&mut self, index: u32) {
         if self.starts.next() == Some(index) {
@@ -40,7 +40,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Takes the starts of another world at time 0, of these flows, that has the same before `start`.
+    /// Takes over the starts of another world at time 0, which has these flows.
+    /// Its starts before `start` are the same.
     pub(super) fn take_starts(&mut self, other: Starts, flows: &[Flow], start: Time) {
         let started = other.before(start, flows) - self.starts.before(start, &self.flows);
         self.starts = other;
