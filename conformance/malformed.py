@@ -33,14 +33,14 @@ from conformance.foreign_flent import flent_results
 
 import sojourn as sj
 from sojourn.cli import main as command
-from sojourn.errors import Note, ScenarioError, UserError
+from sojourn.core.errors import Note, ScenarioError, UserError
+from sojourn.core.record import pack_series
 from sojourn.experiments import load_experiment
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.outcome import Outcome
 from sojourn.flent import write_flent
 from sojourn.link_traces import summary
-from sojourn.record import pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep import read_plan
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from sojourn.measures import with_tables
+from sojourn.core.record_schema import with_tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 

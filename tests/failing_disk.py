@@ -1,4 +1,4 @@
-"""A disk that fails at one of its calls, for `sojourn.files.disk`."""
+"""A disk that fails at one of its calls, for `sojourn.core.files.disk`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.files import Disk
-from sojourn.reading import MOST_TEXT
+from sojourn.core.bounded_files import MOST_TEXT
+from sojourn.core.files import Disk
 
 
 class Killed(BaseException):

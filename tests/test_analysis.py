@@ -27,9 +27,9 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
+from sojourn.core.scenario import load
 from sojourn.experiments import find_experiment
 from sojourn.plots import loops
-from sojourn.scenario import load
 
 SMALL = """
 name = "small"

@@ -16,8 +16,8 @@ from sojourn.analysis.means import PacketRuns, at_rest, fluid_run, of_fluid, pac
 from sojourn.analysis.spectrum import bands, strongest
 from sojourn.analysis.text import decibels, frequency, peak, percent, span
 from sojourn.cli import main
+from sojourn.core.scenario import Scenario
 from sojourn.plots import loops
-from sojourn.scenario import Scenario
 
 RED = {"aqm": "red", "min": 20, "max": 60, "max_p": 0.1}
 PI2 = {"aqm": "pi2", "target": "60 ms"}

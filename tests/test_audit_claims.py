@@ -11,7 +11,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments import RunOptions, find_experiments, load_experiment, mutate
 from sojourn.experiments.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
 from sojourn.experiments.mutate import Workspace, shared_workspace

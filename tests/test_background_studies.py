@@ -12,13 +12,13 @@ import pytest
 from sojourn import _sojourn
 from sojourn._sojourn import ScenarioError
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import Experiment, Outcome, RunOptions, find_experiment, load_experiment, reproduce
 from sojourn.experiments.model import Case
 from sojourn.experiments.own_queues import with_queues
 from sojourn.experiments.pairs import best_of, is_better, pair_table
 from sojourn.experiments.tables import table_of
-from sojourn.record import Record
 from sojourn.running import Job, run_jobs
 
 PAIRS = """

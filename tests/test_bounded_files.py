@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from sojourn import files, json_text, reading
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core import bounded_files, files, json_text
+from sojourn.core.errors import UserError
+from sojourn.core.record import unpack_series
+from sojourn.core.scenario import Scenario
 from sojourn.experiments.folder import load_experiment, read_published
-from sojourn.record import unpack_series
-from sojourn.scenario import Scenario
 from test_paper_limits import folder  # noqa: F401 - a fixture
 
 ZERO = Path("/dev/zero")
@@ -72,7 +72,7 @@ def read_all(folder: Path) -> None:  # noqa: F811
 
 def test_the_bound_is_in_the_message(here, capsys):
     with Path("x.toml").open("wb") as file:
-        file.truncate(reading.MOST_TEXT + 1)
+        file.truncate(bounded_files.MOST_TEXT + 1)
     assert "cannot read this scenario: expected at most 32000000 bytes, got more" in refusal(capsys, "check", "x.toml")
     Path("t.csv").symlink_to(ZERO)
     Path("y.toml").write_text(LINKED)
@@ -94,15 +94,15 @@ def test_a_result_of_which_a_file_is_a_device_is_refused(here, dumbbell, capsys)
 def test_a_large_file_is_refused_by_its_size_and_a_pipe_by_what_comes(tmp_path):
     large = tmp_path / "large"
     with large.open("wb") as file:
-        file.truncate(reading.MOST_TEXT + 1)
+        file.truncate(bounded_files.MOST_TEXT + 1)
     with pytest.raises(OSError, match="at most 32000000 bytes"):
         files.disk.read(large)
-    assert len(files.disk.read(large, reading.MOST_TEXT + 1)) == reading.MOST_TEXT + 1
+    assert len(files.disk.read(large, bounded_files.MOST_TEXT + 1)) == bounded_files.MOST_TEXT + 1
     incoming, outgoing = os.pipe()
     sender = threading.Thread(target=send_forever, args=(outgoing,), daemon=True)
     sender.start()
     with pytest.raises(OSError, match="at most 32000000 bytes"):
-        files.disk.read(Path(f"/dev/fd/{incoming}"), reading.MOST_RESULT)
+        files.disk.read(Path(f"/dev/fd/{incoming}"), bounded_files.MOST_RESULT)
     os.close(incoming)
     sender.join()
     (tmp_path / "empty").write_bytes(b"")

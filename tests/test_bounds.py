@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sojourn.core.ranges import Range
+from sojourn.core.stats import estimate
 from sojourn.experiments import find_experiments
 from sojourn.experiments.bounds import cannot_fail, range_of, range_of_part
 from sojourn.experiments.claims import Part
@@ -16,8 +18,6 @@ from sojourn.experiments.reproduce import _measure
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.schema.toml import check_table
 from sojourn.experiments.verdict import Verdict, judge, parse_target
-from sojourn.ranges import Range
-from sojourn.stats import estimate
 
 MEASURES = {
     "util": {"path": "links.bottleneck.utilization", "scale": 100},

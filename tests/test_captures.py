@@ -13,7 +13,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.files import DiskError, write_atomic
+from sojourn.core.files import DiskError, write_atomic
 from test_linux_live import live
 
 ROOT = Path(__file__).parent.parent

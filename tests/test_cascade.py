@@ -18,7 +18,7 @@ from sojourn.analysis.step_response import step
 from sojourn.analysis.transfer import Array, poles_of_closed, rational, response
 from sojourn.analysis.transient import transient
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 PAPER = OperatingPoint(60, 3750, 0.246)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import judge_claim
 from sojourn.experiments.verdict import Verdict
-from sojourn.record import Record
 
 CLAIM = """
 [[claims]]

@@ -12,10 +12,10 @@ from shutil import which
 import pytest
 
 import sojourn_program
-from sojourn import files
 from sojourn.cli import main
-from sojourn.errors import Interrupted
-from sojourn.files import together, write_atomic
+from sojourn.core import files
+from sojourn.core.errors import Interrupted
+from sojourn.core.files import together, write_atomic
 from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).parent.parent

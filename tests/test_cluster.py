@@ -15,10 +15,11 @@ import pytest
 
 import sojourn as sj
 from failing_disk import FailingDisk
-from sojourn import chunks, files
+from sojourn import chunks
 from sojourn.chunks import _Chunks
 from sojourn.cluster import named_executor
-from sojourn.errors import Note, RunError
+from sojourn.core import files
+from sojourn.core.errors import Note, RunError
 from sojourn.store import Store
 from sojourn.workers import Task
 

@@ -11,7 +11,7 @@ import sojourn as sj
 from sojourn.cases import Case
 from sojourn.cli import main
 from sojourn.cli.output import out
-from sojourn.measure_names import resolved
+from sojourn.core.measure_lookup import resolved
 from sojourn.plots import distributions
 
 WAITS = [f"{name} wait {what}" for name in ("low-latency", "classic") for what in ("mean", "p95", "p99")]

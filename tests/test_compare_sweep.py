@@ -13,7 +13,7 @@ from sojourn.cases import controller_axis, parse_named, parse_variation, queue_a
 from sojourn.cli import main
 from sojourn.cli.tables import show_record
 from sojourn.compare import NOTHING_RANDOM, queued_link
-from sojourn.labels import field_label, quantities, value_label
+from sojourn.core.field_labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).parent.parent
@@ -378,7 +378,7 @@ def test_an_axis_of_texts_and_switches_is_written_as_texts(dumbbell, tmp_path):
 
 
 def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):
-    from sojourn.record import frames_to_csv, frames_to_parquet
+    from sojourn.core.record import frames_to_csv, frames_to_parquet
 
     found = sj.sweep(dumbbell, {"flows.ftp.count": [1, 2, 3], "tcp.delayed_ack": ["40 ms", False]}, 2)
     whole = found.summary()
@@ -436,10 +436,10 @@ def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
 @pytest.mark.parametrize("how", ["full", "broken", "short"])
 def test_a_disk_that_fails_under_the_rows_of_a_sweep_is_said_in_one_line(monkeypatch, how):
     from failing_disk import FailingDisk
-    from sojourn import files, scratch
+    from sojourn.core import files, scratch_file
     from sojourn.rows import Rows
 
-    monkeypatch.setattr(scratch.Scratch, "WAITING", 1000)
+    monkeypatch.setattr(scratch_file.Scratch, "WAITING", 1000)
     numbers = {f"m{i}": float(i) for i in range(20)}
 
     def work() -> list[float]:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sojourn.congestion import congest, flows_for, packets_of
-from sojourn.errors import UserError
+from sojourn.core.congestion import congest, flows_for, packets_of
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
 from sojourn.experiments import find_experiment
 from sojourn.experiments.readings import Reading
-from sojourn.record import Record
-from sojourn.scenario import Scenario
 
 QUEUE = "queue/bottleneck"
 

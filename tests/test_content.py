@@ -10,7 +10,7 @@ import pytest
 
 import sojourn as sj
 from sojourn import serve, store
-from sojourn.errors import Note, RunError
+from sojourn.core.errors import Note, RunError
 from sojourn.experiments import load_experiment
 from sojourn.experiments.extra import load_extra
 from sojourn.experiments.model import Case

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from sojourn.extras import EXTRAS, require
+from sojourn.core.extras import EXTRAS, require
 
 ROOT = Path(__file__).parent.parent
 DUMBBELL = str(ROOT / "examples" / "dumbbell.toml")

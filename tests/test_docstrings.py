@@ -45,7 +45,7 @@ PUBLIC = {
     )
     for name in names
 }  # fmt: skip
-MODULES = sorted({thing.__module__ for thing in PUBLIC.values()} & set(sys.modules) | {"sojourn.traces"})
+MODULES = sorted({thing.__module__ for thing in PUBLIC.values()} & set(sys.modules) | {"sojourn.core.traces"})
 
 
 def with_examples() -> Iterator[doctest.DocTest]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.expression import UnknownNameError, evaluate, fields, fill
 
 VALUES = {("a", "x"): np.array([1.0, 2.0, 4.0]), ("b", "x"): np.array([2.0, 2.0, 2.0]), ("c",): 3.0}

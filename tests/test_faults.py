@@ -10,10 +10,10 @@ import pytest
 
 import sojourn as sj
 from failing_disk import FailingDisk, Killed
-from sojourn import files
 from sojourn.cli import main
-from sojourn.errors import Note, UserError
-from sojourn.files import DiskError
+from sojourn.core import files
+from sojourn.core.errors import Note, UserError
+from sojourn.core.files import DiskError
 from sojourn.store import Store
 
 HOW = ["full", "broken", "short", "killed", "torn"]
@@ -54,7 +54,7 @@ def calls_of(scenario: sj.Scenario, root: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.filterwarnings("ignore::sojourn.errors.Note")
+@pytest.mark.filterwarnings("ignore::sojourn.core.errors.Note")
 def test_a_failure_at_any_call_loses_and_falsifies_nothing(scenario, tmp_path, monkeypatch, how):
     calls = calls_of(scenario, tmp_path / "good", monkeypatch)
     assert calls > 40
@@ -74,7 +74,7 @@ def test_a_failure_at_any_call_loses_and_falsifies_nothing(scenario, tmp_path, m
 
 
 @pytest.mark.parametrize("how", ["full", "broken", "short"])
-@pytest.mark.filterwarnings("ignore::sojourn.errors.Note")
+@pytest.mark.filterwarnings("ignore::sojourn.core.errors.Note")
 def test_a_failure_while_a_complete_cache_is_read_is_said_or_mended(scenario, tmp_path, monkeypatch, how):
     good = work(scenario, tmp_path)
     for at in range(4):

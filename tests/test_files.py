@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from failing_disk import FailingDisk
-from sojourn import files
-from sojourn.errors import UserError
-from sojourn.files import (
+from sojourn.core import files
+from sojourn.core.bounded_files import open_flags
+from sojourn.core.errors import UserError
+from sojourn.core.files import (
     Disk,
     DiskError,
     locked,
@@ -26,7 +27,6 @@ from sojourn.files import (
     write_atomic,
     written_elsewhere,
 )
-from sojourn.reading import open_flags
 
 UNFINISHED = ".x.sojourn-0123456789ab.part"
 

@@ -9,10 +9,10 @@ import pytest
 
 import sojourn
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import load
 from sojourn.flent import RRUL, flent_data, write_flent
-from sojourn.record import Record
-from sojourn.scenario import load
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "rrul.toml"
 

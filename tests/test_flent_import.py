@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import sojourn as sj
 from sojourn import _sojourn
-from sojourn.errors import Note
+from sojourn.core.errors import Note
 
 pytestmark = pytest.mark.no_libraries
 

@@ -11,7 +11,7 @@ import pytest
 
 import sojourn as sj
 from sojourn import flent_import
-from sojourn.errors import Note
+from sojourn.core.errors import Note
 from test_flent_import import PING, STEPS, Values, controllers, flat, imported, named, rates, result
 
 pytestmark = pytest.mark.no_libraries

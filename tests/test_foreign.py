@@ -14,12 +14,12 @@ import matplotlib as mpl
 import pytest
 
 import sojourn as sj
-from sojourn import files
 from sojourn.cli import main
-from sojourn.errors import Note, RunError, UserError, one_line
+from sojourn.core import files
+from sojourn.core.errors import Note, RunError, UserError, one_line
+from sojourn.core.files import write_atomic
+from sojourn.core.foreign_names import file_name, shell_word
 from sojourn.experiments.index import write_index
-from sojourn.files import write_atomic
-from sojourn.foreign import file_name, shell_word
 from sojourn.plots import style
 from test_links import FLENT
 

@@ -7,7 +7,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
-from sojourn.errors import ScenarioError, UserError
+from sojourn.core.errors import ScenarioError, UserError
 from sojourn.gym import FEATURES, CongestionEnv, MultiCongestionEnv, Step, VectorCongestionEnv, power
 
 LINK = """

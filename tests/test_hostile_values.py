@@ -13,7 +13,7 @@ import pytest
 import sojourn as sj
 from sojourn import analysis
 from sojourn.analysis import Flows, Loop, Plant, laws
-from sojourn.errors import LONGEST_MESSAGE, UserError
+from sojourn.core.errors import LONGEST_MESSAGE, UserError
 
 ONE = {
     "duration": "1 s",

@@ -4,7 +4,7 @@ import pytest
 
 import sojourn as sj
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError
+from sojourn.core.errors import ScenarioError
 
 pytestmark = pytest.mark.no_libraries
 

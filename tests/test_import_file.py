@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn import _sojourn, quantities
+from sojourn import _sojourn
 from sojourn.cli import main
+from sojourn.core import quantities
 
 pytestmark = pytest.mark.no_libraries
 

@@ -87,7 +87,7 @@ ENDS = """
 import asyncio
 import sys
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 class Law:
     def step(self, sample):

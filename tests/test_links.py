@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import files
 from sojourn.cli import main
-from sojourn.errors import UserError
-from sojourn.files import DiskError, locked, remove_unfinished, together, write_atomic
+from sojourn.core import files
+from sojourn.core.errors import UserError
+from sojourn.core.files import DiskError, locked, remove_unfinished, together, write_atomic
 from sojourn.store import Store
 from test_paper_folder import CLAIMS, PAPER
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.errors import RunError, ScenarioError, UserError
+from sojourn.core.errors import RunError, ScenarioError, UserError
 from sojourn.linux import build, guest, kernel, source
 from sojourn.linux.kernel import Kernel, find_kernel, store_kernel
 from sojourn.running import run_many

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.linux.kernel import find_kernel
 from sojourn.running import run_many
 

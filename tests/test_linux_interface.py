@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.errors import RunError
+from sojourn.core.errors import RunError
 from sojourn.linux import build
 
 ROOT = Path(__file__).parent.parent

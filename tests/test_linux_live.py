@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.errors import RunError, ScenarioError, UserError
+from sojourn.core.errors import RunError, ScenarioError, UserError
 from sojourn.linux import guest
 from sojourn.linux.kernel import find_kernel
 from sojourn.running import run_many

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.measures import measure, parts, range_of, series_columns, tables, with_tables
+from sojourn.core.record_schema import measure, parts, range_of, series_columns, tables, with_tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 

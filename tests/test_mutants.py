@@ -10,7 +10,7 @@ from conformance.mutants.__main__ import Equivalent, Result, drawn
 from conformance.mutants.mutant import Mutant
 from conformance.mutants.python_sources import Copy, mutants_of
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = '''"""Adds 1 < 2."""
@@ -40,7 +40,7 @@ def test_operators_constants_calls_and_results_are_changed_and_texts_are_not():
 
 
 def test_each_mutant_is_a_module_that_compiles_and_differs_in_one_place():
-    source = (ROOT / "python/sojourn/stats.py").read_bytes()
+    source = (ROOT / "python/sojourn/core/stats.py").read_bytes()
     mutants = mutants_of("stats.py", source.decode())
     assert len(mutants) > 100
     for mutant in mutants:

@@ -8,7 +8,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.display import MOST_ROWS, html_table
+from sojourn.core.text_format import MOST_ROWS, html_table
 
 
 @pytest.fixture

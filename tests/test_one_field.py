@@ -5,7 +5,7 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.compare import queued_link
-from sojourn.scenario import link_paths
+from sojourn.core.scenario import link_paths
 from sojourn.sweep import read_plan
 
 LIMITS = ["10 packets", "20 packets"]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.expression import evaluate
 from sojourn.experiments.figures import draw_figures
@@ -22,7 +23,6 @@ from sojourn.experiments.run_measures import reading_of
 from sojourn.experiments.schema.experiment import ExperimentFile, Measure
 from sojourn.experiments.schema.toml import check_table
 from sojourn.experiments.verdict import Verdict
-from sojourn.record import Record
 
 CPC = Path(__file__).resolve().parents[1] / "papers" / "cpc-2015"
 POINT = {"flows": 60, "rate": 3750, "rtt": 0.246}

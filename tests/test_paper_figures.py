@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
 from sojourn.experiments.outcome import Outcome

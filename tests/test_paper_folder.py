@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments import RunOptions, find_experiment, find_experiments, load_experiment, reproduce
 from sojourn.experiments.figures import DRAW, draw_figures
 from sojourn.experiments.model import Experiment

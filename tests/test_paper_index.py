@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.cli import main
-from sojourn.display import elapsed
+from sojourn.core.text_format import elapsed
 from sojourn.experiments.index import entries, write_index
 from sojourn.experiments.outcome import Effort
 from sojourn.experiments.verdict import Verdict

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sojourn.cli import main
-from sojourn.errors import Note, UserError
+from sojourn.core.errors import Note, UserError
 from sojourn.experiments import find_experiments, load_experiment
 from sojourn.experiments.expression import LONGEST, evaluate
 from test_paper_folder import CLAIMS, EXTRA, PAPER, ROOT

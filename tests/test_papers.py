@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from sojourn.cli import main
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import find_experiment, load_experiment, reproduce
 from sojourn.experiments.functions import law_functions
 from sojourn.experiments.model import Case
@@ -20,7 +21,6 @@ from sojourn.experiments.report import short_title, write_report
 from sojourn.experiments.reproduce import _shortened, judge_claim
 from sojourn.experiments.tables import named_once, table_of
 from sojourn.experiments.verdict import Verdict
-from sojourn.record import Record
 from sojourn.running import run
 
 ROOT = Path(__file__).parent.parent

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn import paths
-from sojourn.errors import UserError
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -21,19 +21,19 @@ from sojourn.errors import UserError
     ],
 )
 def test_paths_are_split_at_dots(path, steps):
-    assert paths.split(path) == steps
+    assert field_paths.split(path) == steps
 
 
 @pytest.mark.parametrize("path", ["", ".", "a..b", "a.", ".a", 'a."b', "a.[0]", "[0]", "a[x]", "a[*]", '"a"b'])
 def test_other_paths_are_refused(path):
     with pytest.raises(UserError, match="path"):
-        paths.split(path)
+        field_paths.split(path)
 
 
 @given(st.text(max_size=20))
 def test_no_text_breaks_the_reader(text):
     try:
-        assert all(paths.split(text))
+        assert all(field_paths.split(text))
     except UserError:
         pass
     except AssertionError:
@@ -54,23 +54,23 @@ def test_what_is_put_is_got():
         "trace.cwnd",
     ):
         changed = tree()
-        paths.put(changed, path, 7)
-        assert paths.get(changed, path) == 7
+        field_paths.put(changed, path, 7)
+        assert field_paths.get(changed, path) == 7
 
 
 def test_a_star_means_all():
     changed = tree()
-    paths.put(changed, "links.*.rate", 9)
-    assert paths.get(changed, "links.*.rate") == [9, 9]
+    field_paths.put(changed, "links.*.rate", 9)
+    assert field_paths.get(changed, "links.*.rate") == [9, 9]
 
 
 @pytest.mark.parametrize("path", ["links.up.queue.limit", "links[0].queue.limit", "links.0.queue.limit"])
 def test_two_paths_of_one_field_lead_to_one_place(path):
-    assert paths.selected_fields(tree(), path) == [("links", "0", "queue", "limit")]
+    assert field_paths.selected_fields(tree(), path) == [("links", "0", "queue", "limit")]
 
 
 def test_a_star_leads_to_all_places():
-    every = paths.selected_fields(tree(), "links.*.rate")
+    every = field_paths.selected_fields(tree(), "links.*.rate")
     assert every == [("links", str(i), "rate") for i in range(len(tree()["links"]))]
 
 
@@ -85,11 +85,11 @@ def test_a_star_leads_to_all_places():
     ],
 )
 def test_a_table_replaces_what_is_in_it_and_a_field_leaves_the_rest_of_its_table(path, other, replaced):
-    assert paths.replaces(tree(), path, other) is replaced
+    assert field_paths.replaces(tree(), path, other) is replaced
 
 
 def test_what_is_not_measured_has_nothing_below():
-    assert paths.get({"wait_ms": None}, "wait_ms.mean") is None
+    assert field_paths.get({"wait_ms": None}, "wait_ms.mean") is None
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_what_is_not_measured_has_nothing_below():
 )
 def test_a_wrong_step_is_named_with_what_there_is(path, says):
     with pytest.raises(UserError, match=says):
-        paths.put(tree(), path, 1, "x.toml")
+        field_paths.put(tree(), path, 1, "x.toml")

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 import sojourn as sj
 from sojourn.cli import main, runs
+from sojourn.core.traces import TO_ADD
 from sojourn.plots import distributions, summaries
 from sojourn.plots.results import plot_record
 from sojourn.plots.style import style_of
-from sojourn.traces import TO_ADD
 
 TRACE = {
     "queue": {"links": ["bottleneck"], "every": "50 ms"},

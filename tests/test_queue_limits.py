@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from sojourn.errors import ScenarioError
+from sojourn.core.errors import ScenarioError
 
 SCENARIO = """
 duration = "10 s"

@@ -6,7 +6,7 @@ import pytest
 import sojourn as sj
 from sojourn.analysis import Loop, Plant
 from sojourn.cli import main
-from sojourn.files import together, write_atomic
+from sojourn.core.files import together, write_atomic
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, "x", 1.5, None])

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import Experiment, Outcome, RunOptions, load_experiment, reproduce
 from sojourn.experiments.model import Case
 from sojourn.experiments.readings import Reading, column_of
 from sojourn.experiments.reproduce import run_shard
 from sojourn.experiments.tables import table_of
 from sojourn.experiments.verdict import Verdict
-from sojourn.record import Record
 from sojourn.store import Store
 
 BASE = """

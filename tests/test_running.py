@@ -15,8 +15,8 @@ import pytest
 import sojourn as sj
 from conftest import DUMBBELL
 from sojourn import _sojourn, running
-from sojourn.errors import Note
-from sojourn.files import DiskError, write_atomic
+from sojourn.core.errors import Note
+from sojourn.core.files import DiskError, write_atomic
 from sojourn.running import LAST_SEED, seeds_of
 from sojourn.store import Store
 

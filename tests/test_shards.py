@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.errors import Note
+from sojourn.core.errors import Note
 from sojourn.shards import Shard
 from sojourn.store import Store
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 import sojourn as sj
-from sojourn.extras import MissingExtraError
-from sojourn.ranges import Range
-from sojourn.stats import Estimate, decimals, estimate, estimate_of, jain, paired, summarize
+from sojourn.core.extras import MissingExtraError
+from sojourn.core.ranges import Range
+from sojourn.core.stats import Estimate, decimals, estimate, estimate_of, jain, paired, summarize
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 SAMPLES = st.lists(NUMBERS, min_size=2, max_size=30)

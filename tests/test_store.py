@@ -13,12 +13,12 @@ import pytest
 
 import sojourn as sj
 from failing_disk import FailingDisk
-from sojourn import files
 from sojourn.cli import main
-from sojourn.errors import Note
-from sojourn.files import together, write_atomic
-from sojourn.foreign import file_names
-from sojourn.record import pack_series
+from sojourn.core import files
+from sojourn.core.errors import Note
+from sojourn.core.files import together, write_atomic
+from sojourn.core.foreign_names import file_names
+from sojourn.core.record import pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 
 KEY, OTHER = "a" * 64, "b" * 64
@@ -189,7 +189,7 @@ def test_a_complete_cache_need_not_be_writable(capsys, dumbbell, here, monkeypat
 
 def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
     code = (
-        "import os, signal, sys; from pathlib import Path; from sojourn import files\n"
+        "import os, signal, sys; from pathlib import Path; from sojourn.core import files\n"
         "class Killed(files.Disk):\n"
         "    def sync(self, handle): os.kill(os.getpid(), signal.SIGKILL)\n"
         "files.disk = Killed(); files.write_atomic(Path(sys.argv[1]), 'half')"

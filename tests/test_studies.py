@@ -10,8 +10,9 @@ import pytest
 
 from sojourn import _sojourn
 from sojourn.cli import main
-from sojourn.congestion import LEVELS, flows_for
-from sojourn.errors import UserError
+from sojourn.core.congestion import LEVELS, flows_for
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments import RunOptions, find_experiment, find_experiments, load_experiment, reproduce
 from sojourn.experiments.figures import draw_figures
 from sojourn.experiments.figures.ellipses import ellipse
@@ -24,7 +25,6 @@ from sojourn.experiments.reproduce import judge_claims, planned
 from sojourn.experiments.scores import score_card
 from sojourn.experiments.tables import table_of
 from sojourn.experiments.verdict import Verdict
-from sojourn.record import Record
 
 STUDY = """
 id = "mine"

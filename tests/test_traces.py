@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sojourn as sj
-from sojourn.errors import ScenarioError, UserError
-from sojourn.measures import column, series_kinds
+from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.record_schema import column, series_kinds
 from source_tree import ROOT
 
 SCENARIO = """

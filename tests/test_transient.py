@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sojourn.analysis.transient import box, rebin, transient
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 
 def test_a_first_order_answer_has_the_textbook_numbers() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.model import Case
 from sojourn.experiments.schema.toml import check_table

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.stats import Estimate, share_of
 from sojourn.experiments.verdict import (
     Judged,
     Target,
@@ -18,7 +19,6 @@ from sojourn.experiments.verdict import (
     over_readings,
     parse_target,
 )
-from sojourn.stats import Estimate, share_of
 
 R, D, N = Verdict.REPRODUCED, Verdict.IN_DIRECTION, Verdict.NOT_REPRODUCED
 U, X = Verdict.UNDECIDED, Verdict.NOT_DECIDABLE

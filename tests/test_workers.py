@@ -17,7 +17,7 @@ import sojourn as sj
 from conftest import DUMBBELL
 from sojourn import running, serve, workers
 from sojourn.cli import main
-from sojourn.errors import Note, RunError
+from sojourn.core.errors import Note, RunError
 from sojourn.running import Job, _Runs, run_each, run_jobs
 from sojourn.store import Store
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import resource
 
 import sojourn
-from sojourn.scenario import Scenario
+from sojourn.core.scenario import Scenario
 
 SECONDS = 60
 CASES = ((10, 5, 30), (100, 20, 6))

@@ -23,8 +23,8 @@ from typing import Any
 
 from conformance.mutants.mutant import Mutant
 
-from sojourn.errors import UserError
-from sojourn.stats import share_of
+from sojourn.core.errors import UserError
+from sojourn.core.stats import share_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent

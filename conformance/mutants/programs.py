@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.mutants.rust_sources import SWITCH, Planted, Source, blamed, planted
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 ENVIRONMENT = {
     "PROPTEST_RNG_SEED": "1",

@@ -18,7 +18,7 @@ from typing import Any
 
 from conformance.mutants.mutant import Mutant
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
     (ast.Add, ast.Sub),

@@ -13,16 +13,16 @@ record.links.loc["bottleneck", "queue.mean"]
 from sojourn._sojourn import AckSample, CongestionEvent, Sample
 from sojourn.cluster import Cluster, RayExecutor
 from sojourn.compare import Comparison, compare
-from sojourn.congestion import congest
-from sojourn.errors import Interrupted, ScenarioError, UserError
-from sojourn.extras import MissingExtraError
+from sojourn.core.congestion import congest
+from sojourn.core.errors import Interrupted, ScenarioError, UserError
+from sojourn.core.extras import MissingExtraError
+from sojourn.core.ranges import Range
+from sojourn.core.record import Record
+from sojourn.core.record_schema import Measure
+from sojourn.core.scenario import Scenario, load
+from sojourn.core.stats import Estimate, estimate, jain, paired
 from sojourn.imports import import_file
-from sojourn.measures import Measure
-from sojourn.ranges import Range
-from sojourn.record import Record
 from sojourn.running import run, run_many
-from sojourn.scenario import Scenario, load
-from sojourn.stats import Estimate, estimate, jain, paired
 from sojourn.store import Store
 from sojourn.sweep import Plan, SweepResult, make_plan, sweep
 

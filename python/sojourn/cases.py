@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeAlias
 
-from sojourn import _sojourn, paths
-from sojourn.errors import ScenarioError, UserError
-from sojourn.labels import field_label, setting_label, value_label
-from sojourn.scenario import Scenario, link_paths, parse_value, tables_of
-from sojourn.toml import plain
+from sojourn import _sojourn
+from sojourn.core import field_paths
+from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.field_labels import field_label, setting_label, value_label
+from sojourn.core.scenario import Scenario, link_paths, parse_value, tables_of
+from sojourn.core.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 
@@ -47,11 +48,11 @@ def with_unique_labels(axes: Sequence[Axis]) -> list[Axis]:
 
     Equal field names are prefixed by their owner, as in `mine access delay=5 ms`.
     """
-    ends = Counter(paths.split(axis.name)[-1] for axis in axes)
+    ends = Counter(field_paths.split(axis.name)[-1] for axis in axes)
     labels = Counter(label for axis in axes for label in axis.changes)
     found = []
     for axis in axes:
-        alike = ends[paths.split(axis.name)[-1]] > 1 or any(labels[label] > 1 for label in axis.changes)
+        alike = ends[field_paths.split(axis.name)[-1]] > 1 or any(labels[label] > 1 for label in axis.changes)
         if alike and axis.name not in ("queue", "cc"):
             changes = {
                 f"{field_label(axis.name)}={value_label(value)}": (at, value) for at, value in axis.changes.values()
@@ -88,7 +89,7 @@ def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
     except UserError:
         return False
     named = axis.named.get(label, value)
-    return all(_within(named, each) for each in (found if "*" in paths.split(path) else [found]))
+    return all(_within(named, each) for each in (found if "*" in field_paths.split(path) else [found]))
 
 
 def _within(value: Any, found: Any) -> bool:
@@ -110,7 +111,9 @@ def own_controllers(scenario: Scenario) -> dict[str, bool] | None:
     except ScenarioError:
         return None
     pairs = zip(tables_of(scenario, "flows"), groups, strict=True)
-    return {group["name"]: paths.below(flow, "tcp", "control") is not None for flow, group in pairs if group["tcp"]}
+    return {
+        group["name"]: field_paths.below(flow, "tcp", "control") is not None for flow, group in pairs if group["tcp"]
+    }
 
 
 def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
@@ -221,13 +224,15 @@ def controller_axis(
     does not contain.
     """
     groups = tables_of(base, "flows")
-    names = [str(paths.name_of(item)) for item in groups]
-    own = [name for name, item in zip(names, groups, strict=True) if paths.below(item, "tcp", "control") is not None]
+    names = [str(field_paths.name_of(item)) for item in groups]
+    own = [
+        name for name, item in zip(names, groups, strict=True) if field_paths.below(item, "tcp", "control") is not None
+    ]
     controlled = own_controllers(base)
     if group is None and controlled and all(controlled.values()):
         what = f"the group that gets the controllers, one of {', '.join(own)}, since each has its own"
         raise UserError(f"group: expected {what}")
-    at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
+    at = "tcp.control" if group is None else f"flows.{field_paths.element(group)}.tcp.control"
     before = table_at(base, at) or table_at(base, "tcp.control") or {}
     tables = controller_tables(controllers)
     named = {label: _external(table, own_laws) for label, table in tables.items()}
@@ -244,7 +249,7 @@ def controller_axis(
 
 def check_group(base: Scenario, group: str | None) -> None:
     """Raises `UserError` for a group that the scenario does not have."""
-    names = [str(paths.name_of(item)) for item in tables_of(base, "flows")]
+    names = [str(field_paths.name_of(item)) for item in tables_of(base, "flows")]
     if group is not None and group not in names:
         raise UserError.unknown("group", group, names)
 
@@ -259,7 +264,7 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
 
     Raises `UserError` for an empty list, a duplicate, or a value that is no list.
     """
-    paths.split(path)
+    field_paths.split(path)
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
     changes: dict[str, tuple[str, Any]] = {}

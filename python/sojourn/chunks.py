@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 
 from sojourn import _sojourn, serve
 from sojourn.cluster import Cluster
-from sojourn.errors import RunError, UserError, one_line
-from sojourn.record import unpack_series
+from sojourn.core.errors import RunError, UserError, one_line
+from sojourn.core.record import unpack_series
 from sojourn.store import engine_identity
 from sojourn.workers import Answer, Task
 

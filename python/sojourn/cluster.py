@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sojourn.errors import UserError, one_line
-from sojourn.extras import require
+from sojourn.core.errors import UserError, one_line
+from sojourn.core.extras import require
 
 
 class Executor(Protocol):

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sojourn import paths
 from sojourn.cases import (
     Axis,
     Case,
@@ -20,15 +19,16 @@ from sojourn.cases import (
     queue_axis,
     with_unique_labels,
 )
-from sojourn.display import counted, html_table, listed
-from sojourn.errors import UserError, note
-from sojourn.extras import require
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError, note
+from sojourn.core.extras import require
+from sojourn.core.record import Record
+from sojourn.core.record_schema import Measure, flow_measures, inner_measures, link_measures
+from sojourn.core.scenario import Scenario, Source, link_paths, load, tables_of
+from sojourn.core.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
+from sojourn.core.text_format import counted, html_table, listed
 from sojourn.laws import Laws
-from sojourn.measures import Measure, flow_measures, inner_measures, link_measures
-from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
-from sojourn.scenario import Scenario, Source, link_paths, load, tables_of
-from sojourn.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
 from sojourn.store import Store
 
 if TYPE_CHECKING:
@@ -267,13 +267,13 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
     links = tables_of(scenario, "links")
     if not links:
         scenario.canonical()  # reports what is there instead
-    names = [str(paths.name_of(item)) for item in links]
+    names = [str(field_paths.name_of(item)) for item in links]
     if link is not None:
         known = list(link_paths(scenario))
         if link not in known:
             raise UserError.unknown(f"{scenario.label}: link", link, known)
         return link
-    queued = [str(paths.name_of(item)) for item in links if "queue" in item]
+    queued = [str(field_paths.name_of(item)) for item in links if "queue" in item]
     if len(queued) == 1:
         return queued[0]
     if "bottleneck" in names:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sojourn.quantities import rate_text, time_text
+from sojourn.core.quantities import rate_text, time_text
 
 LEAST_PACKETS = 10  # per direction; fewer packets have no rate
 MOST_PARTS = 100  # parts of a schedule

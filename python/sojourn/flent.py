@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
-from sojourn.files import write_atomic
-from sojourn.record import EPOCH, Record
-from sojourn.scenario import Scenario
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
+from sojourn.core.record import EPOCH, Record
+from sojourn.core.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 FORMAT = 4

@@ -13,12 +13,13 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from sojourn import _sojourn, files
-from sojourn.errors import UserError, note
+from sojourn import _sojourn
+from sojourn.core import files
+from sojourn.core.errors import UserError, note
+from sojourn.core.foreign_names import scenario_name
+from sojourn.core.json_text import check_shape
+from sojourn.core.scenario import Scenario
 from sojourn.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
-from sojourn.foreign import scenario_name
-from sojourn.json_text import check_shape
-from sojourn.scenario import Scenario
 
 MOST_BYTES = 64_000_000  # bytes of the text
 DEEPEST = 2000  # ms: a longer round trip without load does not measure the path

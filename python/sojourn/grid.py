@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from sojourn import _sojourn
-from sojourn.labels import value_label
+from sojourn.core.field_labels import value_label
+from sojourn.core.scenario import Scenario
 from sojourn.running import Job, Seeds, seeds_of
-from sojourn.scenario import Scenario
 
 
 @dataclass(frozen=True)

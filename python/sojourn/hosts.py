@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from sojourn.scenario import Scenario
-from sojourn.toml import plain
+from sojourn.core.scenario import Scenario
+from sojourn.core.toml import plain
 
 OWN_OF_KERNEL = ("reno", "cubic")
 """Controllers that the kernel itself implements. All others run in the simulator."""

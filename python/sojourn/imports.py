@@ -11,10 +11,10 @@ from pathlib import Path
 
 from sojourn import _sojourn
 from sojourn.capture_import import capture_scenario
-from sojourn.errors import UserError
+from sojourn.core.bounded_files import opened
+from sojourn.core.errors import UserError
+from sojourn.core.scenario import Scenario
 from sojourn.flent_import import flent_scenario
-from sojourn.reading import opened
-from sojourn.scenario import Scenario
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sojourn import _sojourn
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
 from sojourn.hosts import on_linux
 from sojourn.linux.kernel import find_kernel
-from sojourn.record import Record
-from sojourn.scenario import Scenario
 from sojourn.store import engine_identity
 
 

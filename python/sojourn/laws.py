@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from sojourn.display import counted
-from sojourn.errors import ScenarioError, UserError, note
-from sojourn.scenario import ACCURATE, Scenario
-from sojourn.toml import plain
+from sojourn.core.errors import ScenarioError, UserError, note
+from sojourn.core.scenario import ACCURATE, Scenario
+from sojourn.core.text_format import counted
+from sojourn.core.toml import plain
 from sojourn.watched import Alarm, Stopped, Watched, made_in_time
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
-from sojourn.files import write_atomic
-from sojourn.scenario import readable
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
+from sojourn.core.scenario import readable
 
 PACKET = 1500  # bytes per delivery opportunity of Mahimahi
 ENDINGS = {".csv": "csv", ".txt": "csv", ".json": "netem-trace"}

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import UserError
-from sojourn.files import write_atomic
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
+from sojourn.core.record import EPOCH, Record
+from sojourn.core.scenario import Scenario, Source, load
 from sojourn.laws import Laws
-from sojourn.record import EPOCH, Record
 from sojourn.running import run
-from sojourn.scenario import Scenario, Source, load
 
 # The qlog reason of a link's drop, by the cause of the signal. Other causes are not drops.
 DROPS = ("a signal of the queue", "a forced signal of the queue", "the queue was full", "an impairment")

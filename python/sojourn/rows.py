@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.labels import value_label
-from sojourn.scratch import Scratch
+from sojourn.core.field_labels import value_label
+from sojourn.core.scratch_file import Scratch
 
 if TYPE_CHECKING:
     import pandas as pd

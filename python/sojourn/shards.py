@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn import files
-from sojourn.errors import UserError, printed
+from sojourn.core import files
+from sojourn.core.errors import UserError, printed
 
 MOST = 100_000  # the maximum number of runs of a sweep
 

@@ -8,10 +8,11 @@ import os
 import re
 from pathlib import Path
 
-from sojourn import _sojourn, files, reading, serve
-from sojourn.errors import RunError, UserError, note
-from sojourn.files import DiskError, remove_unfinished, write_atomic
-from sojourn.record import Record, Series, pack_series, unpack_series
+from sojourn import _sojourn, serve
+from sojourn.core import bounded_files, files
+from sojourn.core.errors import RunError, UserError, note
+from sojourn.core.files import DiskError, remove_unfinished, write_atomic
+from sojourn.core.record import Record, Series, pack_series, unpack_series
 
 DEFAULT = Path("results") / "cache"
 _HEAD = re.compile(rb"sojourn-run 1 (\w{1,128}) (\w{1,128}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
@@ -93,7 +94,9 @@ class Store:
         """The record of this `key` (see `key_of`); None if it is absent, damaged or unreadable."""
         path = self._file(key)
         try:
-            return Record.from_json(*unpack_entry(files.disk.read(path, reading.MOST_RESULT), key, engine_identity()))
+            return Record.from_json(
+                *unpack_entry(files.disk.read(path, bounded_files.MOST_RESULT), key, engine_identity())
+            )
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -8,22 +8,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _sojourn, paths, toml
+from sojourn import _sojourn
 from sojourn.cluster import Cluster, Executor
-from sojourn.display import counted, html_table, listed, number
-from sojourn.errors import RunError, ScenarioError, UserError, note
-from sojourn.extras import require
+from sojourn.core import field_paths, toml
+from sojourn.core.errors import RunError, ScenarioError, UserError, note
+from sojourn.core.extras import require
+from sojourn.core.field_labels import value_label
+from sojourn.core.record import Record
+from sojourn.core.record_schema import range_of
+from sojourn.core.scenario import Scenario, Source, load, read_scenario, read_text
+from sojourn.core.stats import summarize
+from sojourn.core.text_format import counted, html_table, listed, number
+from sojourn.core.traces import Traces
 from sojourn.grid import Points, Runs
-from sojourn.labels import value_label
 from sojourn.laws import Laws
-from sojourn.measures import range_of
-from sojourn.record import Record
 from sojourn.rows import Rows
 from sojourn.running import Progress, Seeds, run_each, seeds_of
-from sojourn.scenario import Scenario, Source, load, read_scenario, read_text
-from sojourn.stats import summarize
 from sojourn.store import Store
-from sojourn.traces import Traces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +227,7 @@ def _setting(written: Mapping[str, Any], base: Mapping[str, Any], path: str) -> 
     points: dict[str, list[list[str]]] = {axis: [[axis]] for axis in written.get("axes", {})}
     points |= {axis: list(map(list, variants.values())) for axis, variants in written.get("variants", {}).items()}
     for axis, every in points.items():
-        if all(any(paths.replaces(base, one, path) for one in sets) for sets in every):
+        if all(any(field_paths.replaces(base, one, path) for one in sets) for sets in every):
             return axis
     return None
 

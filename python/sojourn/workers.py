@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from sojourn import _sojourn, serve
-from sojourn.record import Series
+from sojourn.core.record import Series
 
 COMMAND = ["-P", serve.__file__]
 """The interpreter's arguments before the engine's file and its stamp.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from conformance.oracles.linux import RESULTS, gaps
 
-from sojourn.scenario import Scenario
+from sojourn.core.scenario import Scenario
 
 NAME = "controllers"
 """Where it is stored in `RESULTS`."""

@@ -17,10 +17,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
-from sojourn.record import Record
 from sojourn.running import run_many
-from sojourn.scenario import Scenario
 
 from .. import compare
 from . import RESULTS

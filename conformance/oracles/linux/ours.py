@@ -15,7 +15,7 @@ from typing import Any
 from conformance.oracles.linux import RESULTS, gaps
 
 from sojourn import _sojourn
-from sojourn.scenario import Scenario
+from sojourn.core.scenario import Scenario
 
 NAME = "ours"
 """Where it is stored in `RESULTS`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.scenario import Scenario
+from sojourn.core.scenario import Scenario
 
 Table = dict[str, Any]
 

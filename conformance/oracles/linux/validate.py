@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import Kernel, find_kernel
-from sojourn.record import Record
 from sojourn.running import run_many
-from sojourn.scenario import Scenario
 
 from .. import compare
 from . import RESULTS, settings

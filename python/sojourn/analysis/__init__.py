@@ -3,7 +3,7 @@
 Needs the extra `analysis`.
 """
 
-from sojourn.extras import require
+from sojourn.core.extras import require
 
 require("scipy", "control")
 

@@ -15,7 +15,7 @@ from sojourn.analysis.feedback_loop import LEAST_WINDOW, MOST_PROBABILITY, Loop
 from sojourn.analysis.means import Extra, Means, mean_rtt
 from sojourn.analysis.plant import Point
 from sojourn.analysis.text import percent, span
-from sojourn.errors import ScenarioError
+from sojourn.core.errors import ScenarioError
 
 TOLERANCE = 0.3
 """Relative deviation of packet runs from the model up to which an assumption holds.

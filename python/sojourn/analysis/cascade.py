@@ -19,7 +19,7 @@ from scipy.optimize import brentq, minimize_scalar
 from sojourn.analysis import checks
 from sojourn.analysis.margins import margins
 from sojourn.analysis.transfer import Response, rational, response
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 LEAST_WINDOW = 2.0
 """The smallest window, in packets, for which the AQM `cpc` computes its gains.

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 Array = npt.NDArray[np.float64]
 LEAST, MOST = 1e-9, 1e12

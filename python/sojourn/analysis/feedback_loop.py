@@ -20,7 +20,7 @@ from sojourn import _sojourn
 from sojourn.analysis import checks
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Plant, Point, linear_plant
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.laws import Laws, checked_laws
 
 Array = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.analysis import checks
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import math
 import control
 
 from sojourn.analysis import checks
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 
 def led(interval: float, weight: float = 0.05, low: float = 0.8, high: float = 1.2) -> control.TransferFunction:

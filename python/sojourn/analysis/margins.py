@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from sojourn.analysis import checks
 from sojourn.analysis.text import decibels, frequency, span
 from sojourn.analysis.transfer import Array, Complexes, Response
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 GRID = np.logspace(-6, 5, 22_001)
 NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, because a dead time turns it without limit

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.plant import Managed, Plant, Point, latest_start, seconds
-from sojourn.errors import ScenarioError
-from sojourn.record import Record
+from sojourn.core.errors import ScenarioError
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
 from sojourn.running import Job, run_jobs, seeds_of
-from sojourn.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 Trace = dict[str, Array]

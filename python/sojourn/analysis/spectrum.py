@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.signal import welch
 
 from sojourn.analysis import checks
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 Array = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sojourn.analysis.margins import margins
 from sojourn.analysis.transfer import Array, Response
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 SAMPLES = 4000
 DOUBLINGS = 9  # of the square wave's period, at most

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
-from sojourn.extras import require
+from sojourn.core.errors import UserError
+from sojourn.core.extras import require
 
 Array = npt.NDArray[np.float64]
 

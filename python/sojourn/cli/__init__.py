@@ -27,9 +27,9 @@ from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError
-from sojourn.errors import Note, ScenarioError, UserError, one_line
-from sojourn.extras import missing_extra
-from sojourn.files import DiskError
+from sojourn.core.errors import Note, ScenarioError, UserError, one_line
+from sojourn.core.extras import missing_extra
+from sojourn.core.files import DiskError
 
 app = typer.Typer(
     name="sojourn",

@@ -12,11 +12,11 @@ from rich.table import Table
 
 from sojourn.cli.output import check_folder, out, say_written, show
 from sojourn.cli.runs import Set, load_changed
-from sojourn.errors import ScenarioError, UserError
-from sojourn.extras import require
-from sojourn.ranges import Range
+from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.extras import require
+from sojourn.core.ranges import Range
+from sojourn.core.stats import estimate
 from sojourn.running import LAST_SEED, first_seed
-from sojourn.stats import estimate
 
 if TYPE_CHECKING:
     from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn import paths
 from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli.values import names_of
 from sojourn.compare import Comparison, queued_link
-from sojourn.errors import UserError, note
-from sojourn.files import together, write_atomic
-from sojourn.record import frame_to_parquet
-from sojourn.scenario import Scenario, parse_assignment
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError, note
+from sojourn.core.files import together, write_atomic
+from sojourn.core.record import frame_to_parquet
+from sojourn.core.scenario import Scenario, parse_assignment
 
 Vary = Annotated[
     list[str] | None,
@@ -46,7 +46,7 @@ def check_unchanged(scenario: Scenario, varied: Iterable[str], changes: Iterable
     """Raises `UserError` if `--vary` overwrites a field that `--set` changes."""
     for change, _ in map(parse_assignment, changes):
         for path in varied:
-            if paths.replaces(scenario.to_dict(), path, change):
+            if field_paths.replaces(scenario.to_dict(), path, change):
                 raise UserError(f'--set: expected a field that --vary does not set, got "{change}" (--vary {path})')
 
 

@@ -10,7 +10,7 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.values import quantity
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 TARGET = 20.0  # packets
 RATES = '"15 Mbit/s", or in packets a second "3750pps"'

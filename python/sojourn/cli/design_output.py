@@ -12,7 +12,7 @@ from sojourn.analysis.feedback_loop import no_margins
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.transfer import Response, rational, response
 from sojourn.cli.output import out, show
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 
 def _show_point(point: OperatingPoint) -> None:

@@ -28,11 +28,11 @@ from sojourn.cli.output import (
     results_folder,
     store,
 )
-from sojourn.display import counted, elapsed, number
-from sojourn.errors import RunError, UserError, one_line
-from sojourn.extras import require
+from sojourn.core.errors import RunError, UserError, one_line
+from sojourn.core.extras import require
+from sojourn.core.stats import MEAN, estimate_of
+from sojourn.core.text_format import counted, elapsed, number
 from sojourn.hosts import Host
-from sojourn.stats import MEAN, estimate_of
 from sojourn.workers import cpu_time
 
 if TYPE_CHECKING:

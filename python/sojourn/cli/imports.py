@@ -10,12 +10,12 @@ import typer
 
 from sojourn.cli import values
 from sojourn.cli.output import check_file, out
-from sojourn.display import counted
-from sojourn.errors import UserError, one_line
-from sojourn.files import write_atomic
-from sojourn.foreign import file_name, shell_word
+from sojourn.core.errors import UserError, one_line
+from sojourn.core.files import write_atomic
+from sojourn.core.foreign_names import file_name, shell_word
+from sojourn.core.scenario import Scenario
+from sojourn.core.text_format import counted
 from sojourn.imports import imported
-from sojourn.scenario import Scenario
 
 
 def register(app: typer.Typer) -> None:

@@ -13,10 +13,10 @@ from rich.table import Table
 
 from sojourn.cli.experiments import experiment_names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
-from sojourn.display import counted, number
-from sojourn.errors import one_line
-from sojourn.extras import require
-from sojourn.files import write_atomic
+from sojourn.core.errors import one_line
+from sojourn.core.extras import require
+from sojourn.core.files import write_atomic
+from sojourn.core.text_format import counted, number
 
 if TYPE_CHECKING:
     from sojourn.experiments.infer import Inference

@@ -14,10 +14,10 @@ from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, with_laws
 from sojourn.cli.scenario_warnings import note_warnings
-from sojourn.display import counted
-from sojourn.errors import UserError, one_line
-from sojourn.extras import require
-from sojourn.scenario import load, parse_assignment
+from sojourn.core.errors import UserError, one_line
+from sojourn.core.extras import require
+from sojourn.core.scenario import load, parse_assignment
+from sojourn.core.text_format import counted
 from sojourn.sweep import read_plan
 
 

@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn import paths
 from sojourn.cases import Named, own_controllers, parse_named, queue_axis, table_at
 from sojourn.compare import queued_link
-from sojourn.errors import UserError, note
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError, note
+from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
-from sojourn.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.sweep import Plan
 from sojourn.watched import Stopped
 
@@ -139,7 +139,7 @@ class LawFiles:
         """The compared controllers: those of `--cc` (default: the scenario's), then those in Python."""
         if not self.of_flows:
             return cc
-        own = str(paths.below(scenario.to_dict(), "tcp", "control", "cc") or "reno")
+        own = str(field_paths.below(scenario.to_dict(), "tcp", "control", "cc") or "reno")
         tables = parse_named(cc, "cc", "cc") if cc else {} if own == "external" else {own: {"cc": own}}
         named = {table["cc"] for table in tables.values()}
         return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}
@@ -201,7 +201,7 @@ def _check_without_own(scenario: Scenario, name: str) -> None:
     controlled = own_controllers(scenario)
     if controlled and all(controlled.values()):
         names = list(controlled)
-        way = f'flows.{paths.element(names[0])}.tcp.control={{cc="external",controller="{name}"}}'
+        way = f'flows.{field_paths.element(names[0])}.tcp.control={{cc="external",controller="{name}"}}'
         own = f"{', '.join(names)} with their own" if len(names) > 1 else f"{names[0]} with its own"
         raise UserError(f"--controller: expected flows without a controller, got {own}; to replace it: --set '{way}'")
 
@@ -214,10 +214,10 @@ def _main_link(scenario: Scenario, name: str) -> str:
     try:
         return queued_link(scenario)
     except UserError:
-        links = [str(paths.name_of(link)) for link in tables_of(scenario, "links")]
+        links = [str(field_paths.name_of(link)) for link in tables_of(scenario, "links")]
         if not links:
             raise
-        way = f'links.{paths.element(links[0])}.queue={{aqm="external",law="{name}"}}'
+        way = f'links.{field_paths.element(links[0])}.queue={{aqm="external",law="{name}"}}'
         raise UserError(f"--law: expected the link that gets it, one of {', '.join(links)}: --set '{way}'") from None
 
 
@@ -227,11 +227,11 @@ def _check_one_queue(scenario: Scenario, link: str, name: str) -> None:
     The error names the option that assigns the law to one class.
     """
     links = tables_of(scenario, "links")
-    queue = next((each.get("queue") for each in links if str(paths.name_of(each)) == link), None) or {}
+    queue = next((each.get("queue") for each in links if str(field_paths.name_of(each)) == link), None) or {}
     if not isinstance(queue, Mapping):
         scenario.canonical()  # reports why `classes` is invalid
     elif "classes" in queue:
-        at = f"links.{paths.element(link)}.queue"
+        at = f"links.{field_paths.element(link)}.queue"
         way = f"--set '{at}.classes[0].aqm=external' --set '{at}.classes[0].law={name}'"
         raise UserError(f"--law: expected one queue, got a scheduler with classes at {at}; for one of them: {way}")
 

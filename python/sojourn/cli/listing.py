@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn import _sojourn, measures
+from sojourn import _sojourn
 from sojourn.cases import of_every
 from sojourn.cli.output import out
-from sojourn.errors import UserError
-from sojourn.extras import MissingExtraError, require
+from sojourn.core import record_schema
+from sojourn.core.errors import UserError
+from sojourn.core.extras import MissingExtraError, require
 
 if TYPE_CHECKING:
     from sojourn.experiments import Experiment
@@ -116,7 +117,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             for experiment in find_experiments("papers" if kind == "papers" else "studies")
         ]
     if kind == "measures":
-        return measures.entries()
+        return record_schema.entries()
     registry = json.loads(_sojourn.registry())
     entries: list[dict[str, Any]] = registry[kind]
     if kind in TAGS:

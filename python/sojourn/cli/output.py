@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from sojourn.errors import UserError, one_line
+from sojourn.core.errors import UserError, one_line
+from sojourn.core.stats import Estimate
 from sojourn.running import Progress as OnProgress
-from sojourn.stats import Estimate
 from sojourn.store import DEFAULT, Store
 
 

@@ -37,20 +37,20 @@ from sojourn.cli.tables import (
 from sojourn.cluster import named_executor
 from sojourn.compare import compare as run_compare
 from sojourn.compare import queued_link
-from sojourn.display import counted
-from sojourn.errors import UserError, note, one_line
-from sojourn.extras import require
-from sojourn.files import read_result, together
+from sojourn.core.errors import UserError, note, one_line
+from sojourn.core.extras import require
+from sojourn.core.files import read_result, together
+from sojourn.core.foreign_names import file_name, file_names
+from sojourn.core.measure_lookup import labelled
+from sojourn.core.record import Record, frame_to_parquet, frames_to_csv, frames_to_parquet
+from sojourn.core.record_schema import chosen
+from sojourn.core.scenario import Scenario, load, parse_assignment
+from sojourn.core.stats import SUMMARY
+from sojourn.core.text_format import counted
 from sojourn.flent import check_flent, write_flent
-from sojourn.foreign import file_name, file_names
-from sojourn.measure_names import labelled
-from sojourn.measures import chosen
 from sojourn.qlog import traced, write_qlog
-from sojourn.record import Record, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.running import run as run_once
-from sojourn.scenario import Scenario, load, parse_assignment
-from sojourn.stats import SUMMARY
 from sojourn.sweep import SweepResult, read_plan
 from sojourn.sweep import sweep as run_sweep
 

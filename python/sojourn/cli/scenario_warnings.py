@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from sojourn.cases import Case
-from sojourn.errors import note
-from sojourn.scenario import Scenario
+from sojourn.core.errors import note
+from sojourn.core.scenario import Scenario
 
 
 def note_warnings(scenario: Scenario) -> None:

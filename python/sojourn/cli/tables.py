@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from sojourn import measures, paths
 from sojourn.cli.output import cases_table, err, estimates_table, out, show
 from sojourn.compare import Comparison, inexact, no_randomness, nothing_random
-from sojourn.display import counted
-from sojourn.labels import WITHIN_A_LINK, field_label, value_label
-from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
-from sojourn.record import Record
-from sojourn.stats import MEAN, Estimate, estimate, estimate_of
+from sojourn.core import field_paths, record_schema
+from sojourn.core.field_labels import WITHIN_A_LINK, field_label, value_label
+from sojourn.core.record import Record
+from sojourn.core.record_schema import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
+from sojourn.core.stats import MEAN, Estimate, estimate, estimate_of
+from sojourn.core.text_format import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ def show_record(record: Record) -> None:
     """Prints the results of one run: a table of links and a table of groups."""
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
-    _show_part("links", record, "links", (*LINKS, *measures.marks(record.get("links", []))))
+    _show_part("links", record, "links", (*LINKS, *record_schema.marks(record.get("links", []))))
     for link in record.get("links", []):
         if filtered := link["dropped"].get("ack_filter"):
             out.print(f"{link['name']}: of the dropped packets {filtered:,} are ACKs that a newer ACK made useless")
@@ -55,13 +55,13 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for path in fields:
-        table.add_column(measures.measure(part, path).label, justify="right")
-    known = measures.parts()[part].fields
+        table.add_column(record_schema.measure(part, path).label, justify="right")
+    known = record_schema.parts()[part].fields
     for item in record.get(part, []):
-        found = [measures.measure(part, path, item["name"]) for path in fields]
+        found = [record_schema.measure(part, path, item["name"]) for path in fields]
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
-        for steps, each in measures.inside(item):
-            values = [paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
+        for steps, each in record_schema.inside(item):
+            values = [field_paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
             table.add_row(
                 f"{'  ' * (len(steps) // 2)}{each['name']}",
                 *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)],
@@ -115,12 +115,16 @@ def say_missing(chosen: Sequence[Measure], records: Sequence[Record]) -> None:
 
 def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
     """The measures of a link and of its classes or queues, by column heading."""
-    inside = {" ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in measures.inside(link)}
+    inside = {
+        " ".join(WITHIN_A_LINK.get(step, step) for step in steps): steps for steps, _ in record_schema.inside(link)
+    }
     if not inside:
         return {"": link_measures(link["name"], records)}
     shown = ("throughput_bps", *link_fields(link["name"], records))
-    own = [measures.measure("links", path, link["name"]) for path in shown]
-    return {"link": own} | {head: measures.within_a_link(link["name"], shown, steps) for head, steps in inside.items()}
+    own = [record_schema.measure("links", path, link["name"]) for path in shown]
+    return {"link": own} | {
+        head: record_schema.within_a_link(link["name"], shown, steps) for head, steps in inside.items()
+    }
 
 
 def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:
@@ -175,7 +179,7 @@ def main_measures(means: pd.Series[Any]) -> list[str]:
     queues = {
         name: mean for name, mean in means.items() if str(name).startswith("links.") and _field(name) == "queue.mean"
     }
-    of = [measures.measure("total", "goodput_bps").path]
+    of = [record_schema.measure("total", "goodput_bps").path]
     if queues:
         fullest = str(max(queues, key=lambda name: queues[name])).removesuffix(".queue.mean")
         of = [*(f"{fullest}.{path}" for path in OF_A_SWEEP), *of]
@@ -184,7 +188,7 @@ def main_measures(means: pd.Series[Any]) -> list[str]:
 
 def _field(column: object) -> str:
     """The path of a field within its link or group."""
-    return ".".join(paths.split(str(column))[2:])
+    return ".".join(field_paths.split(str(column))[2:])
 
 
 def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> None:
@@ -211,7 +215,7 @@ def _point(axes: Sequence[str], where: Any) -> str:
 
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
     """A table with one row per point, and one column per axis and per measure."""
-    known = measures.named(shown)
+    known = record_schema.named(shown)
     table = Table(title=MEAN if (summary["n"] > 1).any() else "one seed", title_justify="left")
     for axis in axes:
         table.add_column(field_label(axis), overflow="fold")

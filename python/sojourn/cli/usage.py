@@ -9,7 +9,7 @@ from typing import Any
 from typer import BadParameter
 from typer.exceptions import TyperException
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 # The expectation that each of typer's checks enforces.
 WANTED = {

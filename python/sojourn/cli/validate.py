@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.linux.kernel import HOSTS
 
 ROOT = HOSTS.parents[1]

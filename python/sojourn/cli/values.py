@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import typer
 
-from sojourn import _sojourn, measures, paths
+from sojourn import _sojourn
 from sojourn.cli.listing import names
-from sojourn.errors import ScenarioError, UserError
-from sojourn.fields import Field, scenario_fields
-from sojourn.measure_names import resolved
-from sojourn.scenario import Scenario, load, tables_of
+from sojourn.core import field_paths, record_schema
+from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.measure_lookup import resolved
+from sojourn.core.scenario import Scenario, load, tables_of
+from sojourn.core.scenario_schema import Field, scenario_fields
 
 DISTRIBUTIONS = ("wait", "rtt", "completion")
 
@@ -76,7 +77,7 @@ def links(context: typer.Context, incomplete: str) -> list[str]:
 def measures_in(scenario: Scenario) -> list[str]:
     """The paths of all measures that a run of a scenario may have."""
     links = [str(link["name"]) for link in scenario.resolved()["links"]]
-    return measures.measures_of(links, [str(paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
+    return record_schema.measures_of(links, [str(field_paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
@@ -85,7 +86,7 @@ def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> No
     Called before the first run.
     """
     if wanted:
-        measures.check(wanted, measures_in(scenario), option)
+        record_schema.check(wanted, measures_in(scenario), option)
 
 
 def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = False) -> list[str]:
@@ -110,6 +111,6 @@ def _named(context: typer.Context, part: str) -> list[str]:
     """The names of the links or flows of the scenario on the command line."""
     try:
         scenario = load(context.params.get("file") or context.args[0])  # the shell's last word ends its parsing
-        return [paths.element(str(paths.name_of(each))) for each in scenario.get_path(part)]
+        return [field_paths.element(str(field_paths.name_of(each))) for each in scenario.get_path(part)]
     except (IndexError, UserError, ScenarioError):
         return []

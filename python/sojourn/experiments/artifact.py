@@ -8,11 +8,11 @@ import json
 import zipfile
 from pathlib import Path
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
 from sojourn.experiments.environment import environment
 from sojourn.experiments.index import ABOUT
 from sojourn.experiments.model import Experiment
-from sojourn.files import write_atomic
 
 FIRST = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the archive: equal contents give equal archives."""

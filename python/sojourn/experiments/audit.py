@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import files, paths
-from sojourn.errors import UserError
+from sojourn.core import field_paths, files
+from sojourn.core.errors import UserError
+from sojourn.core.scenario import Scenario
 from sojourn.experiments.claims import Claim
 from sojourn.experiments.folder import load_experiment
 from sojourn.experiments.model import Case, Experiment
@@ -24,7 +25,6 @@ from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import RunOptions, choose, judge_claims, run_cases
 from sojourn.experiments.schema.mutants import MutantsFile, MutantTable
 from sojourn.experiments.schema.toml import read_toml
-from sojourn.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _usual(scenario: Scenario, path: str) -> Any:
         return scenario.get_path(path)
     except UserError:
         tree = json.loads(scenario.canonical())
-        return paths.get(tree | {"flows": tree.get("groups")}, path, scenario.label)
+        return field_paths.get(tree | {"flows": tree.get("groups")}, path, scenario.label)
 
 
 def _times(value: Any, factor: float, label: str) -> Any:

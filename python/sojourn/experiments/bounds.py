@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import measures
-from sojourn.errors import UserError
+from sojourn.core import record_schema
+from sojourn.core.errors import UserError
+from sojourn.core.ranges import Range, as_range
 from sojourn.experiments.claims import Part
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import Target
-from sojourn.ranges import Range, as_range
 
 SPANS = ("sd", "settle", "box-width", "first-below", "nth-fall", "fall-variation", "yields", "recovers")
 """What is taken from a series and is 0 or more, whatever its values are."""
@@ -66,11 +66,11 @@ def range_of(measure: Measure) -> Range:
     if measure.share_of:
         found = Range(0.0, 1.0)
     elif not measure.series:
-        found = sum(map(measures.range_of, measure.path.split(" + ")), Range(0.0, 0.0))
+        found = sum(map(record_schema.range_of, measure.path.split(" + ")), Range(0.0, 0.0))
     elif measure.take in SPANS:
         found = Range(0.0)
     else:
-        column = measures.series_columns(measure.series.partition("/")[0]).get(measure.column)
+        column = record_schema.series_columns(measure.series.partition("/")[0]).get(measure.column)
         found = column.range if column and measure.take in VALUES else Range()
     return found * measure.scale
 

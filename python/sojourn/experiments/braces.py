@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sojourn.errors import FEW, UserError
+from sojourn.core.errors import FEW, UserError
 from sojourn.experiments.expression import UnknownNameError, evaluate
 
 BRACES = re.compile(r"\{([^{}]*)\}")

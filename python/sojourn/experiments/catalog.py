@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from sojourn.errors import UserError, meant, note
+from sojourn.core.errors import UserError, meant, note
 from sojourn.experiments.folder import load_experiment
 from sojourn.experiments.model import Experiment
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from sojourn.display import number
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.text_format import number
 from sojourn.experiments.expression import fields, fill, is_constant
 from sojourn.experiments.families import MOST_CASES
 from sojourn.experiments.schema.claims import (

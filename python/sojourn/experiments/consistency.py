@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.braces import BRACES, filled, has_braces
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.model import Experiment

@@ -18,7 +18,7 @@ from sojourn.analysis.margins import margins
 from sojourn.analysis.step_response import step
 from sojourn.analysis.transfer import Response, poles_of_closed, response
 from sojourn.analysis.transient import Transient, transient
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.extra import Extra
 from sojourn.experiments.schema.experiment import DesignTable, StepResponse
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 Array = npt.NDArray[np.float64]
 Value = float | Array

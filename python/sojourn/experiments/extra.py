@@ -21,8 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sojourn.errors import UserError
-from sojourn.scenario import read_text
+from sojourn.core.errors import UserError
+from sojourn.core.scenario import read_text
 
 Table = dict[str, Callable[..., Any]]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn.congestion import flows_for, packets_of
-from sojourn.errors import UserError
+from sojourn.core.congestion import flows_for, packets_of
+from sojourn.core.errors import UserError
 from sojourn.experiments.braces import filled
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family, Measure, ScenarioTable

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.schema.experiment import Fluid
 
 Array = npt.NDArray[np.float64]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.scenario import read_text
 from sojourn.experiments.claims import PublishedValues, expand_claims
 from sojourn.experiments.consistency import check_experiment, unknown_name
 from sojourn.experiments.families import MOST_CASES, Choice, Curve, expand_curve, expand_family, plain_scenario
@@ -17,7 +18,6 @@ from sojourn.experiments.schema import ClaimsFile, DeviationsFile, ExperimentFil
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.schema.experiment import GridTable
 from sojourn.experiments.schema.toml import read_toml
-from sojourn.scenario import read_text
 
 
 @dataclass(frozen=True)

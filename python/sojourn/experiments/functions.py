@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.expression import Functions, Value
 from sojourn.experiments.fluid_runs import at_end
 from sojourn.experiments.model import Case, Experiment

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sojourn import files
+from sojourn.core import files
+from sojourn.core.files import write_atomic
 from sojourn.experiments.pages import page
 from sojourn.experiments.verdict import Verdict
-from sojourn.files import write_atomic
 
 ABOUT = "about.json"
 """The file of a report that says what it was made from."""

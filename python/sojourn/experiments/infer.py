@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.needs import cases_of

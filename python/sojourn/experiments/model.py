@@ -11,7 +11,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario, load
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, PublishedValues
 from sojourn.experiments.expression import UnknownNameError
@@ -24,8 +26,6 @@ from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, Measure
 from sojourn.experiments.schema.figure import Figure
 from sojourn.experiments.schema.variables import Choosing
-from sojourn.record import Record
-from sojourn.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from sojourn.experiments.control_designs import ControlDesigns

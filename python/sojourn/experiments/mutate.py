@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.files import locked, write_atomic
 from sojourn.experiments.audit import Observed, Plan, StoppedError, read_observed
 from sojourn.experiments.schema.mutants import MutantTable, PatchTable
-from sojourn.files import locked, write_atomic
 
 PROFILE = "quick"
 """The cargo profile of changed engines: quick to build, fast enough to run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.expression import Value
 from sojourn.experiments.functions import all_functions, curve_functions, family_functions

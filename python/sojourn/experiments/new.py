@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
 from sojourn.experiments.folder import load_experiment
 from sojourn.experiments.model import Experiment
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.schema import FILES, schema_of
-from sojourn.files import write_atomic
 
 STARTER = Path(__file__).parent / "starter"
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.display import counted, elapsed
+from sojourn.core.record import Record
+from sojourn.core.stats import Estimate, estimate, paired
+from sojourn.core.text_format import counted, elapsed
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, Part
@@ -22,8 +24,6 @@ from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import Judged, Verdict, combine, judge, over_readings, parse_target
-from sojourn.record import Record
-from sojourn.stats import Estimate, estimate, paired
 
 if TYPE_CHECKING:
     import pandas as pd

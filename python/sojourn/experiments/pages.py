@@ -6,9 +6,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sojourn.display import counted, number
+from sojourn.core.foreign_names import file_name
+from sojourn.core.text_format import counted, number
 from sojourn.experiments.verdict import Verdict
-from sojourn.foreign import file_name
 
 CLASSES = {
     str(Verdict.REPRODUCED): "good",

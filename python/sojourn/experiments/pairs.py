@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from sojourn.core.stats import Estimate, paired
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema.experiment import Measure
-from sojourn.stats import Estimate, paired
 
 CHANCE = 0.05
 """The share of cells in which a 95 % interval may be wrong."""

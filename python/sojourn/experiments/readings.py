@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments.expression import Functions, evaluate
-from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
 

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.display import counted
+from sojourn.core.files import together, write_atomic
+from sojourn.core.foreign_names import file_name
+from sojourn.core.record import frame_to_parquet
+from sojourn.core.text_format import counted
 from sojourn.experiments.audit import Audit, read_audit
 from sojourn.experiments.environment import environment
 from sojourn.experiments.figures import DrawnFigure, draw_figures
@@ -26,10 +29,7 @@ from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.scores import score_card
 from sojourn.experiments.tables import CaseTable, markdown, table_of
 from sojourn.experiments.verdict import RULE, Verdict
-from sojourn.files import together, write_atomic
-from sojourn.foreign import file_name
 from sojourn.plots.style import PAGE, render, save_figure
-from sojourn.record import frame_to_parquet
 
 
 @dataclass(frozen=True)

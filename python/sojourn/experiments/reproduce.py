@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.display import counted
-from sojourn.errors import RunError, UserError
+from sojourn.core.errors import RunError, UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario
+from sojourn.core.stats import Estimate, estimate, share_of
+from sojourn.core.text_format import counted
 from sojourn.experiments.bounds import cannot_fail, range_of_part
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, ClaimReading, Part
@@ -31,11 +34,8 @@ from sojourn.experiments.outcome import (
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import judge_part
 from sojourn.hosts import Host, on_host
-from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, raise_failed, seeds_of
 from sojourn.running import run_each as run_jobs_of
-from sojourn.scenario import Scenario
-from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
 from sojourn.workers import cpu_time
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments.braces import filled
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.readings import Reading, Take
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import parse_target
-from sojourn.record import Record
 
 TAKEN = "measures"
 """The key of a record without traces under which its measures stand."""

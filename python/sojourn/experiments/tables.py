@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from sojourn.core.stats import Estimate, decimals, estimate_of
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.pairs import best_of
 from sojourn.experiments.schema.experiment import Measure
-from sojourn.stats import Estimate, decimals, estimate_of
 
 GIVEN = ("published", "reference")
 """The columns of a grid's cells with values that are not measured here."""

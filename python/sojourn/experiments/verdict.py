@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sojourn.display import number
-from sojourn.errors import UserError
-from sojourn.stats import Estimate
+from sojourn.core.errors import UserError
+from sojourn.core.stats import Estimate
+from sojourn.core.text_format import number
 
 RULE = (
     "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, missed "

@@ -14,7 +14,7 @@ the last action. The same seed and the same actions produce the same packets.
 ('window', 14.1)
 """
 
-from sojourn.extras import require
+from sojourn.core.extras import require
 
 require("gymnasium", "pettingzoo")
 

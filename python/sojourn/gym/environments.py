@@ -12,9 +12,9 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.gym.episodes import FEATURES, Array, Episodes, Flags, Networks, Reward, power
-from sojourn.record import Record
 
 
 def action_space(pacing: bool) -> Any:

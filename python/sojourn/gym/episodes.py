@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import _sojourn, paths
-from sojourn.errors import UserError, quoted
+from sojourn import _sojourn
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError, quoted
+from sojourn.core.record import Record
+from sojourn.core.scenario import Scenario, Source, load
 from sojourn.laws import external_laws, misfit
-from sojourn.record import Record
-from sojourn.scenario import Scenario, Source, load
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -259,7 +260,7 @@ def _with_agents(scenario: Scenario, groups: Sequence[str | None]) -> Scenario:
         if (count := known[name].get("count", 1)) != 1:
             raise UserError.expected(f"{scenario.label}: flows.{name}.count", "1, the flow of the agent", count)
         _check_host_and_traffic(scenario, name)
-        made.set(f"flows.{paths.element(name)}.tcp.control", {"cc": "external", "controller": _agent(place)})
+        made.set(f"flows.{field_paths.element(name)}.tcp.control", {"cc": "external", "controller": _agent(place)})
     return made
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from pettingzoo import ParallelEnv
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.scenario import load
 from sojourn.gym.environments import action_space, checked_actions, observation_space
 from sojourn.gym.episodes import Array, Episodes, Networks, Reward, power
-from sojourn.record import Record
-from sojourn.scenario import load
 
 
 class MultiCongestionEnv(ParallelEnv[str, Array, Array]):  # type: ignore[misc]  # the library has no types

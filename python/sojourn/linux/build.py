@@ -15,8 +15,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from sojourn.errors import RunError, UserError
-from sojourn.files import write_atomic, written_elsewhere
+from sojourn.core.errors import RunError, UserError
+from sojourn.core.files import write_atomic, written_elsewhere
 from sojourn.linux.kernel import CRATES, HOSTS, Kernel, cache_folder, code_identity, sha256_of, store_kernel
 from sojourn.linux.source import Say, Source, command, get_source, version_of
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from sojourn import _sojourn
-from sojourn.errors import RunError, ScenarioError, UserError
+from sojourn.core.errors import RunError, ScenarioError, UserError
+from sojourn.core.record import Record, Series
+from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import Capture, Kernel, find_kernel
-from sojourn.record import Record, Series
-from sojourn.scenario import Scenario
 
 ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from sojourn.errors import UserError
-from sojourn.files import write_atomic
+from sojourn.core.errors import UserError
+from sojourn.core.files import write_atomic
 
 HOSTS = Path(__file__).resolve().parents[3] / "hosts" / "linux"
 """The folder of the repository with the driver, the edits and the configuration."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.errors import RunError, UserError
+from sojourn.core.errors import RunError, UserError
 
 Say = Callable[[str], None]
 

@@ -4,7 +4,7 @@
 extra `plots`.
 """
 
-from sojourn.extras import require
+from sojourn.core.extras import require
 
 require("matplotlib")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from matplotlib.axes import Axes
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.plots import distributions, summaries
 from sojourn.plots.distributions import Distribution, Run
 from sojourn.plots.style import COLUMN, MARKERS, drawn_on, legend_beside, style_of

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from sojourn import measures
-from sojourn.errors import UserError
+from sojourn.core import record_schema
+from sojourn.core.errors import UserError
+from sojourn.core.traces import TO_ADD
 from sojourn.plots.style import FAR_APART, Look
-from sojourn.traces import TO_ADD
 
 Array = npt.NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def within(record: Run, of: str, place: str) -> dict[str, Distribution]:
     """The distributions of waits in the classes or queues of a link, by name."""
     chosen = quantity(of)
     links = record.get("links") if chosen.part == "links" else []
-    parts = [part for link in links if link["name"] == place for part in measures.inside(link)]
+    parts = [part for link in links if link["name"] == place for part in record_schema.inside(link)]
     found = {" ".join(steps[1::2]): _quantiles(part, chosen.field) for steps, part in parts}
     known = {name: each for name, each in found.items() if each is not None}
     return known if len(known) > 1 else {}

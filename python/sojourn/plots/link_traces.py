@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import one_line
+from sojourn.core.errors import one_line
 from sojourn.plots.style import PAGE, figure, save_figure
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sojourn.errors import UserError
-from sojourn.measures import series_columns
+from sojourn.core.errors import UserError
+from sojourn.core.record_schema import series_columns
+from sojourn.core.traces import missing
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
 from sojourn.plots.style import (
@@ -30,7 +31,6 @@ from sojourn.plots.style import (
     style_of,
     title_above_legend,
 )
-from sojourn.traces import missing
 
 MANY = 8  # series in one panel
 PANEL = 1.9  # inches: height of a panel over time

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from sojourn.errors import UserError
-from sojourn.foreign import file_names
+from sojourn.core.errors import UserError
+from sojourn.core.foreign_names import file_names
+from sojourn.core.record import Record
 from sojourn.plots import distributions, summaries
 from sojourn.plots.comparisons import Compared, ComparisonPlots
 from sojourn.plots.records import RecordPlots, height_of, one_below_the_other
 from sojourn.plots.style import COLUMN, PAGE, drawn_or_noted, figure, fits_inside, legend_below, save_figure
-from sojourn.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd

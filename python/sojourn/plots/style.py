@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
 
-from sojourn.errors import LONGEST_VALUE, RunError, ScenarioError, UserError, note, shortened
-from sojourn.files import write_atomic
+from sojourn.core.errors import LONGEST_VALUE, RunError, ScenarioError, UserError, note, shortened
+from sojourn.core.files import write_atomic
 
 # The palette of Okabe and Ito, strongest contrasts first, then wine and gray. Markers differ too, for print in gray.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700", "#882255", "#888888"]

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from sojourn import measures
-from sojourn.labels import field_label, quantities, value_label
+from sojourn.core import record_schema
+from sojourn.core.field_labels import field_label, quantities, value_label
+from sojourn.core.stats import SUMMARY, estimate_of
 from sojourn.plots.style import (
     COLORS,
     FAR_APART,
@@ -29,7 +30,6 @@ from sojourn.plots.style import (
     style_of,
     wrapped,
 )
-from sojourn.stats import SUMMARY, estimate_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +142,7 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
 
     `by` are the columns of the axes. The last one with numbers, or with quantities of one unit, is the horizontal axis.
     """
-    known = measures.named([measure])[measure]
+    known = record_schema.named([measure])[measure]
     rows = summary[summary["measure"] == measure].copy()
     rows[["mean", "low", "high"]] *= known.scale
     numbers = {axis: _numbers(rows[axis]) for axis in by}
@@ -156,7 +156,7 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
             _series(axes, group, across, label, _Place(i, len(groups)))
         unit = (numbers[across] or ([], ""))[1]
         axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
-        axes.set_title(measures.place(measure), loc="left")
+        axes.set_title(record_schema.place(measure), loc="left")
         _scale(axes, rows["mean"].to_numpy(dtype=float))
         if others:
             legend_beside(axes, ", ".join(map(field_label, others)))

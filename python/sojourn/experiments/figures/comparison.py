@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.fluid_runs import at_end, delay_margin, with_queue
 from sojourn.experiments.model import Case

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import COLORS, PAGE, figure

@@ -9,13 +9,13 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
+from sojourn.core.record import Record
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.readings import Reading
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import PAGE, figure, legend_beside, style_of
-from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
 LEAST_SPAN = 0.2

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from sojourn.display import number
+from sojourn.core.text_format import number
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome

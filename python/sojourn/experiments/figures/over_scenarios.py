@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from sojourn.core.ranges import Range
+from sojourn.core.stats import Estimate, estimate
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.figures.parts import interval_marks, panels, queue_label, scenario_ticks
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import PAGE, figure, legend_above, style_of
-from sojourn.ranges import Range
-from sojourn.stats import Estimate, estimate
 
 
 def by_scenario(outcome: Outcome, chosen: spec.ByScenario) -> Figure:

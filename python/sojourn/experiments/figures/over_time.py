@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
 from sojourn.experiments.figures.parts import case_named, first_record, queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.readings import Reading, column_of
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import COLORS, PAGE, figure, legend_above, style_of
-from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
 MOST_POINTS = 3000

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
+from sojourn.core.record import Record
+from sojourn.core.stats import Estimate
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema.figure import Figure as FigureSpec
 from sojourn.plots.style import Look
-from sojourn.record import Record
-from sojourn.stats import Estimate
 
 
 def panels(made: Figure, count: int, **options: Any) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.figures.parts import panels
 from sojourn.experiments.model import Experiment
 from sojourn.experiments.outcome import Outcome

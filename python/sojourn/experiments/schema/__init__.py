@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 from sojourn.experiments.schema.claims import ClaimsFile
 from sojourn.experiments.schema.deviations import DeviationsFile
 from sojourn.experiments.schema.experiment import ExperimentFile

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from sojourn.core.field_labels import with_unit
 from sojourn.experiments.schema.figures import FigureSpec
 from sojourn.experiments.schema.toml import (
     FileModel,
@@ -21,7 +22,6 @@ from sojourn.experiments.schema.toml import (
     expected,
 )
 from sojourn.experiments.schema.variables import Parameters, Variable
-from sojourn.labels import with_unit
 
 
 class Column(NamedTable):

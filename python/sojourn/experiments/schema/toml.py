@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, Strict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from sojourn import toml
-from sojourn.errors import UserError
-from sojourn.scenario import read_text
+from sojourn.core import toml
+from sojourn.core.errors import UserError
+from sojourn.core.scenario import read_text
 
 Model = TypeVar("Model", bound="FileModel")
 Number = TypeVar("Number", float, float | str)

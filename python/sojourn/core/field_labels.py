@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import paths
-from sojourn.errors import printed
+from sojourn.core import field_paths
+from sojourn.core.errors import printed
 
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
 KINDS = ("aqm", "cc", "kind")
@@ -28,7 +28,7 @@ def field_label(path: str) -> str:
 
     `links.bottleneck.queue.limit` becomes `bottleneck queue limit`.
     """
-    first, *rest = paths.split(path)
+    first, *rest = field_paths.split(path)
     if not rest:
         return first
     if first in LISTS:
@@ -73,7 +73,7 @@ def setting_label(path: str, value: Any) -> str:
     """The shortest clear label of a field with its value: `count=10`, `reno` for a controller."""
     text = value_label(value)
     named = isinstance(value, Mapping) or (isinstance(value, str) and value[:1].isalpha())
-    return text if named else f"{paths.split(path)[-1]}={text}"
+    return text if named else f"{field_paths.split(path)[-1]}={text}"
 
 
 def with_unit(label: str, unit: str) -> str:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError, UserError, printed, quoted
+from sojourn.core.errors import ScenarioError, UserError, printed, quoted
 
 
 def split(path: str) -> list[str]:

@@ -14,9 +14,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sojourn import _sojourn, files, json_text, paths, toml
-from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened, unicode
-from sojourn.fields import first_unknown
+from sojourn import _sojourn
+from sojourn.core import field_paths, files, json_text, toml
+from sojourn.core.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened, unicode
+from sojourn.core.scenario_schema import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 ACCURATE = ("accurate", "l4s")
@@ -133,7 +134,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def get_path(self, path: str) -> Any:
         """A copy of the value at a dotted `path`, as in `set`. Raises `UserError` if it is missing."""
-        return copy.deepcopy(paths.get(self._tree, path, self.label))
+        return copy.deepcopy(field_paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
         """Sets the field at a `path` to `value` in place; returns the same scenario.
@@ -152,23 +153,23 @@ class Scenario(MutableMapping[str, Any]):
         value = toml.plain(value, f"{self.label}: {printed(path)}")
         try:
             self._check_path(path, value)
-            paths.put(self._changed(), path, value, self.label)
+            field_paths.put(self._changed(), path, value, self.label)
         except UserError as error:
             raise ScenarioError(str(error)) from None
         return self
 
     def _check_path(self, path: str, value: Any) -> None:
         """Raises `ScenarioError` if no scenario has a field at this path."""
-        steps = paths.split(path)
+        steps = field_paths.split(path)
         found = first_unknown(steps)
         if found is None:
             return
         position, names = found
         if not names:
-            where = ".".join(paths.element(step) for step in steps[:position])
+            where = ".".join(field_paths.element(step) for step in steps[:position])
             raise ScenarioError(f'{self.label}: {where}: expected a path that ends here, got "{path}"')
         changed = Scenario(self._tree, self.label)
-        paths.put(changed._tree, path, value, self.label)
+        field_paths.put(changed._tree, path, value, self.label)
         try:
             changed.canonical()  # the schema omits aliases of parameters, such as those of ns-2
         except ScenarioError as error:
@@ -297,8 +298,8 @@ def link_paths(scenario: Scenario) -> dict[str, str]:
     """
     found = {}
     for link in tables_of(scenario, "links"):
-        name = str(paths.name_of(link))
-        found[name] = f"links.{paths.element(name)}"
+        name = str(field_paths.name_of(link))
+        found[name] = f"links.{field_paths.element(name)}"
         if link.get("duplex") is True:
             back = f"{name}:back" if "name" in link else f"{printed(link.get('to'))}->{printed(link.get('from'))}"
             found[back] = f"{found[name]}.back"
@@ -316,7 +317,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _names(items: Any) -> str:
     """The names of the entries of a list, as `repr` shows them: the first three."""
-    names = [str(paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
+    names = [str(field_paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

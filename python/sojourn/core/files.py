@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from sojourn.errors import ScenarioError, UserError, one_line
-from sojourn.reading import GIVEN, MOST_RESULT, MOST_TEXT, no_file, open_flags, read
+from sojourn.core.bounded_files import GIVEN, MOST_RESULT, MOST_TEXT, no_file, open_flags, read
+from sojourn.core.errors import ScenarioError, UserError, one_line
 
 try:
     import fcntl

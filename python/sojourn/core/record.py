@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import measures, paths
-from sojourn.display import counted, html_table, number
-from sojourn.errors import UserError, quoted
-from sojourn.extras import require
-from sojourn.files import read_result, together, write_atomic
-from sojourn.foreign import file_names
-from sojourn.labels import WITHIN_A_LINK
-from sojourn.traces import Traces
+from sojourn.core import field_paths, record_schema
+from sojourn.core.errors import UserError, quoted
+from sojourn.core.extras import require
+from sojourn.core.field_labels import WITHIN_A_LINK
+from sojourn.core.files import read_result, together, write_atomic
+from sojourn.core.foreign_names import file_names
+from sojourn.core.text_format import counted, html_table, number
+from sojourn.core.traces import Traces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,14 +89,14 @@ class Record(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         title = f"{self.get('scenario')}, seed {self.get('seed')}"
         links = self._html(
-            f"{title}: links", "links", (*measures.OF_A_LINK, *measures.marks(self._data.get("links", [])))
+            f"{title}: links", "links", (*record_schema.OF_A_LINK, *record_schema.marks(self._data.get("links", [])))
         )
-        return links + self._html("groups of flows", "groups", measures.OF_A_GROUP)
+        return links + self._html("groups of flows", "groups", record_schema.OF_A_GROUP)
 
     def _html(self, title: str, part: str, shown: Iterable[str]) -> str:
         """A part of the record as an HTML table: one row per entry, one column per main measure."""
         names = [str(item["name"]) for item in self._data.get(part, [])]
-        columns = [measures.measure(part, path, "*") for path in shown]
+        columns = [record_schema.measure(part, path, "*") for path in shown]
         header = ["", *(f"{each.label} ({each.unit})" if each.unit else each.label for each in columns)]
         values = [[number(v) for v in each.all_of(self)] for each in columns]
         return html_table(title, header, list(zip(names, *values, strict=True)))
@@ -138,7 +138,7 @@ class Record(Mapping[str, Any]):
         """The series `name`, such as `record.trace("wait/bottleneck")`, as a table.
 
         A row is a sample, a packet or a connection. `t` is the time in seconds. Units are those of
-        `sojourn.measures.column`. If the series covers flows, `flow` and `group` contain their names. Raises
+        `sojourn.core.record_schema.column`. If the series covers flows, `flow` and `group` contain their names. Raises
         `UserError` if the record lacks the series.
         """
         require("pandas")
@@ -189,14 +189,14 @@ class Record(Mapping[str, Any]):
         >>> sj.run("examples/dumbbell.toml").value("links.*.name")
         ['bottleneck', 'bottleneck:back']
         """
-        return paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
+        return field_paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
 
     def scalars(self) -> dict[str, float]:
         """All numbers of links, their classes and queues, groups and totals, by path."""
         numbers: dict[str, float] = {}
         for key in ("links", "groups"):
             for item in self._data.get(key, []):
-                _collect(item, f"{key}.{paths.element(str(paths.name_of(item)))}", numbers)
+                _collect(item, f"{key}.{field_paths.element(str(field_paths.name_of(item)))}", numbers)
         _collect(self._data.get("total", {}), "total", numbers)
         return numbers
 
@@ -299,7 +299,7 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
             _collect(item, f"{path}.{key}", into)
         elif key in WITHIN_A_LINK:
             for each in item:
-                _collect(each, f"{path}.{key}.{paths.element(str(each['name']))}", into)
+                _collect(each, f"{path}.{key}.{field_paths.element(str(each['name']))}", into)
 
 
 def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:

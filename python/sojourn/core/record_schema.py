@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from sojourn import _sojourn, paths
-from sojourn.errors import UserError
-from sojourn.labels import WITHIN_A_LINK, with_unit
-from sojourn.ranges import Range
+from sojourn import _sojourn
+from sojourn.core import field_paths
+from sojourn.core.errors import UserError
+from sojourn.core.field_labels import WITHIN_A_LINK, with_unit
+from sojourn.core.ranges import Range
 
 # The unit that tables and plots show instead, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
@@ -215,7 +216,7 @@ def measure(part: str, path: str, of: str = "") -> Measure:
     """
     found = parts()[part].fields[path]
     unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
-    at = f"{part}.{paths.element(of)}" if of else part
+    at = f"{part}.{field_paths.element(of)}" if of else part
     return Measure(found.label, f"{at}.{path}", unit, scale, found.better)
 
 
@@ -256,7 +257,7 @@ def within_a_link(link: str, shown: Iterable[str], steps: Sequence[str]) -> list
     For `steps` see `inside`.
     """
     known = [path for path in shown if f"{steps[0]}[].{path}" in parts()["links"].fields]
-    at = ".".join(paths.element(step) for step in ("links", link, *steps))
+    at = ".".join(field_paths.element(step) for step in ("links", link, *steps))
     return [replace(measure("links", path, link), path=f"{at}.{path}", optional=True) for path in known]
 
 
@@ -338,7 +339,9 @@ def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
         if part == "links":
             fields += [f"{within}.{path}" for within in INNER for path in fields if _is_inner(within, path)]
         found += [
-            ".".join(filter(None, (part, name and paths.element(name), path))) for name in names for path in fields
+            ".".join(filter(None, (part, name and field_paths.element(name), path)))
+            for name in names
+            for path in fields
         ]
     return found
 
@@ -362,10 +365,10 @@ def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
 def _with_any(column: str) -> list[str] | None:
     """The steps of a path, with `NAME` for classes and queues; None for an invalid path."""
     try:
-        steps = paths.split(column)
+        steps = field_paths.split(column)
     except UserError:
         return None
-    written = [paths.element(step) for step in steps]
+    written = [field_paths.element(step) for step in steps]
     if steps[0] == "links":
         for at in range(3, len(steps)):
             if written[at - 1] in WITHIN_A_LINK and steps[at] != "*":
@@ -395,7 +398,7 @@ def range_of(path: str) -> Range:
 def _definition(path: str) -> Definition | None:
     """The field of a record at a path; None for an invalid path."""
     try:
-        first, *steps = paths.split(path)
+        first, *steps = field_paths.split(path)
     except UserError:
         return None
     part = parts().get(first)
@@ -426,7 +429,7 @@ def _at(column: str) -> Measure:
     """The measure at a path of a record. A name that is no path is its own label."""
     inside = []
     try:
-        part, *steps = paths.split(column)
+        part, *steps = field_paths.split(column)
         of = "" if part == "total" else steps.pop(0)
         while part == "links" and steps[0] in WITHIN_A_LINK:
             inside.append(steps[1])
@@ -439,7 +442,7 @@ def _at(column: str) -> Measure:
 
 def place(column: str) -> str:
     """The link or group in a measure's path; `total` for all flows, "" for an invalid path."""
-    part, *steps = paths.split(column)
+    part, *steps = field_paths.split(column)
     return part if part == "total" or not steps else steps[0]
 
 

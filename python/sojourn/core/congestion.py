@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sojourn import _sojourn, paths
-from sojourn.errors import ScenarioError, UserError
-from sojourn.scenario import Scenario
-from sojourn.toml import plain
+from sojourn import _sojourn
+from sojourn.core import field_paths
+from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.scenario import Scenario
+from sojourn.core.toml import plain
 
 # Flows per packet of capacity S, for an expected loss of 0.1, 0.5 and 1 % at a drop-tail queue. S is the number of
 # packets that path and buffer hold: N Reno flows lose 0.76 N^2/S^2. The factors are those printed in rfc7928#8.2.
@@ -46,7 +47,7 @@ def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck"
         raise UserError.expected("rtt", 'a time with its unit such as "160 ms"', rtt)
     plain(rtt, "rtt")
     tree = scenario.resolved()
-    rate = paths.get(tree, f'links."{link}".rate', scenario.label)
+    rate = field_paths.get(tree, f'links."{link}".rate', scenario.label)
     if rate is None:
         raise UserError(f"{scenario.label}: links.{link}.rate: expected a rate, got none")
     try:

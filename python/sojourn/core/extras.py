@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from sojourn.errors import UserError
+from sojourn.core.errors import UserError
 
 # The modules of each extra. A test compares them with `[project.optional-dependencies]` of pyproject.toml.
 EXTRAS = {

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from sojourn import files
-from sojourn.files import DiskError, explain, write_all
+from sojourn.core import files
+from sojourn.core.files import DiskError, explain, write_all
 
 
 class Scratch:

@@ -13,7 +13,7 @@ from typing import Any
 import tomli_w
 
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError, UserError, printed, unicode
+from sojourn.core.errors import ScenarioError, UserError, printed, unicode
 
 DEEPEST = 32  # nesting depth of lists and tables, and maximum parts of a key
 LARGEST = 2**63  # whole numbers are from -LARGEST to LARGEST - 1

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.display import number
-from sojourn.errors import UserError
-from sojourn.extras import require
-from sojourn.ranges import Range
+from sojourn.core.errors import UserError
+from sojourn.core.extras import require
+from sojourn.core.ranges import Range
+from sojourn.core.text_format import number
 
 if TYPE_CHECKING:
     import pandas as pd

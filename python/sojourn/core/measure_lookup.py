@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sojourn import paths
-from sojourn.errors import FEW, UserError
-from sojourn.measures import ANY, OF_A_GROUP, OF_A_LINK, chosen, place
+from sojourn.core import field_paths
+from sojourn.core.errors import FEW, UserError
+from sojourn.core.record_schema import ANY, OF_A_GROUP, OF_A_LINK, chosen, place
 
 
 def resolved(names: Iterable[str], known: Sequence[str], link: str, where: str) -> list[str]:
@@ -30,7 +30,7 @@ def labelled(names: Iterable[str], labels: Mapping[str, str]) -> list[str]:
 def _steps(path: str) -> tuple[str, ...]:
     """The steps of a path. A text that is no path is a single step."""
     try:
-        return tuple(paths.split(path))
+        return tuple(field_paths.split(path))
     except UserError:
         return (path,)
 
@@ -43,12 +43,12 @@ def _labels(path: str) -> tuple[str, str]:
 
 def _field(path: str) -> str:
     """A measure's path without its link or group: `wait_ms.p95`."""
-    return ".".join(paths.split(path)[1 if path.startswith("total.") else 2 :])
+    return ".".join(field_paths.split(path)[1 if path.startswith("total.") else 2 :])
 
 
 def _meant(name: str, known: Sequence[str], link: str, where: str) -> str:
     """The path of a label or of the end of a path; the name itself if unknown."""
-    plain = [path for path in known if ANY not in paths.split(path)]
+    plain = [path for path in known if ANY not in field_paths.split(path)]
     found = [path for path in plain if name in _labels(path)]
     if not found:
         found = [path for path in plain if path.endswith(f".{name}")]

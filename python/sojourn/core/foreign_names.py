@@ -1,7 +1,7 @@
 """Sanitizes untrusted names for use in paths and commands.
 
 Names in scenarios, captures and results of other programs are untrusted. They become paths or words of commands only
-through this module. `sojourn.errors.one_line` sanitizes lines of messages and of comments in files. Pages are made of
+through this module. `sojourn.core.errors.one_line` sanitizes lines of messages and of comments in files. Pages are made of
 templates that escape every text, and tables by `html.escape`.
 """
 
@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from sojourn.errors import one_line
+from sojourn.core.errors import one_line
 
 LONGEST_LABEL = 100  # bytes of a name; leaves room for a suffix and a number
 LONGEST = 120  # bytes of a name, which leaves room for an ending and a number

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.display import counted, html_table, listed
-from sojourn.errors import UserError, printed
-from sojourn.extras import require
-from sojourn.measures import Column, series_columns
+from sojourn.core.errors import UserError, printed
+from sojourn.core.extras import require
+from sojourn.core.record_schema import Column, series_columns
+from sojourn.core.text_format import counted, html_table, listed
 
 if TYPE_CHECKING:
     import xarray as xr
