@@ -26,7 +26,7 @@ import pyarrow.parquet as pq  # noqa: F401
 import scipy.special  # noqa: F401
 
 from sojourn.cli import main as command
-from sojourn.store import Store
+from sojourn.runs.store import Store
 
 SCENARIO = """
 name = "short"

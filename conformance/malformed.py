@@ -41,7 +41,7 @@ from sojourn.experiments.functions import all_functions
 from sojourn.experiments.outcome import Outcome
 from sojourn.flent import write_flent
 from sojourn.link_traces import summary
-from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
+from sojourn.runs.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).resolve().parents[1]

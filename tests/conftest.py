@@ -89,7 +89,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def observed(monkeypatch: pytest.MonkeyPatch):
     """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
     import observed_engine
-    from sojourn import running, workers
+    from sojourn.runs import workers
 
     monkeypatch.setattr(running, "_sojourn", observed_engine)
     monkeypatch.setattr(workers, "COMMAND", observed_engine.COMMAND)

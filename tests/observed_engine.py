@@ -15,9 +15,9 @@ from sojourn import _sojourn
 COMMAND = [
     "-c",
     f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import observed_engine; "
-    "from sojourn import serve; serve.serve(*sys.argv[1:], observed_engine)",
+    "from sojourn.runs import worker_program; worker_program.serve(*sys.argv[1:], observed_engine)",
 ]
-"""What a process runs that has this engine: for `sojourn.workers.COMMAND`."""
+"""What a process runs that has this engine: for `sojourn.runs.workers.COMMAND`."""
 
 
 def run(text, filename, seed=None, laws=None):

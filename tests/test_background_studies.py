@@ -19,7 +19,7 @@ from sojourn.experiments.model import Case
 from sojourn.experiments.own_queues import with_queues
 from sojourn.experiments.pairs import best_of, is_better, pair_table
 from sojourn.experiments.tables import table_of
-from sojourn.running import Job, run_jobs
+from sojourn.runs.runner import Job, run_jobs
 
 PAIRS = """
 id = "pairs"

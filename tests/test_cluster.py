@@ -15,13 +15,13 @@ import pytest
 
 import sojourn as sj
 from failing_disk import FailingDisk
-from sojourn import chunks
-from sojourn.chunks import _Chunks
-from sojourn.cluster import named_executor
 from sojourn.core import files
 from sojourn.core.errors import Note, RunError
-from sojourn.store import Store
-from sojourn.workers import Task
+from sojourn.runs import chunks
+from sojourn.runs.chunks import _Chunks
+from sojourn.runs.cluster import named_executor
+from sojourn.runs.store import Store
+from sojourn.runs.workers import Task
 
 AXES = {"flows.ftp.count": [1, 2, 3], "links.bottleneck.queue.aqm": ["droptail", "red"]}
 SEEDS = 3
@@ -261,8 +261,8 @@ def test_a_missing_library_is_named(monkeypatch, module, extra, name):
 
 
 def test_a_scenario_on_linux_is_not_sent_elsewhere(dumbbell, monkeypatch):
-    monkeypatch.setattr("sojourn.jobs.on_linux", lambda scenario: True)
-    monkeypatch.setattr("sojourn.jobs.find_kernel", lambda: type("Kernel", (), {"identity": "x"}))
+    monkeypatch.setattr("sojourn.runs.jobs.on_linux", lambda scenario: True)
+    monkeypatch.setattr("sojourn.runs.jobs.find_kernel", lambda: type("Kernel", (), {"identity": "x"}))
     with pytest.raises(sj.UserError, match='executor: expected the simulator as host, got host = "linux"'):
         sj.sweep(dumbbell, AXES, executor=Inline())
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from sojourn import serve, store
 from sojourn.core.errors import Note, RunError
 from sojourn.experiments import load_experiment
 from sojourn.experiments.extra import load_extra
 from sojourn.experiments.model import Case
 from sojourn.link_traces import summary
+from sojourn.runs import store, worker_program
 from test_paper_limits import folder  # noqa: F401 - a fixture
 
 SCENARIO = """duration = "200 ms"
@@ -122,4 +122,4 @@ def test_an_engine_whose_file_was_replaced_is_not_mixed_with_the_old(monkeypatch
         store.engine_identity()
     monkeypatch.undo()
     assert len(store.engine_identity()) == 16
-    assert serve.stamp(sj._sojourn.__file__) == store._LOADED
+    assert worker_program.stamp(sj._sojourn.__file__) == store._LOADED

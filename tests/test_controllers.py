@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 import pytest
 
 import sojourn as sj
-from sojourn import watched
 from sojourn.cli import main
-from sojourn.laws import CONTROLLER
+from sojourn.runs.laws import CONTROLLER
 
 EXAMPLE = Path("examples/controller.py")
 

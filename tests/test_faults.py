@@ -14,7 +14,7 @@ from sojourn.cli import main
 from sojourn.core import files
 from sojourn.core.errors import Note, UserError
 from sojourn.core.files import DiskError
-from sojourn.store import Store
+from sojourn.runs.store import Store
 
 HOW = ["full", "broken", "short", "killed", "torn"]
 

@@ -15,7 +15,7 @@ from sojourn.experiments.claims import Part
 from sojourn.experiments.infer import FAR, Inference, Point, Search, changes, distance, infer, places, search_of
 from sojourn.experiments.model import Case
 from sojourn.experiments.verdict import Tolerance, Verdict, parse_target
-from sojourn.store import Store
+from sojourn.runs.store import Store
 
 LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
 CLAIMS = """

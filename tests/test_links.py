@@ -18,7 +18,7 @@ from sojourn.cli import main
 from sojourn.core import files
 from sojourn.core.errors import UserError
 from sojourn.core.files import DiskError, locked, remove_unfinished, together, write_atomic
-from sojourn.store import Store
+from sojourn.runs.store import Store
 from test_paper_folder import CLAIMS, PAPER
 
 FLENT = {

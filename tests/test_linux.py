@@ -19,7 +19,7 @@ import sojourn as sj
 from sojourn.core.errors import RunError, ScenarioError, UserError
 from sojourn.linux import build, guest, kernel, source
 from sojourn.linux.kernel import Kernel, find_kernel, store_kernel
-from sojourn.running import run_many
+from sojourn.runs.runner import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))

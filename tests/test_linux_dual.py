@@ -8,7 +8,7 @@ import pytest
 import sojourn as sj
 from sojourn.core.errors import UserError
 from sojourn.linux.kernel import find_kernel
-from sojourn.running import run_many
+from sojourn.runs.runner import run_many
 
 
 def has_kernel() -> bool:

@@ -16,7 +16,7 @@ import sojourn as sj
 from sojourn.core.errors import RunError, ScenarioError, UserError
 from sojourn.linux import guest
 from sojourn.linux.kernel import find_kernel
-from sojourn.running import run_many
+from sojourn.runs.runner import run_many
 from test_linux import SCENARIO, has_ended
 
 

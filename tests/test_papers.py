@@ -21,7 +21,7 @@ from sojourn.experiments.report import short_title, write_report
 from sojourn.experiments.reproduce import _shortened, judge_claim
 from sojourn.experiments.tables import named_once, table_of
 from sojourn.experiments.verdict import Verdict
-from sojourn.running import run
+from sojourn.runs.runner import run
 
 ROOT = Path(__file__).parent.parent
 LEHTO = ROOT / "papers" / "lehto-2005"

@@ -15,7 +15,7 @@ from sojourn.experiments.readings import Reading, column_of
 from sojourn.experiments.reproduce import run_shard
 from sojourn.experiments.tables import table_of
 from sojourn.experiments.verdict import Verdict
-from sojourn.store import Store
+from sojourn.runs.store import Store
 
 BASE = """
 duration = "1 s"

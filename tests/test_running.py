@@ -14,11 +14,12 @@ import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
-from sojourn import _sojourn, running
+from sojourn import _sojourn
 from sojourn.core.errors import Note
 from sojourn.core.files import DiskError, write_atomic
-from sojourn.running import LAST_SEED, seeds_of
-from sojourn.store import Store
+from sojourn.runs import runner
+from sojourn.runs.runner import LAST_SEED, seeds_of
+from sojourn.runs.store import Store
 
 TESTS = Path(__file__).parent
 
@@ -119,8 +120,8 @@ def test_an_interruption_keeps_what_had_finished(observed, dumbbell, here, monke
 
 def test_progress_counts_up_to_the_end(observed, dumbbell, here):
     seen = []
-    jobs = [running.Job(sj.load(dumbbell), seed) for seed in (1, 2, 3)]
-    running.run_jobs(jobs, progress=lambda done, total: seen.append((done, total)))
+    jobs = [runner.Job(sj.load(dumbbell), seed) for seed in (1, 2, 3)]
+    runner.run_jobs(jobs, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
@@ -132,7 +133,7 @@ def test_a_killed_sweep_starts_again_where_it_stopped(here):
     )
     observe = f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent / 'python')!r}]; import observed_engine"
     code = (
-        f"{observe}; from sojourn import workers; workers.COMMAND = observed_engine.COMMAND\n"
+        f"{observe}; from sojourn.runs import workers; workers.COMMAND = observed_engine.COMMAND\n"
         "from sojourn.cli import main; sys.exit(main(['sweep', 'sweep.toml']))"
     )
     env = {**os.environ, "RUN_LOG": str(here / "log"), "RUN_DELAY": "0.25"}
@@ -283,7 +284,7 @@ def test_the_number_of_threads_changes_nothing(dumbbell):
 def test_ctrl_c_ends_a_run_at_once(here):
     (here / "long.toml").write_text(DUMBBELL.replace('"5 s"', '"100000 s"'))
     code = (
-        "import sys, types; from sojourn import running; from sojourn.cli import main; engine = running._sojourn\n"
+        "import sys, types; from sojourn.runs import runner; from sojourn.cli import main; engine = runner._sojourn\n"
         "def run_many(*given): print('up', flush=True); engine.run_many(*given)\n"
         "running._sojourn = types.SimpleNamespace(**{**vars(engine), 'run_many': run_many})\n"
         "sys.exit(main(['run', 'long.toml']))"

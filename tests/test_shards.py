@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.core.errors import Note
-from sojourn.shards import Shard
-from sojourn.store import Store
+from sojourn.runs.shards import Shard
+from sojourn.runs.store import Store
 
 AXES = {"flows.ftp.count": [1, 2, 3, 4], "links.bottleneck.queue.aqm": ["droptail", "red"]}
 

@@ -19,7 +19,7 @@ from sojourn.core.errors import Note
 from sojourn.core.files import together, write_atomic
 from sojourn.core.foreign_names import file_names
 from sojourn.core.record import pack_series
-from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
+from sojourn.runs.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 
 KEY, OTHER = "a" * 64, "b" * 64
 RECORD = '{"scenario": "x", "links": [], "seed": 1}'

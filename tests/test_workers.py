@@ -15,11 +15,11 @@ import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
-from sojourn import running, serve, workers
 from sojourn.cli import main
 from sojourn.core.errors import Note, RunError
-from sojourn.running import Job, _Runs, run_each, run_jobs
-from sojourn.store import Store
+from sojourn.runs import worker_program, workers
+from sojourn.runs.runner import Job, _Runs, run_each, run_jobs
+from sojourn.runs.store import Store
 
 pytestmark = pytest.mark.no_libraries
 
@@ -31,7 +31,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' i
     """Processes end in a way of their own at some runs: those with two flows."""
     command = (
         "import os, signal, sys\n"
-        "from sojourn import _sojourn as real, serve\n"
+        "from sojourn import _sojourn as real; from sojourn.runs import worker_program\n"
         "class Engine:\n"
         "    def run(self, text, file, seed):\n"
         f"        if {where}: {how}\n"
@@ -45,7 +45,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes get 700 MiB."""
     code = (
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (700 << 20,) * 2); "
-        f"runpy.run_path({serve.__file__!r}, run_name='__main__')"
+        f"runpy.run_path({worker_program.__file__!r}, run_name='__main__')"
     )
     monkeypatch.setattr(workers, "COMMAND", ["-c", code])
 
@@ -328,7 +328,7 @@ def test_few_runs_that_begin_alike_go_to_as_many_processes_as_there_are():
 def test_a_run_that_dies_in_a_family_dies_alone(monkeypatch):
     command = (
         "import os, sys\n"
-        "from sojourn import _sojourn as real, serve\n"
+        "from sojourn import _sojourn as real; from sojourn.runs import worker_program\n"
         "class Engine:\n"
         "    def run(self, text, file, seed):\n"
         "        if 'cubic' in text and seed == 2: os._exit(3)\n"

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from sojourn.workers import HUGE_PAGES, environment
+from sojourn.runs.workers import HUGE_PAGES, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

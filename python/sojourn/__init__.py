@@ -11,7 +11,6 @@ record.links.loc["bottleneck", "queue.mean"]
 """
 
 from sojourn._sojourn import AckSample, CongestionEvent, Sample
-from sojourn.cluster import Cluster, RayExecutor
 from sojourn.compare import Comparison, compare
 from sojourn.core.congestion import congest
 from sojourn.core.errors import Interrupted, ScenarioError, UserError
@@ -22,8 +21,9 @@ from sojourn.core.record_schema import Measure
 from sojourn.core.scenario import Scenario, load
 from sojourn.core.stats import Estimate, estimate, jain, paired
 from sojourn.imports import import_file
-from sojourn.running import run, run_many
-from sojourn.store import Store
+from sojourn.runs.cluster import Cluster, RayExecutor
+from sojourn.runs.runner import run, run_many
+from sojourn.runs.store import Store
 from sojourn.sweep import Plan, SweepResult, make_plan, sweep
 
 __version__ = "0.1.0"

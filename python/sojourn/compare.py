@@ -27,9 +27,9 @@ from sojourn.core.record_schema import Measure, flow_measures, inner_measures, l
 from sojourn.core.scenario import Scenario, Source, link_paths, load, tables_of
 from sojourn.core.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
 from sojourn.core.text_format import counted, html_table, listed
-from sojourn.laws import Laws
-from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
-from sojourn.store import Store
+from sojourn.runs.laws import Laws
+from sojourn.runs.runner import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
+from sojourn.runs.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd

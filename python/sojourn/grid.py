@@ -10,7 +10,7 @@ from typing import Any, overload
 from sojourn import _sojourn
 from sojourn.core.field_labels import value_label
 from sojourn.core.scenario import Scenario
-from sojourn.running import Job, Seeds, seeds_of
+from sojourn.runs.runner import Job, Seeds, seeds_of
 
 
 @dataclass(frozen=True)

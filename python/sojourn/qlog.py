@@ -20,8 +20,8 @@ from sojourn.core.errors import UserError
 from sojourn.core.files import write_atomic
 from sojourn.core.record import EPOCH, Record
 from sojourn.core.scenario import Scenario, Source, load
-from sojourn.laws import Laws
-from sojourn.running import run
+from sojourn.runs.laws import Laws
+from sojourn.runs.runner import run
 
 # The qlog reason of a link's drop, by the cause of the signal. Other causes are not drops.
 DROPS = ("a signal of the queue", "a forced signal of the queue", "the queue was full", "an impairment")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _sojourn
-from sojourn.cluster import Cluster, Executor
 from sojourn.core import field_paths, toml
 from sojourn.core.errors import RunError, ScenarioError, UserError, note
 from sojourn.core.extras import require
@@ -21,10 +20,11 @@ from sojourn.core.stats import summarize
 from sojourn.core.text_format import counted, html_table, listed, number
 from sojourn.core.traces import Traces
 from sojourn.grid import Points, Runs
-from sojourn.laws import Laws
 from sojourn.rows import Rows
-from sojourn.running import Progress, Seeds, run_each, seeds_of
-from sojourn.store import Store
+from sojourn.runs.cluster import Cluster, Executor
+from sojourn.runs.laws import Laws
+from sojourn.runs.runner import Progress, Seeds, run_each, seeds_of
+from sojourn.runs.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd

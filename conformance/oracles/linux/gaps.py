@@ -20,7 +20,7 @@ from typing import Any
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
-from sojourn.running import run_many
+from sojourn.runs.runner import run_many
 
 from .. import compare
 from . import RESULTS

@@ -22,7 +22,7 @@ from sojourn.experiments.functions import all_functions
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome, PartResult
 from sojourn.experiments.reproduce import RunOptions, judge_claim, run_cases
-from sojourn.hosts import Host
+from sojourn.runs.hosts import Host
 
 from . import RESULTS
 from .validate import kernel_to_run, provenance

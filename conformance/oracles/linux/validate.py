@@ -26,7 +26,7 @@ from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import Kernel, find_kernel
-from sojourn.running import run_many
+from sojourn.runs.runner import run_many
 
 from .. import compare
 from . import RESULTS, settings

@@ -21,7 +21,7 @@ from sojourn.analysis import checks
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Plant, Point, linear_plant
 from sojourn.core.errors import UserError
-from sojourn.laws import Laws, checked_laws
+from sojourn.runs.laws import Laws, checked_laws
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]

@@ -32,8 +32,8 @@ from sojourn.core.errors import RunError, UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.stats import MEAN, estimate_of
 from sojourn.core.text_format import counted, elapsed, number
-from sojourn.hosts import Host
-from sojourn.workers import cpu_time
+from sojourn.runs.hosts import Host
+from sojourn.runs.workers import cpu_time
 
 if TYPE_CHECKING:
     from sojourn.experiments import Outcome, RunOptions

@@ -19,9 +19,9 @@ from sojourn.compare import queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
 from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of
-from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
+from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
+from sojourn.runs.watchdog import Stopped
 from sojourn.sweep import Plan
-from sojourn.watched import Stopped
 
 Law = Annotated[
     list[str] | None,

@@ -16,8 +16,8 @@ from rich.table import Column, Table
 
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.stats import Estimate
-from sojourn.running import Progress as OnProgress
-from sojourn.store import DEFAULT, Store
+from sojourn.runs.runner import Progress as OnProgress
+from sojourn.runs.store import DEFAULT, Store
 
 
 class StoppedError(Exception):

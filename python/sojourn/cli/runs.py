@@ -34,7 +34,6 @@ from sojourn.cli.tables import (
     show_replications,
     show_sweep,
 )
-from sojourn.cluster import named_executor
 from sojourn.compare import compare as run_compare
 from sojourn.compare import queued_link
 from sojourn.core.errors import UserError, note, one_line
@@ -49,8 +48,9 @@ from sojourn.core.stats import SUMMARY
 from sojourn.core.text_format import counted
 from sojourn.flent import check_flent, write_flent
 from sojourn.qlog import traced, write_qlog
-from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
-from sojourn.running import run as run_once
+from sojourn.runs.cluster import named_executor
+from sojourn.runs.runner import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
+from sojourn.runs.runner import run as run_once
 from sojourn.sweep import SweepResult, read_plan
 from sojourn.sweep import sweep as run_sweep
 

@@ -8,7 +8,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-from sojourn.store import engine_identity
+from sojourn.runs.store import engine_identity
 
 PACKAGES = ("numpy", "scipy", "pandas", "matplotlib")
 

@@ -33,11 +33,11 @@ from sojourn.experiments.outcome import (
 )
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import judge_part
-from sojourn.hosts import Host, on_host
-from sojourn.running import Job, Progress, Seeds, raise_failed, seeds_of
-from sojourn.running import run_each as run_jobs_of
-from sojourn.store import Store
-from sojourn.workers import cpu_time
+from sojourn.runs.hosts import Host, on_host
+from sojourn.runs.runner import Job, Progress, Seeds, raise_failed, seeds_of
+from sojourn.runs.runner import run_each as run_jobs_of
+from sojourn.runs.store import Store
+from sojourn.runs.workers import cpu_time
 
 
 @dataclass(frozen=True)

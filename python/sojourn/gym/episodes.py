@@ -14,7 +14,7 @@ from sojourn.core import field_paths
 from sojourn.core.errors import UserError, quoted
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario, Source, load
-from sojourn.laws import external_laws, misfit
+from sojourn.runs.laws import external_laws, misfit
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]

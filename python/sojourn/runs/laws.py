@@ -10,7 +10,7 @@ from sojourn.core.errors import ScenarioError, UserError, note
 from sojourn.core.scenario import ACCURATE, Scenario
 from sojourn.core.text_format import counted
 from sojourn.core.toml import plain
-from sojourn.watched import Alarm, Stopped, Watched, made_in_time
+from sojourn.runs.watchdog import Alarm, Stopped, Watched, made_in_time
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law or a congestion controller"

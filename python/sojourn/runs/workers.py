@@ -19,16 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from sojourn import _sojourn, serve
+from sojourn import _sojourn
 from sojourn.core.record import Series
+from sojourn.runs import worker_program
 
-COMMAND = ["-P", serve.__file__]
+COMMAND = ["-P", worker_program.__file__]
 """The interpreter's arguments before the engine's file and its stamp.
 
 `-P` keeps the folder of this package off the import path.
 """
 ENGINE = str(_sojourn.__file__)
-STAMP = serve.stamp(ENGINE)
+STAMP = worker_program.stamp(ENGINE)
 
 
 HUGE_PAGES = "glibc.malloc.hugetlb"

@@ -18,28 +18,29 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from sojourn import _sojourn, serve
-from sojourn.cluster import Cluster
+from sojourn import _sojourn
 from sojourn.core.errors import RunError, UserError, one_line
 from sojourn.core.record import unpack_series
-from sojourn.store import engine_identity
-from sojourn.workers import Answer, Task
+from sojourn.runs import worker_program
+from sojourn.runs.cluster import Cluster
+from sojourn.runs.store import engine_identity
+from sojourn.runs.workers import Answer, Task
 
-Done: TypeAlias = tuple[str, str, float, list[tuple[int, serve.Answer]]]
+Done: TypeAlias = tuple[str, str, float, list[tuple[int, worker_program.Answer]]]
 """A worker's answer: host, engine, elapsed seconds, and one answer per task by its index."""
 
 
-def do_chunk(engine: str, tasks: list[serve.Task]) -> Done:
+def do_chunk(engine: str, tasks: list[worker_program.Task]) -> Done:
     """Executes runs on the calling worker, if it has this engine."""
     started, mine = time.perf_counter(), engine_identity()
-    found: list[tuple[int, serve.Answer]] = []
+    found: list[tuple[int, worker_program.Answer]] = []
 
-    def keep(place: int, answer: serve.Answer) -> None:
+    def keep(place: int, answer: worker_program.Answer) -> None:
         kind, text, *rest = answer
         found.append((place, (kind, text, *rest[1:])))  # the series are sent once, packed
 
     if mine == engine:
-        serve.do(_sojourn, tasks, keep)
+        worker_program.do(_sojourn, tasks, keep)
     return socket.gethostname(), mine, time.perf_counter() - started, found
 
 

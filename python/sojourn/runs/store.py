@@ -8,18 +8,19 @@ import os
 import re
 from pathlib import Path
 
-from sojourn import _sojourn, serve
+from sojourn import _sojourn
 from sojourn.core import bounded_files, files
 from sojourn.core.errors import RunError, UserError, note
 from sojourn.core.files import DiskError, remove_unfinished, write_atomic
 from sojourn.core.record import Record, Series, pack_series, unpack_series
+from sojourn.runs import worker_program
 
 DEFAULT = Path("results") / "cache"
 _HEAD = re.compile(rb"sojourn-run 1 (\w{1,128}) (\w{1,128}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
 _ENGINE = _sojourn.__file__
-_LOADED = serve.stamp(_ENGINE)
+_LOADED = worker_program.stamp(_ENGINE)
 
 
 @functools.cache
@@ -29,8 +30,8 @@ def engine_identity() -> str:
     Raises `RunError` if the file is no longer the one that was loaded.
     """
     digest = hashlib.sha256(Path(_ENGINE).read_bytes()).hexdigest()
-    if serve.stamp(_ENGINE) != _LOADED:
-        raise RunError(str(serve.STALE[1]))
+    if worker_program.stamp(_ENGINE) != _LOADED:
+        raise RunError(str(worker_program.STALE[1]))
     return digest[:16]
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from sojourn import _sojourn
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
-from sojourn.hosts import on_linux
 from sojourn.linux.kernel import find_kernel
-from sojourn.store import engine_identity
+from sojourn.runs.hosts import on_linux
+from sojourn.runs.store import engine_identity
 
 
 @dataclass(frozen=True)

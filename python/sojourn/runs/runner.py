@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
-from sojourn.chunks import run_in_chunks
-from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.core.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.core.files import written_elsewhere
 from sojourn.core.record import Record, Series, pack_series
 from sojourn.core.scenario import Scenario, Source, load
-from sojourn.hosts import on_linux
-from sojourn.jobs import CHANGED, beginnings, changed_traces, keys_of
-from sojourn.jobs import Job as Job
-from sojourn.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
 from sojourn.linux.guest import Guests, run_captured
 from sojourn.linux.kernel import find_kernel
-from sojourn.shards import Shard
-from sojourn.store import Store
-from sojourn.workers import Answer, Task, run_in_workers
+from sojourn.runs.chunks import run_in_chunks
+from sojourn.runs.cluster import Cluster, Executor, cluster_of
+from sojourn.runs.hosts import on_linux
+from sojourn.runs.jobs import CHANGED, beginnings, changed_traces, keys_of
+from sojourn.runs.jobs import Job as Job
+from sojourn.runs.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
+from sojourn.runs.shards import Shard
+from sojourn.runs.store import Store
+from sojourn.runs.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
 Seeds: TypeAlias = int | Sequence[int]

@@ -1,0 +1,1 @@
+"""Executes runs: in threads, worker processes and clusters, with a cache, with laws in Python."""
