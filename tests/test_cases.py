@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.cases import cases_of, controller_axis, field_axis, queue_axis, with_unique_labels
 from sojourn.cli import main
+from sojourn.compare.cases import cases_of, controller_axis, field_axis, queue_axis, with_unique_labels
 
 MINE = """
 class Mine:

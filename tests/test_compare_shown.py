@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sojourn as sj
-from sojourn.cases import Case
 from sojourn.cli import main
 from sojourn.cli.output import out
+from sojourn.compare.cases import Case
 from sojourn.core.measure_lookup import resolved
 from sojourn.plots import distributions
 

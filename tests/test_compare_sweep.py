@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import sojourn as sj
-from sojourn.cases import controller_axis, parse_named, parse_variation, queue_axis
 from sojourn.cli import main
 from sojourn.cli.tables import show_record
-from sojourn.compare import NOTHING_RANDOM, queued_link
+from sojourn.compare.cases import controller_axis, parse_named, parse_variation, queue_axis
+from sojourn.compare.comparison import NOTHING_RANDOM, queued_link
 from sojourn.core.field_labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
 

@@ -11,7 +11,7 @@ record.links.loc["bottleneck", "queue.mean"]
 """
 
 from sojourn._sojourn import AckSample, CongestionEvent, Sample
-from sojourn.compare import Comparison, compare
+from sojourn.compare.comparison import Comparison, compare
 from sojourn.core.congestion import congest
 from sojourn.core.errors import Interrupted, ScenarioError, UserError
 from sojourn.core.extras import MissingExtraError

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli.values import names_of
-from sojourn.compare import Comparison, queued_link
+from sojourn.compare.cases import cases_of, field_axis, parse_variation
+from sojourn.compare.comparison import Comparison, queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
 from sojourn.core.files import together, write_atomic

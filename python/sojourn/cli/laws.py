@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn.cases import Named, own_controllers, parse_named, queue_axis, table_at
-from sojourn.compare import queued_link
+from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axis, table_at
+from sojourn.compare.comparison import queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
 from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of

@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from sojourn import _sojourn
-from sojourn.cases import of_every
 from sojourn.cli.output import out
+from sojourn.compare.cases import of_every
 from sojourn.core import record_schema
 from sojourn.core.errors import UserError
 from sojourn.core.extras import MissingExtraError, require

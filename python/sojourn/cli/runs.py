@@ -34,8 +34,8 @@ from sojourn.cli.tables import (
     show_replications,
     show_sweep,
 )
-from sojourn.compare import compare as run_compare
-from sojourn.compare import queued_link
+from sojourn.compare.comparison import compare as run_compare
+from sojourn.compare.comparison import queued_link
 from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.extras import require
 from sojourn.core.files import read_result, together

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sojourn.cases import Case
+from sojourn.compare.cases import Case
 from sojourn.core.errors import note
 from sojourn.core.scenario import Scenario
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from sojourn.cli.output import cases_table, err, estimates_table, out, show
-from sojourn.compare import Comparison, inexact, no_randomness, nothing_random
+from sojourn.compare.comparison import Comparison, inexact, no_randomness, nothing_random
 from sojourn.core import field_paths, record_schema
 from sojourn.core.field_labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.core.record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.cases import controller_tables, queue_tables
+from sojourn.compare.cases import controller_tables, queue_tables
 from sojourn.core.errors import ScenarioError, UserError, note
 from sojourn.experiments.families import Choice
 from sojourn.experiments.model import Case, Experiment, Grid

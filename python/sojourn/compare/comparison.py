@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sojourn.cases import (
+from sojourn.compare.cases import (
     Axis,
     Case,
     Named,

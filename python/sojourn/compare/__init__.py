@@ -1,0 +1,1 @@
+"""Comparisons of queues, controllers and fields of one scenario."""
