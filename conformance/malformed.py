@@ -42,7 +42,7 @@ from sojourn.experiments.outcome import Outcome
 from sojourn.flent import write_flent
 from sojourn.link_traces import summary
 from sojourn.runs.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "papers" / "lehto-2005"

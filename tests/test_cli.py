@@ -16,7 +16,7 @@ from sojourn.cli import main
 from sojourn.core import files
 from sojourn.core.errors import Interrupted
 from sojourn.core.files import together, write_atomic
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 ROOT = Path(__file__).parent.parent
 

@@ -14,7 +14,7 @@ from sojourn.cli.tables import show_record
 from sojourn.compare.cases import controller_axis, parse_named, parse_variation, queue_axis
 from sojourn.compare.comparison import NOTHING_RANDOM, queued_link
 from sojourn.core.field_labels import field_label, quantities, value_label
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 ROOT = Path(__file__).parent.parent
 
@@ -393,7 +393,7 @@ def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):
 
 
 def test_rows_come_in_their_order_with_columns_of_one_type_in_every_part():
-    from sojourn.rows import Rows
+    from sojourn.sweep.run_table import Rows
 
     rows = Rows(6)
     rows.add(4, {"a": 4.0, "c": 1.0}, {"size": 2.5, "on": True, "delay": False})
@@ -414,7 +414,7 @@ def test_rows_come_in_their_order_with_columns_of_one_type_in_every_part():
 def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
     import tracemalloc
 
-    from sojourn.rows import Rows
+    from sojourn.sweep.run_table import Rows
 
     def most(runs: int) -> int:
         """The maximum memory for this number of runs with 200 measures each: added, read in parts, and their means."""
@@ -437,7 +437,7 @@ def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
 def test_a_disk_that_fails_under_the_rows_of_a_sweep_is_said_in_one_line(monkeypatch, how):
     from failing_disk import FailingDisk
     from sojourn.core import files, scratch_file
-    from sojourn.rows import Rows
+    from sojourn.sweep.run_table import Rows
 
     monkeypatch.setattr(scratch_file.Scratch, "WAITING", 1000)
     numbers = {f"m{i}": float(i) for i in range(20)}

@@ -6,7 +6,7 @@ import sojourn as sj
 from sojourn.cli import main
 from sojourn.compare.comparison import queued_link
 from sojourn.core.scenario import link_paths
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 LIMITS = ["10 packets", "20 packets"]
 

@@ -8,7 +8,7 @@ import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 
 def test_a_file_a_text_and_a_dictionary_are_the_same(dumbbell):

@@ -24,7 +24,7 @@ from sojourn.imports import import_file
 from sojourn.runs.cluster import Cluster, RayExecutor
 from sojourn.runs.runner import run, run_many
 from sojourn.runs.store import Store
-from sojourn.sweep import Plan, SweepResult, make_plan, sweep
+from sojourn.sweep.plan import Plan, SweepResult, make_plan, sweep
 
 __version__ = "0.1.0"
 

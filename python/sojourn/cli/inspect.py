@@ -18,7 +18,7 @@ from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.scenario import load, parse_assignment
 from sojourn.core.text_format import counted
-from sojourn.sweep import read_plan
+from sojourn.sweep.plan import read_plan
 
 
 def register(app: typer.Typer) -> None:

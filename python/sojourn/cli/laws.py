@@ -21,7 +21,7 @@ from sojourn.core.errors import UserError, note
 from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.runs.watchdog import Stopped
-from sojourn.sweep import Plan
+from sojourn.sweep.plan import Plan
 
 Law = Annotated[
     list[str] | None,

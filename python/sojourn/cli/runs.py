@@ -51,8 +51,8 @@ from sojourn.qlog import traced, write_qlog
 from sojourn.runs.cluster import named_executor
 from sojourn.runs.runner import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.runs.runner import run as run_once
-from sojourn.sweep import SweepResult, read_plan
-from sojourn.sweep import sweep as run_sweep
+from sojourn.sweep.plan import SweepResult, read_plan
+from sojourn.sweep.plan import sweep as run_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

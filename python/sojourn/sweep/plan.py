@@ -19,12 +19,12 @@ from sojourn.core.scenario import Scenario, Source, load, read_scenario, read_te
 from sojourn.core.stats import summarize
 from sojourn.core.text_format import counted, html_table, listed, number
 from sojourn.core.traces import Traces
-from sojourn.grid import Points, Runs
-from sojourn.rows import Rows
 from sojourn.runs.cluster import Cluster, Executor
 from sojourn.runs.laws import Laws
 from sojourn.runs.runner import Progress, Seeds, run_each, seeds_of
 from sojourn.runs.store import Store
+from sojourn.sweep.grid import Points, Runs
+from sojourn.sweep.run_table import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
