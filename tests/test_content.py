@@ -13,7 +13,7 @@ from sojourn.core.errors import Note, RunError
 from sojourn.experiments import load_experiment
 from sojourn.experiments.extra import load_extra
 from sojourn.experiments.model import Case
-from sojourn.link_traces import summary
+from sojourn.imports.link_traces import summary
 from sojourn.runs import store, worker_program
 from test_paper_limits import folder  # noqa: F401 - a fixture
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn import flent_import
 from sojourn.core.errors import Note
 from test_flent_import import PING, STEPS, Values, controllers, flat, imported, named, rates, result
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sojourn as sj
 from sojourn import _sojourn
-from sojourn.imports import imported
+from sojourn.imports.measurements import imported
 from test_import_file import LINK
 
 pytestmark = pytest.mark.no_libraries

@@ -7,7 +7,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.link_traces import PROCESSES, Process, Step, summary, write
+from sojourn.imports.link_traces import PROCESSES, Process, Step, summary, write
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PROCESS = Process(duration_ms=4_050, every_ms=100, low_bps=1e6, high_bps=20e6, seed=3)

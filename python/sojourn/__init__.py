@@ -20,7 +20,7 @@ from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure
 from sojourn.core.scenario import Scenario, load
 from sojourn.core.stats import Estimate, estimate, jain, paired
-from sojourn.imports import import_file
+from sojourn.imports.measurements import import_file
 from sojourn.runs.cluster import Cluster, RayExecutor
 from sojourn.runs.runner import run, run_many
 from sojourn.runs.store import Store

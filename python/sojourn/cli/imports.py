@@ -15,7 +15,7 @@ from sojourn.core.files import write_atomic
 from sojourn.core.foreign_names import file_name, shell_word
 from sojourn.core.scenario import Scenario
 from sojourn.core.text_format import counted
-from sojourn.imports import imported
+from sojourn.imports.measurements import imported
 
 
 def register(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ from sojourn.cli.values import quantity
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.text_format import counted
-from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
+from sojourn.imports.link_traces import FORMATS, PROCESSES, Process, summary, write
 
 Format = Annotated[str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; default: by the file name.")]
 BARS = " ▁▂▃▄▅▆▇█"

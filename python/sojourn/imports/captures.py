@@ -16,7 +16,7 @@ from sojourn.core.foreign_names import scenario_name
 from sojourn.core.quantities import rate_text, short_rate, short_time, time_text
 from sojourn.core.scenario import Scenario
 from sojourn.core.text_format import counted
-from sojourn.datagram_import import datagram_group, datagram_ways
+from sojourn.imports.datagrams import datagram_group, datagram_ways
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
 LEAST_QUEUE = 20  # packets

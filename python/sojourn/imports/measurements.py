@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn import _sojourn
-from sojourn.capture_import import capture_scenario
 from sojourn.core.bounded_files import opened
 from sojourn.core.errors import UserError
 from sojourn.core.scenario import Scenario
-from sojourn.flent_import import flent_scenario
+from sojourn.imports.captures import capture_scenario
+from sojourn.imports.flent_results import flent_scenario
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sojourn.core.errors import UserError, note
 from sojourn.core.foreign_names import scenario_name
 from sojourn.core.json_text import check_shape
 from sojourn.core.scenario import Scenario
-from sojourn.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
+from sojourn.imports.flent_series import Series, codepoint_name, command_of, host_of, is_number, kind_of, table
 
 MOST_BYTES = 64_000_000  # bytes of the text
 DEEPEST = 2000  # ms: a longer round trip without load does not measure the path

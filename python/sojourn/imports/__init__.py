@@ -1,0 +1,1 @@
+"""Scenarios and link traces from files of other programs."""
