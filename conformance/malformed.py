@@ -39,7 +39,7 @@ from sojourn.experiments import load_experiment
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.outcome import Outcome
-from sojourn.flent import write_flent
+from sojourn.exports.flent import write_flent
 from sojourn.imports.link_traces import summary
 from sojourn.runs.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep.plan import read_plan

@@ -12,7 +12,7 @@ from sojourn.cli import main
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.core.scenario import load
-from sojourn.flent import RRUL, flent_data, write_flent
+from sojourn.exports.flent import RRUL, flent_data, write_flent
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "rrul.toml"
 

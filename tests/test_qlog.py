@@ -9,7 +9,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.qlog import write_qlog
+from sojourn.exports.qlog import write_qlog
 
 DUMBBELL = Path(__file__).parent.parent / "examples" / "dumbbell.toml"
 

@@ -31,7 +31,7 @@ RUNS: dict[str, dict[str, Any]] = {
 def write(folder: Path) -> list[Path]:
     """The qlog files of all runs, in this folder."""
     sojourn = importlib.import_module("sojourn")
-    write_qlog = importlib.import_module("sojourn.qlog").write_qlog
+    write_qlog = importlib.import_module("sojourn.exports.qlog").write_qlog
     dumbbell = sojourn.load(ROOT / "examples" / "dumbbell.toml").copy().set("trace", {})
     return [write_qlog(dumbbell.copy().set_all(changes), folder / f"{name}.qlog") for name, changes in RUNS.items()]
 

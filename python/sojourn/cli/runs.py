@@ -46,8 +46,8 @@ from sojourn.core.record_schema import chosen
 from sojourn.core.scenario import Scenario, load, parse_assignment
 from sojourn.core.stats import SUMMARY
 from sojourn.core.text_format import counted
-from sojourn.flent import check_flent, write_flent
-from sojourn.qlog import traced, write_qlog
+from sojourn.exports.flent import check_flent, write_flent
+from sojourn.exports.qlog import traced, write_qlog
 from sojourn.runs.cluster import named_executor
 from sojourn.runs.runner import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.runs.runner import run as run_once
