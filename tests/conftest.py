@@ -89,8 +89,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def observed(monkeypatch: pytest.MonkeyPatch):
     """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
     import observed_engine
-    from sojourn.runs import workers
+    from sojourn.runs import runner, workers
 
-    monkeypatch.setattr(running, "_sojourn", observed_engine)
+    monkeypatch.setattr(runner, "_sojourn", observed_engine)
     monkeypatch.setattr(workers, "COMMAND", observed_engine.COMMAND)
     return observed_engine

@@ -11,6 +11,7 @@ import sojourn as sj
 from sojourn.cli import main
 from sojourn.cli.output import out
 from sojourn.compare.cases import Case
+from sojourn.core import record_schema
 from sojourn.core.measure_lookup import resolved
 from sojourn.plots import distributions
 
@@ -198,7 +199,7 @@ def test_a_name_of_several_measures_is_refused_and_they_are_listed(dumbbell, cap
 
 
 def test_many_measures_of_one_name_are_listed_by_the_ends_of_their_paths():
-    known = sj.measures.measures_of([f"link{number}" for number in range(9)], ["ftp"])
+    known = record_schema.measures_of([f"link{number}" for number in range(9)], ["ftp"])
     with pytest.raises(sj.UserError) as refused:
         resolved(["mean"], known, "link1", "--measure")
     fields = "queue.mean, queue_bytes.mean, wait_ms.mean, rtt_ms.mean, completion_s.mean"
@@ -341,7 +342,7 @@ def test_quantiles_of_a_histogram_are_said_to_be_inexact_and_no_case_is_better_b
     ],
 )
 def test_a_case_is_better_by_more_than_a_histogram_may_be_off(path, error, best):
-    one = sj.measures.chosen([f"links.up.{path}"], "up")[0]
+    one = record_schema.chosen([f"links.up.{path}"], "up")[0]
     assert one.error == error
     field, last = one.path.rpartition(".")[0], path.rpartition(".")[2]
 

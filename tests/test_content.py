@@ -15,6 +15,7 @@ from sojourn.experiments.extra import load_extra
 from sojourn.experiments.model import Case
 from sojourn.imports.link_traces import summary
 from sojourn.runs import store, worker_program
+from sojourn.runs.runner import Progress
 from test_paper_limits import folder  # noqa: F401 - a fixture
 
 SCENARIO = """duration = "200 ms"
@@ -45,7 +46,7 @@ def traced(here: Path) -> None:
     Path("t.csv").write_text(OLD)
 
 
-def changes_at(done: int) -> sj.running.Progress:
+def changes_at(done: int) -> Progress:
     """Changes the content of the trace after this number of runs."""
 
     def progress(now: int, _: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sojourn as sj
+from sojourn.core import record_schema
 
 PACKETS = 10e6 / (8 * 1500)
 """What the link sends, in segments a second."""
@@ -77,7 +78,7 @@ def test_windows_are_those_of_the_trace_at_steps() -> None:
 @pytest.mark.parametrize("cc", ["reno", "cubic", "dctcp", "prague", "copa", "ledbat", "flower", "bbr", "westwood"])
 def test_every_column_has_a_unit_and_only_a_term_may_be_negative(cc: str) -> None:
     rows = traced(cc)
-    known = sj.measures.series_columns("controller")
+    known = record_schema.series_columns("controller")
     assert set(rows) - {"t"} <= set(known)
     assert len(rows["t"]) > 500
     assert all((np.isnan(column) | (column >= 0)).all() for name, column in rows.items() if not name.endswith("_term"))

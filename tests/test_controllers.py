@@ -13,6 +13,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
+from sojourn.runs import watchdog
 from sojourn.runs.laws import CONTROLLER
 
 EXAMPLE = Path("examples/controller.py")
@@ -248,7 +249,7 @@ class Waits(Answers):
 @pytest.mark.parametrize("hangs", [Loops, Waits])
 @pytest.mark.parametrize("way", [sj.run, sj.run_many])
 def test_a_controller_that_hangs_is_stopped(way: Any, hangs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    monkeypatch.setattr(watchdog, "LIMIT", 0.3)
     Waits.over.clear()
     try:
         with pytest.raises(sj.ScenarioError) as caught:
@@ -269,7 +270,7 @@ class LoopsAtOnce(Answers):
 
 @pytest.mark.parametrize("factory", [LoopsAtOnce, lambda: LoopsAtOnce()])
 def test_a_controller_that_hangs_while_it_is_made_is_stopped(factory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    monkeypatch.setattr(watchdog, "LIMIT", 0.3)
     with pytest.raises(sj.UserError, match=r"mine: when it was made: expected an answer within 0\.3 s, got none"):
         sj.run(path(), laws={"mine": factory})
 
@@ -299,7 +300,7 @@ def test_a_law_of_a_queue_that_hangs_is_stopped_too(monkeypatch: pytest.MonkeyPa
                 pass
             return 0.0
 
-    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    monkeypatch.setattr(watchdog, "LIMIT", 0.3)
     queue = {"aqm": "external", "law": "mine", "interval": "100 ms", "limit": "50 packets"}
     scenario = path().set("tcp.control", {"cc": "reno"}).set("links.path.queue", queue)
     with pytest.raises(sj.ScenarioError, match=r"laws\.mine: step at 0\.6 s: expected an answer within 0\.3 s, got"):

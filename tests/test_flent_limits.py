@@ -11,6 +11,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.core.errors import Note
+from sojourn.imports import flent_results
 from test_flent_import import PING, STEPS, Values, controllers, flat, imported, named, rates, result
 
 pytestmark = pytest.mark.no_libraries
@@ -90,10 +91,10 @@ def test_a_file_that_unpacks_to_too_much_or_too_little_is_refused(tmp_path: Path
 
 def test_a_packed_file_of_as_many_bytes_as_allowed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = json.dumps(result(BOTH)).encode()
-    monkeypatch.setattr(flent_import, "MOST_BYTES", len(text) + 1)
+    monkeypatch.setattr(flent_results, "MOST_BYTES", len(text) + 1)
     (tmp_path / "x.flent.gz").write_bytes(gzip.compress(text))
     assert rates(sj.import_file(tmp_path / "x.flent.gz")) == (5, 5)
-    monkeypatch.setattr(flent_import, "MOST_BYTES", len(text))
+    monkeypatch.setattr(flent_results, "MOST_BYTES", len(text))
     with pytest.raises(sj.UserError, match=f"more than {len(text):,} bytes"):
         sj.import_file(tmp_path / "x.flent.gz")
 

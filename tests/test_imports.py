@@ -91,6 +91,38 @@ def test_no_python_module_imports_in_a_circle() -> None:
     assert not found, "\n".join(f"circle:\n{described(graph, each)}" for each in found)
 
 
+CALLED = {("sojourn.core.record", "sojourn.plots.records")}
+"""Imports that go up when a property is called: `record.plot`."""
+
+
+def rooms() -> list[str]:
+    """The rooms of the package, as ARCHITECTURE.md lists them; each may use those before it."""
+    table = re.search(r"<!-- rooms: begin -->\n(.*)<!-- rooms: end -->", text(ROOT / "ARCHITECTURE.md"), re.DOTALL)
+    assert table
+    return re.findall(r"^\| `(\w+)` \|", table[1], re.MULTILINE)
+
+
+def room_of(name: str) -> str:
+    return f"{name}..".split(".")[1]
+
+
+def test_every_python_module_is_in_a_room() -> None:
+    found = {room_of(name) for name in python_modules() if room_of(name)} - {"_sojourn"}
+    assert found == {*rooms()}
+
+
+def test_no_python_import_goes_up() -> None:
+    modules, order = python_modules(), rooms()
+    up = {
+        (name, other)
+        for name, path in modules.items()
+        for other in python_imports(name, path, modules)
+        if room_of(name) in order and room_of(other) in order
+        if order.index(room_of(other)) > order.index(room_of(name))
+    }
+    assert up == CALLED, f"imports that go up: {sorted(up - CALLED)}"
+
+
 # --- Rust ---------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import sojourn as sj
+from conftest import DUMBBELL
 from sojourn.cli import main, runs
+from sojourn.core import record_schema
 from sojourn.core.traces import TO_ADD
 from sojourn.plots import distributions, summaries
 from sojourn.plots.results import plot_record
@@ -34,8 +36,6 @@ def closed():
 
 @pytest.fixture(scope="module")
 def record():
-    from conftest import DUMBBELL
-
     return sj.run(sj.load(DUMBBELL).set("trace", TRACE))
 
 
@@ -336,7 +336,7 @@ def test_error_bars_end_with_the_range_of_the_measure():
         case: [sj.Record({"scenario": "x", "total": {"jain": value}}) for value in values]
         for case, values in {"a": (1.0, 0.7), "b": (0.6, 1.0)}.items()
     }
-    found = sj.Comparison("x", "up", [1, 2], records, [sj.measures.measure("total", "jain")])
+    found = sj.Comparison("x", "up", [1, 2], records, [record_schema.measure("total", "jain")])
     drawn = ends(found.plot.means("Jain's index"), 0)
     assert len(drawn) == 4
     assert (min(drawn), max(drawn)) == (0.0, 1.0)

@@ -286,7 +286,7 @@ def test_ctrl_c_ends_a_run_at_once(here):
     code = (
         "import sys, types; from sojourn.runs import runner; from sojourn.cli import main; engine = runner._sojourn\n"
         "def run_many(*given): print('up', flush=True); engine.run_many(*given)\n"
-        "running._sojourn = types.SimpleNamespace(**{**vars(engine), 'run_many': run_many})\n"
+        "runner._sojourn = types.SimpleNamespace(**{**vars(engine), 'run_many': run_many})\n"
         "sys.exit(main(['run', 'long.toml']))"
     )
     env = {**os.environ, "PYTHONPATH": str(TESTS.parent / "python")}

@@ -17,7 +17,7 @@ import sojourn as sj
 from conftest import DUMBBELL
 from sojourn.cli import main
 from sojourn.core.errors import Note, RunError
-from sojourn.runs import worker_program, workers
+from sojourn.runs import runner, worker_program, workers
 from sojourn.runs.runner import Job, _Runs, run_each, run_jobs
 from sojourn.runs.store import Store
 
@@ -36,7 +36,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' i
         "    def run(self, text, file, seed):\n"
         f"        if {where}: {how}\n"
         "        return real.run(text, file, seed)\n"
-        "serve.serve(*sys.argv[1:], Engine())"
+        "worker_program.serve(*sys.argv[1:], Engine())"
     )
     monkeypatch.setattr(workers, "COMMAND", ["-c", command])
 
@@ -313,7 +313,7 @@ def test_runs_that_begin_alike_go_to_one_process_and_are_what_they_are_alone(tmp
 
     jobs = alike(9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "run_in_workers", watched)
+        patch.setattr(runner, "run_in_workers", watched)
         together = run_jobs(jobs, threads=2, cache=Store(tmp_path))
     assert [len(family) for family in families] == [3] * 9
     alone = [sj.run(job.scenario, job.seed) for job in jobs]
@@ -336,7 +336,7 @@ def test_a_run_that_dies_in_a_family_dies_alone(monkeypatch):
         "    def run_many(self, jobs, threads, on_done):\n"
         "        real.run_many(jobs[:1], threads, on_done)\n"
         "        os._exit(3)\n"
-        "serve.serve(*sys.argv[1:], Engine())"
+        "worker_program.serve(*sys.argv[1:], Engine())"
     )
     monkeypatch.setattr(workers, "COMMAND", ["-c", command])
     found, failed = {}, {}

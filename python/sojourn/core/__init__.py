@@ -1,1 +1,1 @@
-"""What every other room uses: scenarios, records, their fields and units, statistics, files and errors."""
+"""Scenarios, records, statistics and files: the base of all rooms."""

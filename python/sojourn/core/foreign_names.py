@@ -1,8 +1,8 @@
 """Sanitizes untrusted names for use in paths and commands.
 
 Names in scenarios, captures and results of other programs are untrusted. They become paths or words of commands only
-through this module. `sojourn.core.errors.one_line` sanitizes lines of messages and of comments in files. Pages are made of
-templates that escape every text, and tables by `html.escape`.
+through this module. `sojourn.core.errors.one_line` sanitizes lines of messages and of comments in files. Pages are made
+of templates that escape every text, and tables by `html.escape`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from sojourn.core.ranges import Range
 # The unit that tables and plots show instead, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 
-
 # The measures of a link and of a group that tables show by default.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
@@ -338,11 +337,9 @@ def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
         fields = [each.path for each in parts()[part].fields.values() if each.number]
         if part == "links":
             fields += [f"{within}.{path}" for within in INNER for path in fields if _is_inner(within, path)]
-        found += [
-            ".".join(filter(None, (part, name and field_paths.element(name), path)))
-            for name in names
-            for path in fields
-        ]
+        for name in names:
+            prefix = ".".join(filter(None, (part, name and field_paths.element(name))))
+            found += [f"{prefix}.{path}" for path in fields]
     return found
 
 
@@ -387,7 +384,8 @@ def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str
 def range_of(path: str) -> Range:
     """The range of a record's number at `path`; unbounded if unknown.
 
-    >>> sj.measures.range_of("total.jain")
+    >>> from sojourn.core.record_schema import range_of
+    >>> range_of("total.jain")
     Range(low=0, high=1)
     """
     found = _definition(path)

@@ -147,7 +147,8 @@ def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
 
     `holds` has one value per replication, and at least one.
 
-    >>> str(sj.stats.share_of([True] * 9 + [False]))
+    >>> from sojourn.core.stats import share_of
+    >>> str(share_of([True] * 9 + [False]))
     '9 of 10 (0.60 to 0.98)'
     """
     if not len(holds):

@@ -1,1 +1,4 @@
-"""Executes runs: in threads, worker processes and clusters, with a cache, with laws in Python."""
+"""Executes runs.
+
+They run in threads, worker processes or clusters, with a cache and with laws in Python.
+"""

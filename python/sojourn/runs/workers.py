@@ -86,7 +86,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        package = str(Path(__file__).resolve().parent.parent)
+        package = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
             [sys.executable, *COMMAND, ENGINE, STAMP],
