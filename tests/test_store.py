@@ -194,7 +194,7 @@ def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
         "    def sync(self, handle): os.kill(os.getpid(), signal.SIGKILL)\n"
         "files.disk = Killed(); files.write_atomic(Path(sys.argv[1]), 'half')"
     )
-    env = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parent.parent)}
+    env = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parents[2])}
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], env=env, check=False)
     (left,) = tmp_path.iterdir()
     assert left.name.endswith(".part")
