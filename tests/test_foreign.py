@@ -138,7 +138,7 @@ def test_marks_of_direction_and_separators_are_shown_as_escapes(here: Path, caps
 def program(*arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
     """The program in a process of its own, as a shell starts it."""
     code = "import sys; from sojourn.cli import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parents[2])}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
 

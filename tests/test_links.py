@@ -203,7 +203,7 @@ def test_a_pipe_in_a_result_is_refused_and_one_that_is_named_is_written_to(here:
 def run_program(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:
     """The program in a process of its own."""
     code = "import sys; from sojourn.cli import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parents[2])}
     return subprocess.run([sys.executable, "-c", code, *arguments], env=environment, timeout=60, check=False, **options)
 
 

@@ -24,7 +24,7 @@ from sojourn.runs.store import Store
 pytestmark = pytest.mark.no_libraries
 
 AXES = {"flows.ftp.count": [1, 2, 3]}
-PACKAGE = Path(workers.__file__).parent.parent
+PACKAGE = Path(workers.__file__).parents[2]
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' in text") -> None:
