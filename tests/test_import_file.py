@@ -14,6 +14,7 @@ import sojourn as sj
 from sojourn import _sojourn
 from sojourn.cli import main
 from sojourn.core import quantities
+from sojourn.exports.flent import write_flent
 
 pytestmark = pytest.mark.no_libraries
 
@@ -246,7 +247,7 @@ def test_a_result_of_flent_becomes_its_scenario(tmp_path: Path) -> None:
     for flow in short["flows"]:
         flow.pop("stop", None)
     file = tmp_path / "rrul.flent.gz"
-    sj.flent.write_flent(sj.run(short, seed=1), file)
+    write_flent(sj.run(short, seed=1), file)
     made = sj.import_file(file)
     names = {str(flow["name"]) for flow in made["flows"]}
     assert len(names) == 12
