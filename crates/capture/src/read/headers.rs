@@ -61,7 +61,7 @@ impl Packet {
 }
 
 /// The most bytes that a link layer, tunnels and padding add to a packet.
-/// It is the largest `overhead` of a link.
+/// A link's `overhead` adds no more.
 const MOST_LAYER: u32 = 256;
 
 /// Reads the headers of a packet of `length` bytes, including its link layer.

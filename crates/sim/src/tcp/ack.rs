@@ -1,11 +1,11 @@
-//! What an ACK says: read once, for recovery, controller and samples.
+//! What an ACK says, read once for recovery, congestion controller and samples.
 
 use super::ack_options::{AckOptions, SackBlocks};
 use super::ecn::ByteCounts;
 use crate::packet::Packet;
 use sojourn_units::Duration;
 
-/// An ACK of an established connection, and where the sender stood before it.
+/// An ACK of an established connection, with the sender's state before it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckDigest<'a> {
     /// The ACK itself.
@@ -20,18 +20,20 @@ pub struct AckDigest<'a> {
     pub outstanding: bool,
     /// Whether it echoes a congestion mark, and the sender uses ECN.
     pub ece: bool,
-    /// Whether it acknowledges everything up to `recover`, as that was before an ECN echo in this ACK moved it: ends recovery.
+    /// Whether it acknowledges everything up to `recover`, which ends recovery.
+    /// `recover` is taken as it was before an ECN echo in this ACK moved it.
     pub full: bool,
 }
 
 impl<'a> AckDigest<'a> {
-    /// An ACK without options that echoes no mark, at a sender with this `snd_una` and outstanding data.
+    /// An ACK without options that echoes no mark.
+    /// The sender has this `snd_una`, and data is outstanding.
     #[inline(always)]
     pub fn plain(packet: &'a Packet, prior_una: u64) -> Self {
         AckDigest { packet, sack: None, byte_counts: None, prior_una, outstanding: true, ece: false, full: false }
     }
 
-    /// The same with these options.
+    /// The same ACK with these options.
     #[inline]
     pub fn with(self, options: &'a AckOptions) -> Self {
         AckDigest { sack: options.sack.as_ref(), byte_counts: options.byte_counts.as_ref(), ..self }
@@ -49,15 +51,16 @@ impl<'a> AckDigest<'a> {
         self.packet.seq == self.prior_una && self.outstanding
     }
 
-    /// The delay from sender to receiver in nanoseconds, by their two clocks, where timestamps tell it: an ACK of no new data echoes a
-    /// timestamp that was echoed before (rfc7323#4.1).
+    /// The delay from sender to receiver in ns, as the difference of their two clocks.
+    /// `None` without timestamps, or if the ACK acknowledges no new data: it echoes a timestamp that was echoed before (rfc7323#4.1).
     #[inline(always)]
     pub fn one_way_delay(&self, timestamps: bool) -> Option<i64> {
         (timestamps && self.advances()).then(|| self.packet.peer.as_nanos() as i64 - self.packet.stamp.as_nanos() as i64)
     }
 }
 
-/// What an ACK delivered, for the congestion controller. The fields have the meaning of those of [`Ack`](sojourn_cc::Ack).
+/// What an ACK delivered, for the congestion controller.
+/// The fields have the meaning of those of [`Ack`](sojourn_cc::Ack).
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     pub acked: f64,

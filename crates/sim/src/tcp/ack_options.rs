@@ -1,10 +1,10 @@
-//! The options of ACKs on their way: SACK blocks, and `AccECN`'s.
+//! The options of ACKs in the network: SACK blocks and `AccECN`'s option.
 
 use super::ecn::ByteCounts;
 use sojourn_units::{Memory, memory_of};
 use std::collections::VecDeque;
 
-/// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
+/// The largest number of SACK blocks in an ACK (rfc2018#3, with timestamps).
 pub(super) const MAX_SACK_BLOCKS: usize = 3;
 
 /// The SACK blocks of an ACK, the most recent first (rfc2018#4).
@@ -15,8 +15,8 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The bytes of which the receiver reports a duplicate (rfc2883#4): those of the first block, if they lie below `ack` or within
-    /// the second block.
+    /// The bytes of which the receiver reports a duplicate (rfc2883#4).
+    /// They are those of the first block, if that lies below `ack` or within the second block.
     pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
         let mut blocks = self.iter();
         let first = blocks.next()?;
@@ -24,7 +24,7 @@ impl SackBlocks {
         (first.0 < ack || blocks.next().is_some_and(within)).then_some(first)
     }
 
-    /// The blocks as an ACK filter reads them, and how many they are.
+    /// The blocks as an ACK filter reads them, and their number.
     pub fn headers(&self) -> ([(u32, u32); 4], usize) {
         let mut read = [(0, 0); 4];
         for (to, from) in read.iter_mut().zip(&self.blocks) {
@@ -48,9 +48,10 @@ pub struct AckOptions {
     pub byte_counts: Option<ByteCounts>,
 }
 
-/// The options of ACKs in flight. A packet carries a handle to them; handle 0 is "none". The handle that was given back first is given out
-/// first: most ACKs arrive in the order in which they left, so that their options are written and read in the order of memory, and the
-/// processor reads ahead.
+/// The options of ACKs in flight.
+/// A packet carries a handle to them; handle 0 means no options.
+/// The handle that was returned first is reused first.
+/// Most ACKs arrive in the order in which they left, so memory is accessed in order and the processor reads ahead.
 #[derive(Clone, Debug, Default)]
 pub struct AckOptionsPool {
     options: Vec<AckOptions>,
@@ -68,7 +69,7 @@ impl AckOptionsPool {
         }
     }
 
-    /// Makes room for one more.
+    /// Stores options in a new slot.
     #[cold]
     #[inline(never)]
     fn add(&mut self, options: AckOptions) -> u32 {
@@ -81,17 +82,17 @@ impl AckOptionsPool {
         if handle == 0 { 0 } else { self.store(self.options[handle as usize - 1]) }
     }
 
-    /// The options of a handle, which keeps them; `None` for handle 0.
+    /// The options of a handle, which stay stored; `None` for handle 0.
     pub fn get(&self, handle: u32) -> Option<&AckOptions> {
         self.options.get((handle as usize).checked_sub(1)?)
     }
 
-    /// The same, to be changed.
+    /// The options of a handle, to be changed; `None` for handle 0.
     pub fn get_mut(&mut self, handle: u32) -> Option<&mut AckOptions> {
         self.options.get_mut((handle as usize).checked_sub(1)?)
     }
 
-    /// Takes the options of a handle out; none for handle 0.
+    /// Takes the options out and frees the handle; no options for handle 0.
     #[inline]
     pub fn take(&mut self, handle: u32) -> AckOptions {
         if handle == 0 {

@@ -4,30 +4,31 @@ use crate::packet::Packet;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
-/// Where a sender's segments go.
+/// The destination of a sender's segments.
 pub trait SegmentSink {
     /// Sends a packet at `now`.
     fn send(&mut self, now: Time, packet: Packet);
 }
 
-/// What every call of a sender needs.
+/// What a sender needs in every call.
 pub struct Call<'a, O> {
     /// The current time.
     pub now: Time,
-    /// Nothing else comes to the sender before this time: what its pace lets go by then may be sent within this call, which is later then.
+    /// Nothing else reaches the sender before this time.
+    /// Segments that its pace releases by then may be sent within this call, at their later times.
     pub until: Time,
     /// The options of this sender's stack.
     pub params: &'a TcpOptions,
-    /// Statistics count from here.
+    /// When the measurement window begins.
     pub count_from: Time,
-    /// The RTT sample that it took, if it took one.
+    /// The RTT sample that the sender took, if any.
     pub rtt_sample: Option<Duration>,
     /// Where segments go.
     pub out: O,
 }
 
 impl<O> Call<'_, O> {
-    /// Whether statistics count now.
+    /// Whether `now` lies in the measurement window.
     #[inline]
     pub fn counts(&self) -> bool {
         self.now >= self.count_from

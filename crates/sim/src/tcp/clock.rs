@@ -1,15 +1,17 @@
-//! Timestamps, and the clock of a receiver, which may be ahead of its sender's and run faster.
+//! Timestamps and the clock of the receiver.
+//! That clock may be ahead of the sender's, and may run faster.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
-/// What a timestamp shows: milliseconds (rfc7323#5.4).
+/// The value of a timestamp: whole milliseconds (rfc7323#5.4).
 #[inline]
 pub fn millis(time: Time) -> u64 {
     time.as_millis()
 }
 
-/// From one time to another by a clock of whole microseconds, such as Linux's (`tcp_stamp_us_delta`); at least 1.
+/// The time between two times by a clock of whole microseconds, at least 1 µs.
+/// Linux has such a clock (`tcp_stamp_us_delta`).
 #[inline]
 pub fn micros_between(from: Time, to: Time) -> Duration {
     Duration::from_micros((to.as_micros() - from.as_micros()).max(1))
@@ -21,7 +23,7 @@ pub fn is_exact_clock(params: &TcpOptions) -> bool {
     params.clock_offset == 0 && params.clock_skew_ppm == 0.0
 }
 
-/// What the receiver's clock shows at `now`: with an offset and a drift, but never before 0.
+/// The receiver's clock at `now`, with its offset and drift; never below 0.
 #[inline]
 pub fn clock(now: Time, params: &TcpOptions) -> Time {
     if is_exact_clock(params) { now } else { inexact_clock(now, params) }

@@ -1,16 +1,18 @@
-//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
+//! Sets of byte ranges.
+//! A receiver keeps what it holds out of order, and a sender what it knows to have arrived.
 use sojourn_units::Memory;
 
-/// Up to so many segments or ranges are checked one by one after each call.
+/// The largest number of segments or ranges that are checked one by one after each call.
 pub const CHECKED: usize = 64;
 
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
-    /// After those that are gone: to move the others each time one goes would take longer than all else.
+    /// The removed ranges, then the ones that are held.
+    /// Moving those after each removal would cost more than all else.
     ranges: Vec<(u64, u64)>,
     gone: usize,
-    /// Bytes held in all of them.
+    /// The number of bytes held.
     held: u64,
 }
 
@@ -21,13 +23,14 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Forgets everything.
+    /// Removes all bytes.
     pub fn clear(&mut self) {
         self.ranges.clear();
         (self.gone, self.held) = (0, 0);
     }
 
-    /// The index of the first range that ends above `point`. Most points that are asked about lie in the last range or above it.
+    /// The index of the first range that ends above `point`.
+    /// Most points asked for lie in the last range or above it.
     #[inline]
     fn ending_above(&self, point: u64) -> usize {
         match self.ranges.last() {
@@ -36,10 +39,11 @@ impl Ranges {
         }
     }
 
-    /// Checks that the ranges lie apart between `from` and `to`, in rising order, and that their bytes are counted.
+    /// Checks that the ranges lie apart between `from` and `to`, in rising order.
+    /// Also checks the count of their bytes.
     ///
     /// # Panics
-    /// They do not.
+    /// If something does not hold.
     pub fn check_invariants(&self, from: u64, to: u64) {
         let ranges = &self.ranges[self.gone..];
         let within = ranges.first().is_none_or(|first| from <= first.0) && ranges.last().is_none_or(|last| last.1 <= to);
@@ -51,7 +55,7 @@ impl Ranges {
         }
     }
 
-    /// Makes the last range longer.
+    /// Extends the last range by this many bytes.
     #[inline]
     pub fn extend(&mut self, bytes: u64) {
         if let Some((_, end)) = self.ranges.last_mut() {
@@ -60,7 +64,8 @@ impl Ranges {
         }
     }
 
-    /// Adds `from..to`; gives how many bytes are new. Most bytes that are added follow the last range.
+    /// Adds `from..to`; returns how many bytes are new.
+    /// Most bytes that are added follow the last range.
     #[inline]
     pub fn insert(&mut self, from: u64, to: u64) -> u64 {
         match self.ranges.last_mut() {
@@ -74,13 +79,13 @@ impl Ranges {
         }
     }
 
-    /// The same where they do not.
+    /// Adds `from..to` where it does not follow the last range; returns how many bytes are new.
     #[inline(never)]
     fn insert_apart(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
-        // A range that ends where this one begins becomes one with it.
+        // A range that ends where this one begins is merged with it.
         let first = self.ending_above(from.saturating_sub(1));
         let last = first + self.ranges[first..].iter().take_while(|&&(start, _)| start <= to).count();
         if first == last {
@@ -98,7 +103,8 @@ impl Ranges {
         to - from - held
     }
 
-    /// The ranges before this one are gone. Those that are left move when they are no more than those that are gone.
+    /// Marks the ranges before index `first` as removed.
+    /// Moves the others to the front once they are no more than the removed ones.
     #[inline]
     fn begin_at(&mut self, first: usize) {
         self.gone = first;
@@ -108,7 +114,7 @@ impl Ranges {
         }
     }
 
-    /// Forgets everything below `point`; gives how many bytes that were.
+    /// Removes everything below `point`; returns the number of bytes removed.
     pub fn forget_below(&mut self, point: u64) -> u64 {
         if self.ranges.get(self.gone).is_none_or(|&(start, _)| point <= start) {
             return 0;
@@ -124,8 +130,8 @@ impl Ranges {
         before - self.held
     }
 
-    /// Removes the ranges that begin at or before `point` and those that follow without a gap; gives the end of the last, or `point` if that is
-    /// larger.
+    /// Removes the ranges that begin at or before `point` and those that follow without a gap.
+    /// Returns the end of the last, or `point` if that is larger.
     pub fn absorb(&mut self, mut point: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.get(self.gone).filter(|&&(start, _)| start <= point) {
             self.begin_at(self.gone + 1);
@@ -147,7 +153,7 @@ impl Ranges {
         self.around(point).map_or(point, |(_, end)| end)
     }
 
-    /// The first point above `point` at which a range begins; the largest number if there is none.
+    /// The first point above `point` at which a range begins; `u64::MAX` if none does.
     #[inline]
     pub fn next_from(&self, point: u64) -> u64 {
         if self.ranges.last().is_none_or(|&(start, _)| start <= point) {
@@ -157,13 +163,14 @@ impl Ranges {
         starts.find(|&start| start > point).unwrap_or(u64::MAX)
     }
 
-    /// The largest point held, 0 if none.
+    /// One past the last byte held; 0 if nothing is held.
     #[inline]
     pub fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |&(_, end)| end)
     }
 
-    /// Bytes held below `point`. It looks at the ranges on that side of the point on which there are fewer.
+    /// The number of bytes held below `point`.
+    /// Looks at the ranges on the side of the point that has fewer.
     pub fn below(&self, point: u64) -> u64 {
         let reached = self.ending_above(point);
         if reached - self.gone <= (self.ranges.len() - self.gone) / 2 {
@@ -172,14 +179,14 @@ impl Ranges {
         self.held - self.ranges[reached..].iter().map(|&(start, end)| end - start.max(point)).sum::<u64>()
     }
 
-    /// Bytes held from `from` on below `to`.
+    /// The number of bytes held between `from` and `to`, exclusive.
     pub fn between(&self, from: u64, to: u64) -> u64 {
         let first = self.ending_above(from);
         let inside = self.ranges[first..].iter().take_while(|&&(start, _)| start < to);
         inside.map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
     }
 
-    /// All ranges, rising.
+    /// All ranges, in rising order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.ranges[self.gone..].iter().copied()
     }

@@ -1,30 +1,33 @@
-//! When a timer expires: at its time, or as in Linux's timer wheel, which counts whole ticks and is coarser for long times.
+//! When a timer expires: at its time, or as in Linux's timer wheel.
+//! The wheel counts whole ticks and is coarser for long times.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 use std::hint::black_box;
 
-/// Bits by which each level of the wheel is coarser than the one before (Linux `LVL_CLK_SHIFT`).
+/// The bits by which each level of the wheel is coarser than the one before.
+/// Source: Linux `LVL_CLK_SHIFT`.
 const LEVEL_SHIFT: u32 = 3;
-/// Ticks on the finest level (Linux `LVL_SIZE` less one).
+/// The number of ticks on the finest level (Linux `LVL_SIZE` less one).
 const FINEST: u64 = 63;
 /// The coarsest level (Linux `LVL_DEPTH` less one).
 const COARSEST: u32 = 8;
 
-/// How many whole ticks there are in so many nanoseconds. Nearly all clocks count milliseconds, and to divide by a constant is to multiply.
+/// The number of whole ticks in this many nanoseconds.
+/// Nearly all clocks count milliseconds, and a division by a constant becomes a multiplication.
 #[inline]
 pub fn whole(nanos: u64, tick: u64) -> u64 {
     const MILLISECOND: u64 = 1_000_000;
-    // Without a black box the compiler makes one division by a variable of the two.
+    // Without the black box the compiler merges both into one division by a variable.
     if tick == MILLISECOND { nanos / MILLISECOND } else { black_box(nanos / tick) }
 }
 
-/// The whole ticks of a time; all of it where the clock is exact.
+/// A time rounded down to whole ticks; unchanged where the clock is exact.
 pub fn floor(time: Duration, tick: Duration) -> Duration {
     if tick == Duration::ZERO { time } else { tick * whole(time.as_nanos(), tick.as_nanos()) }
 }
 
-/// When a timer that is set at `now` expires `after` that.
+/// When a timer set at `now` to expire `after` this time expires.
 #[inline]
 pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
     let tick = params.tick.as_nanos();
@@ -34,7 +37,7 @@ pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
     let ticks = whole(after.as_nanos().saturating_add(tick - 1), tick);
     let level = (0..COARSEST).find(|level| ticks < FINEST << (LEVEL_SHIFT * level)).unwrap_or(COARSEST);
     let shift = LEVEL_SHIFT * level;
-    // Rounded down and one more, so that no timer expires early (Linux `calc_index`).
+    // Rounded down plus one, so that no timer expires early (Linux `calc_index`).
     let expires = (((whole(now.as_nanos(), tick) + ticks) >> shift) + 1) << shift;
     Time::from_nanos(expires * tick)
 }
