@@ -53,9 +53,11 @@ def _design(made: Cascade) -> Design:
     """A cascade as a design: its loop, and the parameters of its controllers."""
     pid = made.outer
     numbers = {
-        "inner_gain": made.inner_gain, "outer_gain": pid.gain, "integral_time": pid.integral_time,
+        "inner_gain": made.inner_gain,
+        "outer_gain": pid.gain,
+        "integral_time": pid.integral_time,
         "derivative_time": pid.derivative_time,
-    }  # fmt: skip
+    }
     return Design(made.outer_loop(), made.outer_response(), numbers)
 
 
@@ -91,9 +93,11 @@ def _measured(other: tuple[tuple[str, Any], ...]) -> dict[str, float]:
     gain = outer.real[0]
     derivative, integral = np.linalg.solve(np.column_stack([omega, -1 / omega]), outer.imag / gain)
     return {
-        "inner_gain": float(inner), "outer_gain": float(gain), "integral_time": float(1 / integral),
+        "inner_gain": float(inner),
+        "outer_gain": float(gain),
+        "integral_time": float(1 / integral),
         "derivative_time": float(derivative),
-    }  # fmt: skip
+    }
 
 
 FUNCTIONS = {"as_run": as_run}

@@ -17,7 +17,23 @@ from sojourn.analysis.spectrum import queue_spectrum
 from sojourn.analysis.transfer import response
 
 __all__ = [
-    "Flows", "Hurst", "LimitCycle", "Loop", "Managed", "Margins", "Plant", "Point", "Textbook", "hurst",
-    "linear_plant", "managed", "margins", "predicted_limit_cycle", "queue_spectrum", "response",
-    "simulated_limit_cycle", "stability_map", "textbook",
-]  # fmt: skip
+    "Flows",
+    "Hurst",
+    "LimitCycle",
+    "Loop",
+    "Managed",
+    "Margins",
+    "Plant",
+    "Point",
+    "Textbook",
+    "hurst",
+    "linear_plant",
+    "managed",
+    "margins",
+    "predicted_limit_cycle",
+    "queue_spectrum",
+    "response",
+    "simulated_limit_cycle",
+    "stability_map",
+    "textbook",
+]

@@ -90,8 +90,14 @@ class Evidence:
 def assumptions(known: Evidence) -> list[Assumption]:
     """The assumptions of the operating point, and for each whether it holds, if known."""
     rules: tuple[Callable[[Evidence], Assumption | None], ...] = (
-        _draws, _windows, _round_trips, _no_other_losses, _link_used, _in_time, _settled,
-    )  # fmt: skip
+        _draws,
+        _windows,
+        _round_trips,
+        _no_other_losses,
+        _link_used,
+        _in_time,
+        _settled,
+    )
     found = [rule(known) for rule in rules]
     notes = [Assumption("every flow is endless Reno on a steady path", False, note) for note in known.loop.plant.notes]
     return [each for each in found if each is not None] + notes

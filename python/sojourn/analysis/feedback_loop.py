@@ -86,9 +86,16 @@ class Loop:
         return _sojourn.Resting(*self._as_json(), checked_laws(self.laws))
 
     def simulate(
-        self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
-        probability: float = 0.0, changes: list[dict[str, float]] | None = None,
-    ) -> dict[str, Array]:  # fmt: skip
+        self,
+        duration: float = 60.0,
+        step: float = 1e-3,
+        *,
+        every: int = 10,
+        window: float = 1.0,
+        queue: float = 0.0,
+        probability: float = 0.0,
+        changes: list[dict[str, float]] | None = None,
+    ) -> dict[str, Array]:
         """Integrates the nonlinear equations and calls the law at its interval.
 
         `duration` and `step` are in seconds. Every `every`-th step is returned. `window` (packets), `queue` (packets)

@@ -93,9 +93,13 @@ def _residual(loop: Loop, amplitude: float, at: Array) -> Array:
     gain, probability = loop.describing(np.array([amplitude]), omega, np.array([mean]))
     point = loop.plant.point_at(max(mean, 0.0))
     around = linear_plant(loop.plant, point, omega)[0] * gain
-    return np.array([
-        np.angle(around[0]), probability[0] / point.probability - 1.0, np.log(max(abs(around[0]), 1e-300)),
-    ])  # fmt: skip
+    return np.array(
+        [
+            np.angle(around[0]),
+            probability[0] / point.probability - 1.0,
+            np.log(max(abs(around[0]), 1e-300)),
+        ]
+    )
 
 
 def _residual_at_amplitude(loop: Loop, amplitude: float, at: Array) -> Array:

@@ -161,9 +161,15 @@ class PacketRuns:
         rtts = [flow["rtt_ms"]["mean"] / 1e3 for flow in flows]
         wait = (link["wait_ms"] or {}).get("mean", NAN) / 1e3
         return Means(
-            link["queue"]["mean"], link["queue"]["sd"], link["utilization"] or 0.0, lost / max(link["arrived"], 1),
-            law, wait, float(np.mean(rtts)) if rtts else NAN, float(np.mean(windows)) if windows else NAN,
-        )  # fmt: skip
+            link["queue"]["mean"],
+            link["queue"]["sd"],
+            link["utilization"] or 0.0,
+            lost / max(link["arrived"], 1),
+            law,
+            wait,
+            float(np.mean(rtts)) if rtts else NAN,
+            float(np.mean(windows)) if windows else NAN,
+        )
 
     def _flows(self, record: Record) -> list[dict[str, Any]]:
         return [flow for flow in record["flows"] if flow["group"] in self.managed.groups and flow["rtt_ms"]]

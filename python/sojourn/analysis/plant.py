@@ -94,8 +94,9 @@ class Plant:
             "capacity": checks.positive("plant: capacity", self.capacity, "packets per second"),
             "packet": checks.finite("plant: packet", self.packet),
             "mean_packet": checks.finite("plant: mean_packet", self.mean_packet) or self.packet,
-            "link_delay": checks.finite("plant: link_delay", self.link_delay), "drops": bool(self.drops),
-        }  # fmt: skip
+            "link_delay": checks.finite("plant: link_delay", self.link_delay),
+            "drops": bool(self.drops),
+        }
         limit = checks.within("plant: limit", self.limit, "a number of packets, 0 or more", 0.0, float("inf"))
         return json.dumps(tree if limit == float("inf") else {**tree, "limit": limit})
 
@@ -206,9 +207,15 @@ def managed(source: Source, link: str | None = None) -> Managed:
     ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["ecn"] for g in bulk)
     notes += _changes(chosen, bulk)
     plant = Plant(
-        classes, (rate - constant) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
-        seconds(chosen["delay"]), tuple(notes),
-    )  # fmt: skip
+        classes,
+        (rate - constant) / (8 * packet),
+        limit,
+        packet,
+        not ecn,
+        float(tree["packet"]),
+        seconds(chosen["delay"]),
+        tuple(notes),
+    )
     return Managed(scenario, str(chosen["name"]), queue, plant, frozenset(str(g["name"]) for g in bulk))
 
 

@@ -201,11 +201,15 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
     act = (runs.acts if runs else "") or ("dropped" if drops else "marked")
     some, part = Range(0.0), Range(0.0, 1.0)
     rows = [
-        ("queue (packets)", "queue", 1.0, some), ("queuing delay (ms)", "wait", 1e3, some),
-        ("standard deviation of the queue (packets)", "sd", 1.0, some), ("utilization (%)", "utilization", 100.0, part),
-        (f"{act} (%)", "signals", 100.0, part), ("the law's probability (%)", "law", 100.0, part),
-        ("round trip (ms)", "rtt", 1e3, some), ("window (packets)", "window", 1.0, some),
-    ]  # fmt: skip
+        ("queue (packets)", "queue", 1.0, some),
+        ("queuing delay (ms)", "wait", 1e3, some),
+        ("standard deviation of the queue (packets)", "sd", 1.0, some),
+        ("utilization (%)", "utilization", 100.0, part),
+        (f"{act} (%)", "signals", 100.0, part),
+        ("the law's probability (%)", "law", 100.0, part),
+        ("round trip (ms)", "rtt", 1e3, some),
+        ("window (packets)", "window", 1.0, some),
+    ]
     table = Table(title="operating point", title_justify="left")
     shown = [*columns, *([title] if runs else [])]
     if not shown:

@@ -59,9 +59,10 @@ def design(
     from sojourn.cli import design_output
 
     for option, value, of in (
-        ("--margin", margin, Controller.PID), ("--crossover", crossover, Controller.PID),
+        ("--margin", margin, Controller.PID),
+        ("--crossover", crossover, Controller.PID),
         ("--inner-gain", inner_gain, Controller.CPC),
-    ):  # fmt: skip
+    ):
         if value is not None and controller is not of:
             raise UserError.expected(option, f"the controller {of}, which alone has this option", str(controller))
     if target is not None and not (math.isfinite(target) and target >= 0):

@@ -56,13 +56,14 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
         f"outer, of the queue:  {outer.gain:.4g} (1 + 1/({outer.integral_time:.4g} s) + {outer.derivative_time:.4g} s)"
     )
     _show_loops(
-        point, [
+        point,
+        [
             ("inner, without dead time", response(made.inner_loop())),
             ("inner", response(made.inner_loop(), point.rtt)),
             ("outer, without dead time", response(made.outer_loop())),
             ("outer", made.outer_response()),
-        ]
-    )  # fmt: skip
+        ],
+    )
     own = "" if inner_gain is None else f", inner_gain = {inner_gain:g}"
     design = f'flows = {point.flows:g}, rtt = "{propagation * 1e3:.4g} ms", target = {target:g}{own}'
     out.print(f'queue = {{ aqm = "cpc", {design} }}')
@@ -136,11 +137,12 @@ def red(point: OperatingPoint, target: float | None) -> None:
     out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
     integrator = rational([gain], [1.0, 0.0]) * point.plant()
     _show_loops(
-        point, [
+        point,
+        [
             ("low pass", response(made.transfer() * point.plant(), point.rtt)),
             ("integrator", response(integrator, point.rtt)),
-        ]
-    )  # fmt: skip
+        ],
+    )
     low, most = rest - above, min(1.0, 2.0 * point.probability)
     high = low + most / made.slope
     out.print(f"rests at {rest:.4g} packets; with `wait`, RED drops 2/3 as often as its line says and rests higher")

@@ -119,9 +119,7 @@ def _print_parts(found: Inference) -> None:
         table.add_column(name, overflow="fold")
     for i, (claim, part) in enumerate(found.parts):
         low, high = found.reach(i)
-        cells = [
-            f"{number(point.means[i])}{'' if point.holds[i] else ' ✗'}" for point in (found.chosen, found.best)
-        ]  # fmt: skip
+        cells = [f"{number(point.means[i])}{'' if point.holds[i] else ' ✗'}" for point in (found.chosen, found.best)]
         reach = f"{number(low)} … {number(high)}"
         out_of_reach = not part.judged.meets(low, high)
         table.add_row(

@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 
 # The printed columns of links; the record has more.
 LINKS = (
-    "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
-)  # fmt: skip
+    "utilization",
+    "throughput_bps",
+    "arrived",
+    "dropped_total",
+    "loss_ratio",
+    "queue.mean",
+    "queue.sd",
+    "wait_ms.p95",
+)
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 # Default measures of a sweep, taken from the link with the highest utilization.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")

@@ -30,9 +30,21 @@ MEAN = "mean ± 95 % CI"
 ANY = Range()
 # The columns that a summary of a comparison or a sweep has in addition to its axes.
 SUMMARY = {
-    "case", "measure", "path", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference",
-    "difference_low", "difference_high",
-}  # fmt: skip
+    "case",
+    "measure",
+    "path",
+    "unit",
+    "better",
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "n",
+    "best",
+    "difference",
+    "difference_low",
+    "difference_high",
+}
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,13 @@ def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
     quick = " --quick" if about["quick"] else ""
     command = f"sojourn reproduce experiment --seeds {len(about['seeds'])}{quick}"
     manifest = {
-        "experiment": experiment.id, "seeds": about["seeds"], "fingerprint": about["fingerprint"],
-        "versions": environment(), "command": command,
+        "experiment": experiment.id,
+        "seeds": about["seeds"],
+        "fingerprint": about["fingerprint"],
+        "versions": environment(),
+        "command": command,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items())},
-    }  # fmt: skip
+    }
     found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

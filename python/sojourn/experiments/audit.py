@@ -219,9 +219,12 @@ def audit(plan: Plan, mutants: list[MutantTable], base: Observed, measure: Measu
         except StoppedError as error:
             rows.append(Row(mutant.id, mutant.text, stopped=str(error)))
     return Audit(
-        plan.experiment.id, len(plan.seeds), {claim.id: claim.text for claim in plan.claims if claim.id in base},
-        [claim for claim, parts in base.items() if not any(part.holds for part in parts)], rows,
-    )  # fmt: skip
+        plan.experiment.id,
+        len(plan.seeds),
+        {claim.id: claim.text for claim in plan.claims if claim.id in base},
+        [claim for claim, parts in base.items() if not any(part.holds for part in parts)],
+        rows,
+    )
 
 
 def compare(mutant: MutantTable, base: Observed, found: Observed) -> Row:

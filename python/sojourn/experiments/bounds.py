@@ -52,8 +52,12 @@ def _anything(*_: Any) -> Range:
 
 
 FUNCTIONS: dict[str, Callable[..., Range]] = {
-    "min": _least, "max": _greatest, "abs": _abs, "exp": _exp, "met": lambda *margins: Range(0.0, float(len(margins))),
-}  # fmt: skip
+    "min": _least,
+    "max": _greatest,
+    "abs": _abs,
+    "exp": _exp,
+    "met": lambda *margins: Range(0.0, float(len(margins))),
+}
 """The functions of expressions, for ranges."""
 
 

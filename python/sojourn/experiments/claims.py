@@ -21,7 +21,7 @@ from sojourn.experiments.schema.claims import (
     ReadingTable,
     ToleranceFields,
     ToleranceTable,
-)  # fmt: skip
+)
 from sojourn.experiments.verdict import PartKind, Target, Tolerance, parse_target
 
 PublishedValues = dict[tuple[str, str, str], float]
@@ -144,9 +144,15 @@ def _claim(label: str, table: ClaimTable, usual: Origin) -> Claim:
     ]
     readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
     return Claim(
-        table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin or usual,
-        omitted=table.omitted, readings=readings,
-    )  # fmt: skip
+        table.id,
+        table.where,
+        table.text,
+        table.reason,
+        tuple(parts),
+        origin=table.origin or usual,
+        omitted=table.omitted,
+        readings=readings,
+    )
 
 
 def _reading(label: str, table: ReadingTable, parts: list[Part]) -> ClaimReading:
@@ -193,15 +199,28 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
         share = Target(low=table.share, low_open=False)
         in_part = Target(low=table.in_part, low_open=False) if table.in_part else None
         yield Part(
-            template, share, label=table.label, cells=cells, cell_target=target, direction=in_part,
-            kind="number" if in_part else kind, of_seeds=table.of_seeds,
-        )  # fmt: skip
+            template,
+            share,
+            label=table.label,
+            cells=cells,
+            cell_target=target,
+            direction=in_part,
+            kind="number" if in_part else kind,
+            of_seeds=table.of_seeds,
+        )
         return
     for values in combinations:
         yield Part(
-            fill(template, values), target, table.published, table.expected, tolerance, fill(table.label, values),
-            kind=kind, direction=direction, share_of_seeds=table.share_of_seeds,
-        )  # fmt: skip
+            fill(template, values),
+            target,
+            table.published,
+            table.expected,
+            tolerance,
+            fill(table.label, values),
+            kind=kind,
+            direction=direction,
+            share_of_seeds=table.share_of_seeds,
+        )
 
 
 def _usual_kind(table: PartTable, target: Target) -> PartKind:
@@ -244,12 +263,16 @@ def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, 
         rows.setdefault((scenario, queue), []).append(part)
     return [
         Claim(
-            f"{table.id}-{scenario}-{queue}", table.where, f"{table.title}: row {scenario}, {queue}",
+            f"{table.id}-{scenario}-{queue}",
+            table.where,
+            f"{table.title}: row {scenario}, {queue}",
             "; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
-            tuple(parts), table.id, table.origin,
+            tuple(parts),
+            table.id,
+            table.origin,
         )
         for (scenario, queue), parts in rows.items()
-    ]  # fmt: skip
+    ]
 
 
 def _rule(label: str, rules: list[ToleranceTable], scenario: str, measure: str) -> Tolerance:

@@ -62,9 +62,16 @@ class Curve:
 def plain_scenario(root: Path, table: ScenarioTable) -> ExperimentScenario:
     """A scenario that is written on its own."""
     return ExperimentScenario(
-        table.id, table.label, table.title, root / table.file, table.queue, table.measures, table.set,
-        queue_at=table.queue_at, steps=tuple(each.set for each in table.steps),
-    )  # fmt: skip
+        table.id,
+        table.label,
+        table.title,
+        root / table.file,
+        table.queue,
+        table.measures,
+        table.set,
+        queue_at=table.queue_at,
+        steps=tuple(each.set for each in table.steps),
+    )
 
 
 def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScenario]:

@@ -38,10 +38,12 @@ def _at_end(text: str) -> dict[str, float]:
     made = trajectory(Fluid(**json.loads(text)))
     last = made["t"] >= 0.75 * float(made["t"][-1])
     return {
-        "queue": float(made["queue"][last].mean()), "queue_sd": float(made["queue"][last].std()),
-        "probability": float(made["probability"][last].mean()), "peak": float(made["queue"].max()),
+        "queue": float(made["queue"][last].mean()),
+        "queue_sd": float(made["queue"][last].std()),
+        "probability": float(made["probability"][last].mean()),
+        "peak": float(made["queue"].max()),
         "ripple": float(np.ptp(made["queue"][last])),
-    }  # fmt: skip
+    }
 
 
 def delay_margin(fluid: Fluid) -> float:

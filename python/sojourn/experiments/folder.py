@@ -48,11 +48,19 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
     if cases > MOST_CASES:
         raise UserError(f"{label}: grids.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Grid(
-        table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
-        table.replications, table.optional, table.quick_set,
+        table.id,
+        table.title,
+        lists["scenarios"],
+        lists["queues"],
+        lists["settings"] or [""],
+        lists["measures"],
+        table.replications,
+        table.optional,
+        table.quick_set,
         lists["scenarios"] if table.quick_scenarios is None else _fitting(lists["scenarios"], table.quick_scenarios),
-        pairs=table.pairs, fixed=table.fixed,
-    )  # fmt: skip
+        pairs=table.pairs,
+        fixed=table.fixed,
+    )
 
 
 def _fitting(names: Iterable[str], patterns: list[str]) -> list[str]:
@@ -119,9 +127,11 @@ def load_experiment(root: Path) -> Experiment:
         curves[name], points = expand_curve(table)
         queues |= points
     kinds = {
-        "scenarios": list(scenarios), "queues": list(queues), "settings": list(settings),
+        "scenarios": list(scenarios),
+        "queues": list(queues),
+        "settings": list(settings),
         "measures": list(file.measures),
-    }  # fmt: skip
+    }
     family_names = {name: [each.id for each in family] for name, family in families.items()}
     names = _Names(kinds, family_names, curves)
     grids = {name: _grid(label, table, names) for name, table in file.grids.items()}

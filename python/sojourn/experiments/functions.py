@@ -41,9 +41,12 @@ def all_functions(outcome: Outcome) -> Functions:
     """Every function that an expression of this paper can call."""
     experiment = outcome.experiment
     return {
-        **law_functions(experiment), **theory_functions(experiment), **family_functions(outcome),
-        **curve_functions(outcome), **experiment.extra.functions,
-    }  # fmt: skip
+        **law_functions(experiment),
+        **theory_functions(experiment),
+        **family_functions(outcome),
+        **curve_functions(outcome),
+        **experiment.extra.functions,
+    }
 
 
 def law_surface(experiment: Experiment, queue: str, backlog: Array, change: Array) -> Array:

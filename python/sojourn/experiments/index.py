@@ -55,10 +55,14 @@ def _entry(file: Path) -> Entry | None:
         about: dict[str, Any] = json.loads(files.disk.read(file))
         counts = about["claims"].get(about.get("origin", "paper"), {})
         return Entry(
-            str(about["paper"]), str(about["citation"]), f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
-            {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict}, int(about["skipped"]),
-            str(about["caution"]), str(about["made"]),
-        )  # fmt: skip
+            str(about["paper"]),
+            str(about["citation"]),
+            f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
+            {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict},
+            int(about["skipped"]),
+            str(about["caution"]),
+            str(about["made"]),
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -260,7 +260,9 @@ def _point(search: Search, values: tuple[Any, ...], records: dict[Case, Any]) ->
     judge_claims(outcome, search.claims)
     parts = [(result.claim.id, part) for result in outcome.results for part in result.parts]
     point = Point(
-        values, tuple(part.measured.mean for _, part in parts), tuple(part.holds for _, part in parts),
+        values,
+        tuple(part.measured.mean for _, part in parts),
+        tuple(part.holds for _, part in parts),
         tuple(result.chosen for result in outcome.results),
-    )  # fmt: skip
+    )
     return point, [(name, part.part) for name, part in parts]

@@ -328,17 +328,27 @@ class Outcome:
             for name in grid.measures or list(self.experiment.measures):
                 chosen, found = self.experiment.measure(case.scenario, name), self.estimate(case, name)
                 cell = judged.get(f"{case}.{name}")
-                rows.append({
-                    "scenario": case.scenario, "queue": case.queue, "setting": case.setting, "measure": name,
-                    "unit": chosen.unit, "decimals": chosen.decimals,
-                    "published": self.experiment.published.get((case.scenario, case.queue, name), np.nan),
-                    "reference": self.experiment.reference.get((case.scenario, case.queue, name), np.nan),
-                    "tolerance": str(cell.part.tolerance) if cell else "",
-                    "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
-                    "verdict": str(cell.verdict) if cell else self._meets(case, chosen, found),
-                    "alike": self._alike(case, name),
-                    "never": 0 if chosen.never is None else int(np.isnan(self.shown(case, name)).sum()),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "scenario": case.scenario,
+                        "queue": case.queue,
+                        "setting": case.setting,
+                        "measure": name,
+                        "unit": chosen.unit,
+                        "decimals": chosen.decimals,
+                        "published": self.experiment.published.get((case.scenario, case.queue, name), np.nan),
+                        "reference": self.experiment.reference.get((case.scenario, case.queue, name), np.nan),
+                        "tolerance": str(cell.part.tolerance) if cell else "",
+                        "mean": found.mean,
+                        "sd": found.sd,
+                        "low": found.low,
+                        "high": found.high,
+                        "n": found.n,
+                        "verdict": str(cell.verdict) if cell else self._meets(case, chosen, found),
+                        "alike": self._alike(case, name),
+                        "never": 0 if chosen.never is None else int(np.isnan(self.shown(case, name)).sum()),
+                    }
+                )
         return pd.DataFrame(rows)
 
     def _meets(self, case: Case, measure: Measure, found: Estimate) -> str:
@@ -364,13 +374,23 @@ class Outcome:
         for result in self.results:
             for part in result.parts:
                 found = part.measured
-                rows.append({
-                    "claim": result.claim.id, "origin": result.claim.origin, "where": result.claim.where,
-                    "text": result.claim.text,
-                    "verdict": str(result.verdict), "measure": part.part.measure, "label": part.part.label,
-                    "target": part.part.target_text,
-                    "published": np.nan if part.published is None else part.published,
-                    "mean": found.mean, "low": found.low, "high": found.high, "n": found.n,
-                    "part_verdict": str(part.verdict), "kind": part.part.kind,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "claim": result.claim.id,
+                        "origin": result.claim.origin,
+                        "where": result.claim.where,
+                        "text": result.claim.text,
+                        "verdict": str(result.verdict),
+                        "measure": part.part.measure,
+                        "label": part.part.label,
+                        "target": part.part.target_text,
+                        "published": np.nan if part.published is None else part.published,
+                        "mean": found.mean,
+                        "low": found.low,
+                        "high": found.high,
+                        "n": found.n,
+                        "part_verdict": str(part.verdict),
+                        "kind": part.part.kind,
+                    }
+                )
         return pd.DataFrame(rows)

@@ -41,9 +41,13 @@ def anchor(claim: str) -> str:
 def page(template: str, **shown: Any) -> str:
     """A page from a file in `templates`, with what it shows by name."""
     templates = Environment(
-        loader=PackageLoader("sojourn.experiments"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=PackageLoader("sojourn.experiments"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
     templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES}
     templates.filters |= {"number": number, "counted": counted, "anchor": anchor}
     return templates.get_template(template).render(**shown)

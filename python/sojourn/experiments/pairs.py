@@ -59,11 +59,21 @@ class PairTable:
 
     def table(self) -> pd.DataFrame:
         """One row for each pair and measure."""
-        return pd.DataFrame([
-            {"pair": row.label, "measure": measure, "better": each.better, "worse": each.worse, "cells": each.cells,
-             "advantage": each.advantage, "verdict": each.verdict}
-            for row in self.rows for measure, each in zip(self.measures, row.found, strict=True)
-        ])  # fmt: skip
+        return pd.DataFrame(
+            [
+                {
+                    "pair": row.label,
+                    "measure": measure,
+                    "better": each.better,
+                    "worse": each.worse,
+                    "cells": each.cells,
+                    "advantage": each.advantage,
+                    "verdict": each.verdict,
+                }
+                for row in self.rows
+                for measure, each in zip(self.measures, row.found, strict=True)
+            ]
+        )
 
 
 def advantage(outcome: Outcome, measure: Measure, one: Case, other: Case) -> Estimate:

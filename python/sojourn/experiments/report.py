@@ -143,10 +143,12 @@ def _about(outcome: Outcome) -> dict[str, Any]:
         "seeds": outcome.seeds,
     }
     facts |= {
-        "citation": outcome.experiment.citation, "page": page_name(outcome), "made": _made(outcome),
+        "citation": outcome.experiment.citation,
+        "page": page_name(outcome),
+        "made": _made(outcome),
         "caution": _less_than_whole(outcome),
         "skipped": sum(claim.origin == outcome.experiment.origin for claim in outcome.skipped),
-    }  # fmt: skip
+    }
     counts = {origin: outcome.counts(origin) for origin in ORIGINS}
     facts["claims"] = {
         origin: {str(verdict): count for verdict, count in each.items()}
@@ -237,12 +239,15 @@ def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
 def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:
     """A grid's table and figures, and the claims that rest on it."""
     return Section(
-        f"run-{file_name(grid.id)}", short_title(grid, outcome.grids), grid.title,
+        f"run-{file_name(grid.id)}",
+        short_title(grid, outcome.grids),
+        grid.title,
         _notes(outcome, grid),
-        table_of(outcome, grid), [_picture(drawn) for drawn in figures if drawn.grid == grid.id],
+        table_of(outcome, grid),
+        [_picture(drawn) for drawn in figures if drawn.grid == grid.id],
         [result for result in outcome.results if grid.id in homes[result.claim.id]],
         pair_table(outcome, grid),
-    )  # fmt: skip
+    )
 
 
 def short_title(grid: Grid, among: Sequence[Grid]) -> str:

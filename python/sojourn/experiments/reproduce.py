@@ -123,9 +123,15 @@ def reproduce(
         shortened.append("the TCP of a Linux kernel instead of the paper's")
     quick = options.quick and bool(shortened)
     outcome = Outcome(
-        experiment, plan.chosen, plan.seeds, by_case, shortened=shortened, quick=quick, effort=effort,
+        experiment,
+        plan.chosen,
+        plan.seeds,
+        by_case,
+        shortened=shortened,
+        quick=quick,
+        effort=effort,
         left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
-    )  # fmt: skip
+    )
     judge_claims(outcome, experiment.claims)
     return outcome
 

@@ -69,12 +69,23 @@ def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rru
         raise UserError("flent: expected a run with series such as that of examples/rrul.toml, got none")
     _sums(results)
     metadata = {
-        "NAME": test, "TITLE": title or str(record.get("scenario", "")), "HOST": "simulated", "HOSTS": ["simulated"],
-        "LOCAL_HOST": "sojourn", "TIME": _stamp(0.0), "T0": _stamp(0.0), "LENGTH": round(duration),
-        "TOTAL_LENGTH": round(duration), "STEP_SIZE": STEP, "IP_VERSION": 4, "NOTE": f"seed {record.get('seed')}",
-        "TEST_PARAMETERS": {}, "FLENT_VERSION": "2.3.0", "DATA_FILENAME": f"{test}.flent.gz",
+        "NAME": test,
+        "TITLE": title or str(record.get("scenario", "")),
+        "HOST": "simulated",
+        "HOSTS": ["simulated"],
+        "LOCAL_HOST": "sojourn",
+        "TIME": _stamp(0.0),
+        "T0": _stamp(0.0),
+        "LENGTH": round(duration),
+        "TOTAL_LENGTH": round(duration),
+        "STEP_SIZE": STEP,
+        "IP_VERSION": 4,
+        "NOTE": f"seed {record.get('seed')}",
+        "TEST_PARAMETERS": {},
+        "FLENT_VERSION": "2.3.0",
+        "DATA_FILENAME": f"{test}.flent.gz",
         "SERIES_META": {name: {"UNITS": "ms" if name.startswith("Ping") else "Mbits/s"} for name in results},
-    }  # fmt: skip
+    }
     return {"version": FORMAT, "metadata": metadata, "x_values": x.tolist(), "results": results, "raw_values": raw}
 
 

@@ -90,10 +90,12 @@ def _trace(title: str, name: str, kind: str, events: list[dict[str, Any]]) -> di
         "title": f"{title}, {name}",
         "vantage_point": {"name": name, "type": kind},
         "common_fields": {
-            "time_format": "relative", "reference_time": EPOCH.timestamp() * 1e3, "protocol_type": ["TCP"],
+            "time_format": "relative",
+            "reference_time": EPOCH.timestamp() * 1e3,
+            "protocol_type": ["TCP"],
         },
         "events": events,
-    }  # fmt: skip
+    }
 
 
 def _event(event: Event) -> dict[str, Any]:

@@ -56,9 +56,12 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
         groups.append(datagram_group(f"datagrams-{number}", way, (way["rtt_s"] - base) / 2, shift))
     duration = max(math.ceil(found["span_s"] * 10) / 10, 0.1)
     tree = {
-        "name": scenario_name(_stem(file)), "duration": time_text(duration), "links": [link],
-        "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
-    }  # fmt: skip
+        "name": scenario_name(_stem(file)),
+        "duration": time_text(duration),
+        "links": [link],
+        "tcp": {"profile": "linux", "control": {"cc": cc}},
+        "flows": groups,
+    }
     return Scenario(tree, str(file)), remarks
 
 
@@ -212,9 +215,14 @@ def _link(directions: list[Direction], base: float, longest: float, layer: int) 
 
     there, back = directions
     link: dict[str, Any] = {
-        "name": "link", "from": "left", "to": "right", "rate": rate_text(there.rate), "delay": time_text(base / 2),
-        "queue": queue(there), "duplex": True,
-    }  # fmt: skip
+        "name": "link",
+        "from": "left",
+        "to": "right",
+        "rate": rate_text(there.rate),
+        "delay": time_text(base / 2),
+        "queue": queue(there),
+        "duplex": True,
+    }
     if layer:
         link["overhead"] = {"per_packet": f"{layer} B"}
     other: dict[str, Any] = {"rate": rate_text(back.rate)} if back.rate != there.rate else {}
@@ -233,11 +241,14 @@ def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict
         ends = ("left", "right") if rightward else ("right", "left")
         own = [(flow["rtt_s"] - base) / 2 for flow in members]
         group: dict[str, Any] = {
-            "name": f"flows-{number}", "count": len(members), "from": ends[0], "to": ends[1],
+            "name": f"flows-{number}",
+            "count": len(members),
+            "from": ends[0],
+            "to": ends[1],
             "start": [time_text(flow["start_s"] - delay + shift) for flow, delay in zip(members, own, strict=True)],
             "access": {"delay": [time_text(delay) for delay in own]},
             "traffic": {"kind": "bulk"} | ({"size": f"{size} B"} if size else {}),
-        }  # fmt: skip
+        }
         if members[0]["tcp"]:
             group["tcp"] = members[0]["tcp"]
         groups.append(group)

@@ -35,8 +35,12 @@ def datagram_group(name: str, way: dict[str, Any], delay: float, shift: float) -
     ends = ("left", "right") if way["rightward"] else ("right", "left")
     start = way["first_s"] - delay + shift
     group: dict[str, Any] = {
-        "name": name, "from": ends[0], "to": ends[1], "start": time_text(start), "access": {"delay": time_text(delay)},
-    }  # fmt: skip
+        "name": name,
+        "from": ends[0],
+        "to": ends[1],
+        "start": time_text(start),
+        "access": {"delay": time_text(delay)},
+    }
     # Stop halfway to the next expected packet.
     group["stop"] = time_text(start + way["last_s"] - way["first_s"] + parts[-1].seconds * size / (2 * parts[-1].bytes))
     if len(parts) == 1:

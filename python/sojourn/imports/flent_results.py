@@ -46,9 +46,14 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
     rates = [each or max(ups, downs) for each in (ups, downs)]
     queue = max(20, math.ceil(max(rates) * max(trips.values()) * 1000 / 12_000))
     link: dict[str, Any] = {
-        "name": "uplink", "from": "home", "to": "provider", "rate": rate or _mbit(rates[0]),
-        "delay": f"{base / 2:.6g} ms", "queue": {"aqm": "droptail", "limit": f"{queue} packets"}, "duplex": True,
-    }  # fmt: skip
+        "name": "uplink",
+        "from": "home",
+        "to": "provider",
+        "rate": rate or _mbit(rates[0]),
+        "delay": f"{base / 2:.6g} ms",
+        "queue": {"aqm": "droptail", "limit": f"{queue} packets"},
+        "duplex": True,
+    }
     if rate is None:
         link["back"] = {"rate": _mbit(rates[1])}
     controllers = _Controllers(found)
@@ -59,10 +64,12 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
     tree = {
         "name": scenario_name(str(found.metadata.get("NAME") or "flent")),
         "duration": f"{found.x[-1] + found.step:.6g} s",
-        "links": [link], "tcp": tcp, "flows": groups,
+        "links": [link],
+        "tcp": tcp,
+        "flows": groups,
         "trace": {"throughput": {"flows": ["*"], "every": "200 ms"}}
         | ({"rtt": {"flows": [f"{name}/*" for name in probes]}} if probes else {}),
-    }  # fmt: skip
+    }
     return Scenario(tree, str(file))
 
 

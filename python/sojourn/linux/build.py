@@ -54,8 +54,13 @@ def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
     with written_elsewhere(program) as unfinished:
         shutil.copy2(built / "linux", unfinished)
     kernel = Kernel(
-        program, version, source.origin, sha256_of(built / ".config"), sha256_of(program), code,
-    )  # fmt: skip
+        program,
+        version,
+        source.origin,
+        sha256_of(built / ".config"),
+        sha256_of(program),
+        code,
+    )
     store_kernel(kernel)
     return kernel
 
@@ -115,9 +120,18 @@ def library(folder: Path, driver: Path) -> None:
     # Use the workspace's versions; cargo ignores unused entries.
     shutil.copyfile(CRATES.parent / "Cargo.lock", abi / "Cargo.lock")
     command(
-        ["cargo", "build", "--quiet", "--release", "--manifest-path", str(abi / "Cargo.toml"),
-         "--target-dir", str(target)], "linux build: cargo",
-    )  # fmt: skip
+        [
+            "cargo",
+            "build",
+            "--quiet",
+            "--release",
+            "--manifest-path",
+            str(abi / "Cargo.toml"),
+            "--target-dir",
+            str(target),
+        ],
+        "linux build: cargo",
+    )
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((abi / "src").glob("*.rs")))
     names = re.findall(r'#\[unsafe\(no_mangle\)\]\s+pub (?:unsafe )?extern "C" fn (\w+)', text)
     whole, shown = target / "library.o", target / "library.names"
@@ -159,10 +173,15 @@ def make(
     with (
         log.open("w", encoding="utf-8") as file,
         subprocess.Popen(
-            arguments, env={**os.environ, "LC_ALL": "C", **environment}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            arguments,
+            env={**os.environ, "LC_ALL": "C", **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         ) as process,
-    ):  # fmt: skip
+    ):
         try:
             assert process.stdout
             for line in process.stdout:

@@ -75,10 +75,14 @@ class Guests:
             if not log:
                 raise RunError(f"the kernel stopped without a log: {_last_words(folder)}{_without_room(folder)}")
         host = {
-            "name": "linux", "version": self.kernel.version, "source": self.kernel.source,
-            "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
-            "log_sha256": hashlib.sha256(log).hexdigest(), **({"qdiscs": queues} if queues else {}),
-        }  # fmt: skip
+            "name": "linux",
+            "version": self.kernel.version,
+            "source": self.kernel.source,
+            "config_sha256": self.kernel.config_sha256,
+            "kernel_sha256": self.kernel.kernel_sha256,
+            "log_sha256": hashlib.sha256(log).hexdigest(),
+            **({"qdiscs": queues} if queues else {}),
+        }
         return planned.record((log, headers), json.dumps(host), capture)
 
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
@@ -113,9 +117,14 @@ class Guests:
             if self._stopped:
                 raise KeyboardInterrupt
             process = subprocess.Popen(
-                arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=console,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                arguments,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
             self._running.add(process)
         return process
 

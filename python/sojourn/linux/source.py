@@ -76,10 +76,13 @@ def download(folder: Path, say: Say) -> tuple[Path, str]:
         (apt / name).mkdir(parents=True, exist_ok=True)
     (apt / "parts" / "newer.sources").write_text(SOURCES.format(suites=SUITES), encoding="ascii")
     options = [
-        "Dir::Etc::sourcelist=/dev/null", f"Dir::Etc::sourceparts={apt / 'parts'}",
-        f"Dir::State::lists={apt / 'lists'}", f"Dir::Cache={apt / 'cache'}", "APT::Sandbox::User=",
+        "Dir::Etc::sourcelist=/dev/null",
+        f"Dir::Etc::sourceparts={apt / 'parts'}",
+        f"Dir::State::lists={apt / 'lists'}",
+        f"Dir::Cache={apt / 'cache'}",
+        "APT::Sandbox::User=",
         "Acquire::Languages=none",
-    ]  # fmt: skip
+    ]
     own = [part for option in options for part in ("-o", option)]
     say(f"looking for the newest kernel in Debian's {SUITES}")
     command(["apt-get", *own, "update"], "linux build: apt-get update")

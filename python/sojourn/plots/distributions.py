@@ -178,9 +178,15 @@ def draw(ax: Axes, found: Distribution, look: Look, label: str, complement: bool
         known = levels < 1 if complement else levels <= 1
         shown = 1 - levels if complement else levels
         ax.plot(
-            values[known], shown[known], color=look.color, marker=look.marker, linestyle="--", label=label,
-            clip_on=False, zorder=3,
-        )  # fmt: skip
+            values[known],
+            shown[known],
+            color=look.color,
+            marker=look.marker,
+            linestyle="--",
+            label=label,
+            clip_on=False,
+            zorder=3,
+        )
 
 
 def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], place: str = "") -> None:
@@ -210,6 +216,11 @@ def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], p
         way = f";\ntrace.{chosen.trace} gives every sample"
         note = "dashed: quantiles only" if any(d.exact for d in drawn) else f"quantiles only{way}"
         ax.annotate(
-            note, (0.03 if complement else 0.98, 0.06), xycoords="axes fraction", va="bottom",
-            ha="left" if complement else "right", fontsize=6, color="#555555",
-        )  # fmt: skip
+            note,
+            (0.03 if complement else 0.98, 0.06),
+            xycoords="axes fraction",
+            va="bottom",
+            ha="left" if complement else "right",
+            fontsize=6,
+            color="#555555",
+        )

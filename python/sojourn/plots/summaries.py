@@ -52,13 +52,23 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
             if math.isfinite(one.mean):
                 error = None if math.isnan(one.half) else np.array(one.errors)[:, np.newaxis]
                 axes.errorbar(
-                    one.mean, i, xerr=error, color=look.color, marker=look.marker, linestyle="none", clip_on=False,
+                    one.mean,
+                    i,
+                    xerr=error,
+                    color=look.color,
+                    marker=look.marker,
+                    linestyle="none",
+                    clip_on=False,
                     markerfacecolor=look.color if best or not tested else "white",
-                )  # fmt: skip
+                )
             axes.annotate(
-                str(one), (1.02, i), xycoords=("axes fraction", "data"), va="center", fontsize=6.5,
+                str(one),
+                (1.02, i),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=6.5,
                 fontweight="bold" if best else "normal",
-            )  # fmt: skip
+            )
         axes.set_yticks(range(len(rows)), list(map(wrapped, names)))
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.xaxis.set_major_locator(MaxNLocator(4))

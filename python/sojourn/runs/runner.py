@@ -190,9 +190,14 @@ def run_all(
     found: dict[int, Record] = {}
     failed: dict[int, str] = {}
     run_each(
-        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, laws=laws,
+        jobs,
+        found.__setitem__,
+        threads=threads,
+        cache=cache,
+        progress=progress,
+        laws=laws,
         on_failed=failed.__setitem__,
-    )  # fmt: skip
+    )
     return found, [failed[index] for index in sorted(failed)]
 
 
@@ -317,9 +322,13 @@ class _Runs:
     """The digests of link traces that are part of a key, by key and link."""
 
     def __init__(
-        self, jobs: Sequence[Job], missing: dict[str, list[int]], cache: Store | None, progress: Progress | None,
+        self,
+        jobs: Sequence[Job],
+        missing: dict[str, list[int]],
+        cache: Store | None,
+        progress: Progress | None,
         total: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._jobs, self._missing, self._cache, self._progress = jobs, missing, cache, progress
         self._keys = list(missing)
         self.total, self.done = total, total - len(missing)

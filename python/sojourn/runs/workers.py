@@ -91,8 +91,10 @@ class _Worker:
         self.process = subprocess.Popen(
             [sys.executable, *COMMAND, ENGINE, STAMP],
             env={**environment(), "PYTHONPATH": path, "RUST_BACKTRACE": "0"},  # one line is enough to say why it ended
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
 
     def do(self, family: Sequence[Task]) -> Iterator[Answer]:
         """Executes a family and yields each answer. Fewer answers mean that the process died."""

@@ -351,9 +351,16 @@ def sweep(
         note(f"a run failed: {reason}")
 
     run_each(
-        jobs, on_record, threads=threads, cache=cache, progress=progress, executor=executor, shard=shard,
-        laws=laws, on_failed=on_failed,
-    )  # fmt: skip
+        jobs,
+        on_record,
+        threads=threads,
+        cache=cache,
+        progress=progress,
+        executor=executor,
+        shard=shard,
+        laws=laws,
+        on_failed=on_failed,
+    )
     if failed and not len(rows):
         raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")
     return SweepResult(chosen, rows, [kept[index] for index in sorted(kept)], failed)

@@ -118,9 +118,14 @@ def boxes(outcome: Outcome, chosen: spec.Boxes) -> Figure:
                 ]
                 stats += boxplot_stats(np.concatenate([each[1] for each in found if each]) * measure.scale)
             drawn = axes.bxp(
-                stats, positions=[g + (i - (count - 1) / 2) * 0.25 for g, _ in groups], widths=0.2, patch_artist=True,
-                flierprops={"markersize": 1.5}, medianprops={"color": "black"}, manage_ticks=False,
-            )  # fmt: skip
+                stats,
+                positions=[g + (i - (count - 1) / 2) * 0.25 for g, _ in groups],
+                widths=0.2,
+                patch_artist=True,
+                flierprops={"markersize": 1.5},
+                medianprops={"color": "black"},
+                manage_ticks=False,
+            )
             for box in drawn["boxes"]:
                 box.set(facecolor=style_of(i).color, alpha=0.6)
             drawn["boxes"][0].set_label(chosen.labels[i])

@@ -63,9 +63,14 @@ def _box(axes: Any, at: Point, text: str, color: str = "#333333") -> None:
     """A box with a text around a point."""
     (x, y), (wide, high) = at, BOX
     shape = FancyBboxPatch(
-        (x - wide, y - high), 2 * wide, 2 * high, boxstyle="round,pad=0,rounding_size=0.08", facecolor="#f4f6f8",
-        edgecolor=color, linewidth=1.0,
-    )  # fmt: skip
+        (x - wide, y - high),
+        2 * wide,
+        2 * high,
+        boxstyle="round,pad=0,rounding_size=0.08",
+        facecolor="#f4f6f8",
+        edgecolor=color,
+        linewidth=1.0,
+    )
     axes.add_patch(shape)
     axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color=color)
 
@@ -84,9 +89,13 @@ def _arrow(axes: Any, way: list[Point], label: str) -> None:
         x, y = (line[longest] + line[longest + 1]) / 2
         upright = abs(line[longest + 1][0] - line[longest][0]) < 1e-9
         axes.text(
-            x + (0.06 if upright else 0), y + (0 if upright else 0.07), label, fontsize=6.5,
-            ha="left" if upright else "center", va="center" if upright else "bottom",
-        )  # fmt: skip
+            x + (0.06 if upright else 0),
+            y + (0 if upright else 0.07),
+            label,
+            fontsize=6.5,
+            ha="left" if upright else "center",
+            va="center" if upright else "bottom",
+        )
 
 
 def _edge(center: Any, toward: Any) -> Any:

@@ -53,9 +53,14 @@ def _queue_marks(axes: Any, outcome: Outcome, chosen: spec.ByScenario, measure: 
     published = [known.get((s, queue, measure), np.nan) / scale for s, scale in zip(scenarios, scales, strict=True)]
     if np.isfinite(published).any():
         axes.plot(
-            x + 0.09, published, linestyle="none", marker=look.marker, color=look.color, markerfacecolor="white",
+            x + 0.09,
+            published,
+            linestyle="none",
+            marker=look.marker,
+            color=look.color,
+            markerfacecolor="white",
             label=f"{label}, published",
-        )  # fmt: skip
+        )
 
 
 def parity(outcome: Outcome, chosen: spec.Parity) -> Figure:
@@ -71,9 +76,13 @@ def parity(outcome: Outcome, chosen: spec.Parity) -> Figure:
                 x = np.array(positions) + (i - (len(grid.queues) - 1) / 2) * 0.22
                 look = style_of(i)
                 axes.plot(
-                    x, rows["mean"] / rows["published"], linestyle="none", marker=look.marker, color=look.color,
+                    x,
+                    rows["mean"] / rows["published"],
+                    linestyle="none",
+                    marker=look.marker,
+                    color=look.color,
                     label=queue_label(outcome, queue),
-                )  # fmt: skip
+                )
             axes.axhline(1, color="#555555", linewidth=0.8)
             scenario_ticks(axes, outcome, grid.scenarios)
             axes.set(title=outcome.experiment.measures[measure].label)
@@ -122,9 +131,13 @@ def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
                 interval_marks(axes, [i], [found], look, linestyle="none")
                 if queue in published:
                     axes.plot(
-                        [i + 0.2], [published[queue]], color=look.color, marker=look.marker, markerfacecolor="white",
+                        [i + 0.2],
+                        [published[queue]],
+                        color=look.color,
+                        marker=look.marker,
+                        markerfacecolor="white",
                         linestyle="none",
-                    )  # fmt: skip
+                    )
             labels = [queue_label(outcome, queue) for queue in grid.queues]
             axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
             axes.set(title=outcome.experiment.measures[measure].title)
@@ -151,9 +164,13 @@ def spread(outcome: Outcome, chosen: spec.Spread) -> Figure:
                 axes.plot([i], [value], color=look.color, marker=look.marker, linestyle="none")
             if queue in chosen.published:
                 right.plot(
-                    [i + 0.2], [chosen.published[queue]], color=look.color, marker=look.marker, markerfacecolor="white",
+                    [i + 0.2],
+                    [chosen.published[queue]],
+                    color=look.color,
+                    marker=look.marker,
+                    markerfacecolor="white",
                     linestyle="none",
-                )  # fmt: skip
+                )
         labels = [queue_label(outcome, queue) for queue in grid.queues]
         unit = f" ({measure.unit})" if measure.unit else ""
         for axes, title in ((left, "mean"), (right, "standard deviation")):

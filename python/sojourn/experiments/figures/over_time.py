@@ -35,9 +35,12 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
             found = [reading.pooled(record) for record in records]
             seconds = [each[1] * chosen.scale for each in found if each]
             axes.plot(
-                np.arange(len(seconds[0])) + 0.5, np.mean(seconds, axis=0), color=style_of(i).color, linewidth=0.8,
+                np.arange(len(seconds[0])) + 0.5,
+                np.mean(seconds, axis=0),
+                color=style_of(i).color,
+                linewidth=0.8,
                 label=queue_label(outcome, queue),
-            )  # fmt: skip
+            )
         for time in chosen.marks:
             axes.axvline(time, color="#555555", linestyle=":", linewidth=0.9)
         axes.set(xlabel="time (s)", ylabel=chosen.ylabel)

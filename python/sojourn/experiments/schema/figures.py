@@ -415,13 +415,35 @@ class ExtraFigure(Figure):
 
 
 KINDS: dict[str, type[Figure]] = {
-    "surface": Surface, "by-scenario": ByScenario, "parity": Parity, "lines": Lines, "averages": Averages,
-    "spread": Spread, "timeline": Timeline, "series": Series, "traces": Traces, "rates": Rates, "windows": Windows,
-    "ellipses": Ellipses, "heat": Heat, "shares": Shares,
-    "parallel": Parallel, "trade-off": TradeOffPlot, "boxes": Boxes, "map": Map, "expressions": Expressions,
-    "step": Step, "bode": Bode, "fluid": FluidOverPackets, "sets": Sets, "rules": Rules,
-    "control-surface": ControlSurface, "inference": Inference, "blocks": Blocks, "network": Network,
-}  # fmt: skip
+    "surface": Surface,
+    "by-scenario": ByScenario,
+    "parity": Parity,
+    "lines": Lines,
+    "averages": Averages,
+    "spread": Spread,
+    "timeline": Timeline,
+    "series": Series,
+    "traces": Traces,
+    "rates": Rates,
+    "windows": Windows,
+    "ellipses": Ellipses,
+    "heat": Heat,
+    "shares": Shares,
+    "parallel": Parallel,
+    "trade-off": TradeOffPlot,
+    "boxes": Boxes,
+    "map": Map,
+    "expressions": Expressions,
+    "step": Step,
+    "bode": Bode,
+    "fluid": FluidOverPackets,
+    "sets": Sets,
+    "rules": Rules,
+    "control-surface": ControlSurface,
+    "inference": Inference,
+    "blocks": Blocks,
+    "network": Network,
+}
 """The kinds that any paper can use."""
 
 
