@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import _sojourn
 from sojourn.core.errors import Note
+from sojourn.imports.flent_series import codepoint_name, host_of
 
 pytestmark = pytest.mark.no_libraries
 
@@ -318,3 +319,26 @@ def test_flows_rates_and_round_trips_are_those_of_the_result(tmp_path: Path, wha
         if flows:
             assert found == pytest.approx(sum(flows.values()), rel=0.1)
     assert 2000 * _sojourn.quantity("time", made["links"][0]["delay"]) == pytest.approx(trip, rel=0.001)
+
+
+def test_codepoints_have_the_values_of_their_rfcs() -> None:
+    """RFC 2474 (CS), 2597 (AF), 3246 (EF), 5865 (VOICE-ADMIT) and 8622 (LE)."""
+    selectors = {8 * n: f"cs{n}" for n in range(8)}
+    assured = {10: "af11", 12: "af12", 14: "af13", 18: "af21", 20: "af22", 22: "af23"}
+    assured |= {26: "af31", 28: "af32", 30: "af33", 34: "af41", 36: "af42", 38: "af43"}
+    names = selectors | assured | {46: "ef", 44: "va", 1: "le"}
+    assert {dscp: codepoint_name(dscp) for dscp in range(64)} == {dscp: names.get(dscp, dscp) for dscp in range(64)}
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "host"),
+    [
+        ("TCP upload", "/usr/bin/netperf -P 0 -H far.example -p 12865", "far.example"),
+        ("TCP upload", "/usr/bin/iperf -H far.example", "first.example"),
+        ("TCP upload", "/usr/bin/netperf -p 12865 -H", "first.example"),
+        ("Ping (ms) ICMP", "/usr/bin/fping -D -p 200 far.example", "far.example"),
+        ("Ping (ms) other.example", "/usr/bin/ping far.example", "other.example"),
+    ],
+)
+def test_the_far_end_is_in_the_name_or_the_command_of_a_series(name: str, command: str, host: str) -> None:
+    assert host_of(name, command, {"first.example": None, "other.example": None}) == host

@@ -311,6 +311,9 @@ def test_a_scenario_that_is_there_is_not_written_over(
     assert main(["check", "https.toml"]) == 0
     assert main(["import", "https.pcap", "--out", "x.toml", "--cc", "rno"]) == 2
     assert capsys.readouterr().err.startswith("error: --cc: expected one of ")
+    assert main(["import", "https.pcap", "--out", "https.pcap"]) == 2
+    assert "expected another file than the one that is read" in capsys.readouterr().err
+    assert Path("https.pcap").read_bytes() == GOOD
     assert main(["import", "none.pcap"]) == 2
     assert "none.pcap: cannot be read: No such file" in capsys.readouterr().err
 
