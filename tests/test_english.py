@@ -185,7 +185,7 @@ SHORT = (
     "hosts/",
     "python/",
 )
-LONG_YET = ("python/sojourn/experiments/", "python/sojourn/study_bbr/")
+LONG_YET = "python/sojourn/experiments/"
 
 
 def first_lines(path: Path) -> Iterator[str]:
