@@ -30,7 +30,7 @@ fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> 
     times
 }
 
-/// RFC 8289, section 5.5: the count goes on where the last drop was due less than 16 intervals ago.
+/// The count goes on where the last drop was due less than 16 intervals ago (rfc8289#5.5).
 #[test]
 fn a_state_that_ended_16_intervals_ago_begins_with_a_count_of_one() {
     let count_after = |ms: u64| {
