@@ -6,7 +6,7 @@ use sojourn_link::kinds::{
     ack_thinning, bursts, corruption, duplication, gilbert_elliott, jitter, loss, loss_list, outage, policer, reorder, shaper, tcp_option,
 };
 use sojourn_link::trace::{Builder, Row, Service};
-use sojourn_link::{ImpairmentConfig, ImpairmentKind, Per, Place, Spell, TcpOption};
+use sojourn_link::{ImpairmentConfig, Per, Place, Spell, TcpOption};
 use sojourn_sim::tcp::{AccEcnOption, Ecn, Handshake, RttHint, TcpOptions, WindowBasis};
 use sojourn_sim::{LinkConfig, WorldConfig};
 use sojourn_spec::flow::Flow;
