@@ -38,6 +38,7 @@ pub(crate) struct Station {
 
 /// The turns of a link on a medium that it shares.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct TurnStats {
     /// Turns that began in the window.
     pub count: u64,

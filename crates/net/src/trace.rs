@@ -29,6 +29,7 @@ pub struct QueueTrace {
 
 /// One of the queues that make up a sampled queue, at the same times.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct SubqueueTrace {
     /// Packets waiting.
     pub packets: Vec<f64>,
@@ -163,6 +164,7 @@ pub(crate) struct PacketTraces {
 
 /// The wait of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PacketWait {
     /// When it arrived.
     pub arrived: Time,

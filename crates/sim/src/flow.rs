@@ -18,6 +18,7 @@ pub(crate) struct FlowRoutes {
 
 /// What a flow measured within the window of statistics.
 #[derive(Clone, Copy, Default, Debug)]
+#[non_exhaustive]
 pub struct FlowStats {
     /// Bytes that became readable, in order. In a report: without those that had arrived before the window.
     pub delivered: u64,

@@ -146,6 +146,7 @@ impl Serializer {
         let sum = self.carry + self.remainder;
         let over = sum >= self.rate;
         self.carry = if over { sum - self.rate } else { sum };
+        debug_assert!(self.carry < self.rate, "{self:?}: a nanosecond or more is carried over");
         Duration::from_nanos(self.quotient + u64::from(over))
     }
 

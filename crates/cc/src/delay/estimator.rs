@@ -9,6 +9,7 @@ use sojourn_units::{Duration, Time};
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct EstimatorParams {
     /// Minutes for which the base delay is remembered, 1 to 16; default 10.
     /// Source: rfc6817#2.5 BASE_HISTORY.

@@ -132,6 +132,9 @@ impl<P: Packet> Link<P> {
         self.advance(now);
         let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
         let service = queue.pass(now, size, &mut self.transmitter, &mut self.meter)?;
+        if cfg!(debug_assertions) {
+            queue.check_invariants(0);
+        }
         self.passed.count_arrival(size);
         self.account(&service, flow);
         Some(service.end + self.transmitter.delay)

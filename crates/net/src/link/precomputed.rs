@@ -10,7 +10,7 @@ use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Aqm, Backlog, DropReason, DualClass, Ecn, Fate, PacketView, QueueController};
+use sojourn_aqm::{Amount, Aqm, Backlog, DropReason, DualClass, Ecn, Fate, PacketView, QueueController};
 use sojourn_units::{Duration, Memory, Time};
 
 #[derive(Clone, Debug)]
@@ -215,6 +215,10 @@ impl Precomputed {
 
     /// In debug builds: its bytes are those of its packets, of which the last `undecided` have no start yet, and times never go back.
     pub fn check_invariants(&self, undecided: usize) {
+        match self.controller.limit {
+            Amount::Packets(limit) => assert!(self.waiting.len() <= limit as usize, "{} packets wait, {limit} may", self.waiting.len()),
+            Amount::Bytes(limit) => assert!(self.bytes <= limit, "{} bytes wait, {limit} may", self.bytes),
+        }
         if !cfg!(debug_assertions) || self.waiting.len() > MOST_CHECKED {
             return;
         }

@@ -23,6 +23,7 @@ pub(super) struct Service {
 
 /// What a link measured within the window of statistics.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct LinkStats {
     /// The queue's counters within the window.
     pub counters: Counters,
@@ -114,6 +115,7 @@ impl LinkStats {
 
 /// What a class of a link, or one of the queues of a dual queue, measured within the window of statistics.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct SubqueueStats {
     /// The counters of its queue within the window.
     pub counters: Counters,

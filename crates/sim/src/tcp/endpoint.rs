@@ -132,15 +132,18 @@ impl Sender {
             self.core.start_persist_timer(call);
         }
         self.predict();
-        self.check(&before, call.now);
+        self.check(&before, call);
     }
 
     /// In debug builds: checks what holds after each call.
     #[inline(always)]
-    fn check(&self, before: &Before, now: Time) {
+    fn check<O>(&self, before: &Before, call: &Call<O>) {
         if cfg!(debug_assertions) {
-            self.core.check_invariants(before, now);
+            self.core.check_invariants(before, call.now);
             self.recovery.check_invariants(&self.core);
+            if matches!(self.recovery, AnyRecovery::Reno(_) | AnyRecovery::NewReno(_)) {
+                self.core.check_window(before, self.recovery.inflation(), call.params.mss);
+            }
         }
     }
 
@@ -167,7 +170,7 @@ impl Sender {
     pub(crate) fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let before = self.core.before();
         let end = self.core.on_predicted_ack(ack, call);
-        self.check(&before, call.now);
+        self.check(&before, call);
         end
     }
 
@@ -178,7 +181,7 @@ impl Sender {
         if self.core.send_full_segments(end, call) {
             self.recovery.go_on_sending(&mut self.core, call);
         }
-        self.check(&before, call.now);
+        self.check(&before, call);
     }
 
     /// An ACK of any kind arrives, with its options.
@@ -187,7 +190,7 @@ impl Sender {
         let before = self.core.before();
         let progress = self.on_any_ack(ack, options, call);
         self.predict();
-        self.check(&before, call.now);
+        self.check(&before, call);
         progress
     }
 
@@ -260,7 +263,7 @@ impl Sender {
     pub(crate) fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         let before = self.core.before();
         self.on_expiry(call);
-        self.check(&before, call.now);
+        self.check(&before, call);
     }
 
     fn on_expiry<O: SegmentSink>(&mut self, call: &mut Call<O>) {

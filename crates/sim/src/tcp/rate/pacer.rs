@@ -95,6 +95,7 @@ impl Pacer {
             *sent += 1;
             unpaced = *sent < FIRST_PACED;
         }
+        debug_assert!(self.linux.is_none_or(|sent| sent <= FIRST_PACED && unpaced == (sent < FIRST_PACED)), "{self:?}, unpaced: {unpaced}");
         let Some(rate) = rate else { return };
         let late = now.since(self.next_send_time);
         self.next_send_time = self.next_send_time.max(now);

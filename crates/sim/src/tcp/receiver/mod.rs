@@ -176,6 +176,8 @@ impl Receiver {
         };
         if cfg!(debug_assertions) {
             self.check_invariants(before + received.readable);
+            let waits = self.rules.as_ref().is_none_or(|rules| rules.policy.is_none()) && self.unacked_segments >= params.ack_every.max(1);
+            assert!(!waits, "{} segments wait for an ACK, of which each {} are to have one", self.unacked_segments, params.ack_every);
         }
         received
     }

@@ -21,12 +21,15 @@ impl NewReno {
         let mss = u64::from(call.params.mss);
         // Deflate by what was acknowledged and add one segment back.
         let acked = (ack.packet.seq - ack.prior_una).div_ceil(mss) as u32;
+        let before = sender.cwnd() + f64::from(self.reno.inflation);
         if self.reno.inflation > acked {
             self.reno.inflation -= acked - 1;
         } else {
             sender.set_cwnd(sender.cwnd() - f64::from(acked - self.reno.inflation));
             self.reno.inflation = 1;
         }
+        let deflated = sender.cwnd() + f64::from(self.reno.inflation);
+        debug_assert!(deflated > before - f64::from(acked) + 0.999, "{acked} segments acknowledged, {before} inflated to {deflated}");
         // Also where an ECN echo left less than a segment (ns-2 tcp-newreno.cc).
         sender.set_cwnd(sender.cwnd().max(1.0));
         sender.accept_partial_ack(ack);
@@ -81,5 +84,9 @@ impl LossRecovery for NewReno {
 
     fn inflation(&self) -> u32 {
         self.reno.inflation
+    }
+
+    fn check_invariants(&self, sender: &SenderCore) {
+        self.reno.check_invariants(sender);
     }
 }

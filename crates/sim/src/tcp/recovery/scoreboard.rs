@@ -79,9 +79,11 @@ impl Scoreboard {
             ranges += 1;
             bytes += end - start;
             if ranges >= dup_thresh || bytes > u64::from(dup_thresh - 1) * u64::from(mss) {
+                debug_assert!(ranges <= dup_thresh.max(1), "{ranges} SACKed ranges from {start} on, DupThresh {dup_thresh}");
                 return start;
             }
         }
+        debug_assert!(ranges < dup_thresh, "nothing is lost below {ranges} SACKed ranges, DupThresh {dup_thresh}");
         0
     }
 

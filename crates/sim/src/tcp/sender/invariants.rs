@@ -11,13 +11,16 @@ pub struct Before {
     snd_una: u64,
     snd_max: u64,
     last_sent: Time,
+    cwnd: f64,
+    limited_transmit_bytes: u32,
 }
 
 impl SenderCore {
     /// Where it stands before a call.
     #[inline]
     pub fn before(&self) -> Before {
-        Before { snd_una: self.snd_una, snd_max: self.snd_max, last_sent: self.last_sent }
+        let SenderCore { snd_una, snd_max, last_sent, limited_transmit_bytes, .. } = *self;
+        Before { snd_una, snd_max, last_sent, cwnd: self.cc.cwnd(), limited_transmit_bytes }
     }
 
     /// Checks the sequence numbers, windows and times after a call that came to `now`.
@@ -42,6 +45,20 @@ impl SenderCore {
         assert!(cwnd > 0.0 && cwnd.is_finite() && ssthresh >= 0.0, "cwnd {cwnd}, ssthresh {ssthresh}");
         if let Some(path) = &self.path {
             path.check_invariants(una, max);
+        }
+    }
+
+    /// Checks that new data left within the congestion window, inflated by so many segments of `mss` bytes, unless by limited transmit. For
+    /// strategies that count all that is outstanding as in flight.
+    ///
+    /// # Panics
+    /// It did not.
+    pub fn check_window(&self, before: &Before, inflation: u32, mss: u32) {
+        let sent_window = self.snd_max > before.snd_max && self.limited_transmit_bytes <= before.limited_transmit_bytes;
+        if sent_window && !self.owns_window() {
+            let window = (self.cc.cwnd().max(before.cwnd).max(1.0) as u64 + u64::from(inflation)) * u64::from(mss);
+            let in_flight = self.snd_max - self.snd_una;
+            assert!(in_flight <= window, "{in_flight} bytes in flight, the last of them sent in a window of {window}");
         }
     }
 

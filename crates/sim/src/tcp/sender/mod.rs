@@ -71,6 +71,7 @@ impl TimedSegment {
 
 /// Counters of a sender, after the warm-up.
 #[derive(Clone, Copy, Default, Debug)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Data segments sent, retransmissions too.
     pub sent: u64,
