@@ -139,7 +139,7 @@ class Wrong(Cancelled):
         ),
         (
             "--controller=ends.py:Wrong",
-            r"ends\.py:38: .*: controllers\.Wrong: raised sojourn\.core\.errors\.UserError: a window is missing at .* s .*",
+            r"ends\.py:38: .*: controllers\.Wrong: raised sojourn\.core\.errors\.UserError: a window is missing at .*",
         ),
     ],
 )
