@@ -38,6 +38,12 @@ impl Draw {
         values[self.of(name).below(values.len() as u64) as usize].clone()
     }
 
+    /// One of these by its name: the one whose own draw is the largest, so that a new one changes only the worlds that it comes in.
+    fn pick_named<T: Copy>(&self, name: &str, entries: impl Iterator<Item = (&'static str, T)>) -> T {
+        let own = |entry: &str| self.of(&format!("{name} {entry}")).below(u64::MAX);
+        entries.max_by_key(|(entry, _)| own(entry)).expect("a registry has entries").1
+    }
+
     /// Whether full segments take whole milliseconds on links, so that much happens at the same time.
     fn on_grid(&self) -> bool {
         self.0 % 4 == 1
@@ -163,8 +169,8 @@ pub fn stack(profile: &TcpOptions, draw: &Draw, name: &str, chance: f64) -> TcpO
     options.min_rto = options.min_rto.min(options.max_rto);
     let reno = options.clone();
     if draw.chance(&format!("{name} control?"), 0.4) {
-        let entries: Vec<_> = sojourn_cc::REGISTRY.iter().map(|entry| (entry.name, entry.default)).collect();
-        options.control = (draw.pick(&format!("{name} control"), &entries).1)();
+        let entries = sojourn_cc::REGISTRY.iter().map(|entry| (entry.name, entry.default));
+        options.control = draw.pick_named(&format!("{name} control"), entries)();
     }
     let fitting = [&options, &reno, profile].into_iter().find(|options| options.check().is_ok());
     fitting.expect("a profile's options go together").with_accecn_room()
@@ -264,8 +270,10 @@ fn link(name: &str, reverse: u32, draw: &Draw) -> LinkConfig {
     }
     let (at, drop_tail) =
         (sojourn_aqm::Link { rate: rate(bps), delay, mean_packet: 1040, limit_packets: 30 }, sojourn_aqm::REGISTRY[0].default);
-    let disciplines: Vec<_> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.default).chain([drop_tail; 15]).collect();
-    let aqm = draw.pick(&pick("aqm"), &disciplines)().build(&at).unwrap_or_else(|_| drop_tail().build(&at).expect("a plain queue"));
+    let disciplines = sojourn_aqm::REGISTRY.iter().map(|entry| (entry.name, entry.default));
+    let of_registry = draw.pick_named(&pick("aqm"), disciplines);
+    let aqm = if draw.chance(&pick("plain queue"), 0.3) { drop_tail } else { of_registry };
+    let aqm = aqm().build(&at).unwrap_or_else(|_| drop_tail().build(&at).expect("a plain queue"));
     let mut queue = Queue::droptail(limit);
     queue.options.hints =
         if aqm.needs() == Default::default() { Hints::Senders } else { draw.pick(&pick("hints"), &[Hints::Senders, Hints::Router]) };
