@@ -129,9 +129,11 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_documents_are_right() {
     let text = [include_str!("../../../docs/scenario.md"), include_str!("../../../docs/links.md")].concat();
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, moved, schedule, tables, trace, sweep, limits, shared, classes, impairments, radio] = blocks[..] else {
-        panic!("the documents have eleven blocks: six about scenarios, then five about links")
+    let [minimal, scenario, moved, schedule, tables, trace, sweep, limits, shared, classes, impairments, radio] = blocks[..] else {
+        panic!("the documents have twelve blocks: seven about scenarios, then five about links")
     };
+    let document = Document::from_toml("minimal.toml", minimal).unwrap_or_else(|error| panic!("{error}"));
+    document.check().unwrap_or_else(|error| panic!("{error}"));
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
     let link = |from: &str, to: &str| format!("[[links]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mbit/s\"\nduplex = true\n");
