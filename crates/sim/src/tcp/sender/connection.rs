@@ -1,6 +1,6 @@
 //! A connection's life: the handshake, what the application writes, a closed receive window, and the timer.
 
-use super::{LastReduction, SenderCore, State, TimedSegment};
+use super::{LastReduction, SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::ack_options::AckOptions;
 use crate::tcp::call::{Call, SegmentSink};
@@ -60,7 +60,6 @@ impl SenderCore {
         } else if params.rto_3s_after_lost_syn {
             self.rtt.after_lost_syn(params);
         }
-        self.timed = TimedSegment { end: 0, sent: call.now };
         if ack.has(flag::NO_ECN) || (self.ecn.is_accurate() && ack.flags & flag::ACE == 0) {
             self.end_ecn();
         }
@@ -166,9 +165,6 @@ impl SenderCore {
     #[cold]
     fn send_syn<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.syns_sent = self.syns_sent.saturating_add(1);
-        if self.timed.end == 0 && self.syns_sent == 1 {
-            self.timed = TimedSegment { end: 1, sent: call.now };
-        }
         self.start_timer(call);
         let asked = u32::from(self.syns_sent) > call.params.ecn_syns && call.params.ecn_syns > 0 && self.ecn.is_on();
         self.send_header(0, flag::SYN | (u16::from(asked) * flag::NO_ECN), call);

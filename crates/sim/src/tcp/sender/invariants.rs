@@ -33,8 +33,7 @@ impl SenderCore {
         assert!(before.snd_una <= una && before.snd_max <= max, "{before:?}, then snd_una {una}, snd_max {max}");
         assert!(before.last_sent <= self.last_sent && self.last_sent <= now, "{before:?}, then {:?} at {now:?}", self.last_sent);
         assert!(self.recover <= max, "recover {} above snd_max {max}", self.recover);
-        // A SYN that is timed has an end too.
-        assert!(self.timed.end <= max.max(1) && self.timed.sent <= now, "{:?} with snd_max {max} at {now:?}", self.timed);
+        assert!(self.timed.end <= max && self.timed.sent <= now, "{:?} with snd_max {max} at {now:?}", self.timed);
         let limited = u64::from(self.limited_transmit_bytes);
         assert!(limited <= max - una, "{limited} bytes of limited transmit, {} outstanding", max - una);
         let is_open = matches!(self.state, State::Established | State::Recovery);
