@@ -88,7 +88,8 @@ impl MarkCounter {
     /// The flags of an ACK sent now.
     pub fn report(&mut self) -> u16 {
         self.unreported = 0;
-        ((u32::from(self.count) % MODULUS) << SHIFT) as u16
+        // The field has the upper three bits.
+        u16::from(self.count) << SHIFT
     }
 }
 
