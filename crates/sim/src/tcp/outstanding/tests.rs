@@ -87,3 +87,16 @@ proptest! {
         }
     }
 }
+
+/// A D-SACK block reports data that arrived twice (rfc2883#4).
+#[test]
+fn a_reported_duplicate_counts_the_segments_that_were_sent_again_and_takes_them_out_of_flight() {
+    let mut queue = Outstanding::default();
+    (0..4).for_each(|number| queue.push(&(number * MSS..(number + 1) * MSS), Time::from_nanos(number), Sending::default()));
+    (1..3).for_each(|number| _ = queue.resend(number, Time::from_nanos(10), false));
+    let _ = queue.sack(2 * MSS, 3 * MSS, |_| ());
+    let found = queue.sack_duplicate(0, 4 * MSS);
+    assert_eq!((found.count, found.late), (2, Some(2 * MSS)));
+    assert_eq!(queue.retrans_out, 0);
+    assert_eq!(queue.sack_duplicate(3 * MSS, 4 * MSS).count, 0);
+}
