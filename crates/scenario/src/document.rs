@@ -92,10 +92,15 @@ impl Document {
     /// # Errors
     /// The first error.
     pub fn check(&self) -> Result<Checked, Error> {
+        self.checked(&self.written()?)
+    }
+
+    /// Checks what [`Document::written`] gave.
+    fn checked(&self, written: &Scenario) -> Result<Checked, Error> {
         let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
         let folder = std::path::Path::new(&self.file).parent().unwrap_or(std::path::Path::new(""));
-        check::check(&self.written()?, &stem, folder).map_err(|error| self.locate(error))
+        check::check(written, &stem, folder).map_err(|error| self.locate(error))
     }
 
     /// Checks the scenario for a caller that supplies exactly these laws.
@@ -113,7 +118,18 @@ impl Document {
     /// # Errors
     /// The first error of a scenario that is not valid.
     pub fn lints(&self) -> Result<Vec<Lint>, Error> {
-        Ok(lints::lints(&self.written()?, &self.check()?))
+        self.check_with_lints().map(|(_, lints)| lints)
+    }
+
+    /// Checks the scenario, and returns the warnings about it too.
+    ///
+    /// # Errors
+    /// The first error.
+    pub fn check_with_lints(&self) -> Result<(Checked, Vec<Lint>), Error> {
+        let written = self.written()?;
+        let checked = self.checked(&written)?;
+        let lints = lints::lints(&written, &checked);
+        Ok((checked, lints))
     }
 
     /// Adds the file to an error. Adds line and column unless the field was set after parsing.

@@ -35,8 +35,8 @@ fn answered(question: &str, numbers: &mut Numbers) -> Result<Value, String> {
             Ok(json!({ "toml": document.table().to_string() }))
         }
         "run" => {
-            let warnings = question.document()?.lints().map_err(|error| error.to_string())?;
-            let mut answer = run::run(question.checked()?, question.seed()?, question.text("watch").ok(), numbers)?;
+            let (checked, warnings) = question.document()?.check_with_lints().map_err(|error| error.to_string())?;
+            let mut answer = run::run(checked, question.seed()?, question.text("watch").ok(), numbers)?;
             answer["warnings"] = warnings.iter().map(ToString::to_string).collect();
             Ok(answer)
         }

@@ -39,7 +39,7 @@ impl Network {
 }
 
 /// The name of a link in the file.
-pub(super) fn label(link: &written::Link) -> String {
+pub(crate) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod classes;
 mod flows;
 mod host;
 mod limits;
-mod links;
+pub(crate) mod links;
 mod media;
 mod one_instant;
 mod paths;

@@ -2,6 +2,7 @@
 
 use super::{Finding, Subject, full_packet, group_field, link_field};
 use crate::check::Group;
+use crate::check::links::label;
 use crate::path::element;
 use crate::written::{Change, Impairment};
 use sojourn_aqm::AqmConfig;
@@ -32,8 +33,7 @@ fn events(subject: &Subject<'_>) -> Vec<(String, Duration)> {
         }
     };
     for link in &subject.written.links {
-        let name = link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to));
-        let field = format!("links.{}", element(&name));
+        let field = format!("links.{}", element(&label(link)));
         of_link(&field, &link.changes, &link.impairments);
         if let Some(back) = &link.back {
             of_link(&format!("{field}.back"), &back.changes, &back.impairments);
