@@ -67,6 +67,14 @@ fn a_watched_run_has_the_fingerprint_of_any_other() {
 }
 
 #[test]
+fn a_run_has_the_warnings_of_its_scenario() {
+    let warned = |toml: &str| ask(json!({ "ask": "run", "toml": toml })).0["warnings"].clone();
+    assert_eq!(warned(SCENARIO), json!([]));
+    let idle = "links.wire.queue.ecn: true has no effect, because droptail never marks";
+    assert_eq!(warned(&with("aqm = \"droptail\", ecn = true")), json!([idle]));
+}
+
+#[test]
 fn a_scenario_comes_back_from_a_table_as_it_was() {
     let (table, _) = ask(json!({ "ask": "table", "toml": SCENARIO }));
     let (text, _) = ask(json!({ "ask": "toml", "table": table["table"] }));
