@@ -9,6 +9,7 @@ from conformance.mutants import python_sources
 from conformance.mutants.__main__ import Equivalent, Result, drawn
 from conformance.mutants.mutant import Mutant
 from conformance.mutants.python_sources import Copy, mutants_of
+from conformance.mutants.rust_sources import Places, place
 
 from sojourn.core.errors import UserError
 
@@ -150,3 +151,15 @@ def test_every_part_and_every_equivalent_mutant_names_files_that_exist():
         for test in part["tests"]:
             assert (ROOT / test.partition("::")[0]).exists() if "modules" in part else (ROOT / "crates" / test).is_dir()
     assert all(each["part"] in config["parts"] and each["reason"] for each in config["equivalent"])
+
+
+def test_a_function_is_not_replaced_by_the_value_that_it_returns(tmp_path):
+    source = b"fn size(&self) -> u32 {\n    let _ = self;\n    0\n}\n"
+    described = {
+        "file": "x.rs",
+        "function": {"function_name": "size"},
+        "genre": "FnValue",
+        "span": {"start": {"line": 2, "column": 5}, "end": {"line": 3, "column": 6}},
+    }
+    assert place({**described, "replacement": "0"}, Places(source)) is None
+    assert place({**described, "replacement": "1"}, Places(source)).mutant.new == "1"

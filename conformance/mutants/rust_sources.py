@@ -129,6 +129,8 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
         if node is None or in_constant(node):
             return None
         kind, node = "body", node.child_by_field_name("body")
+        if node is not None and result_of(node) == new:
+            return None
     elif genre == "MatchArm":
         arm = places.find(begin, ("match_arm",))
         kind, node = "arm", arm.child_by_field_name("pattern") if arm else None
@@ -147,6 +149,14 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
     old = "" if kind == "body" else source[node.start_byte : node.end_byte].decode()
     line = described["span"]["start"]["line"]
     return Planted(Mutant(described["file"], line, function, old, new, node.start_byte, node.end_byte), kind, match)
+
+
+def result_of(body: tree_sitter.Node) -> str:
+    """The text of a body that only returns a value, without the statements that ignore its arguments."""
+    returned = [
+        n for n in body.named_children if not (n.type == "let_declaration" and (n.text or b"").startswith(b"let _ ="))
+    ]
+    return b"; ".join(n.text or b"" for n in returned).decode() or "()"
 
 
 def in_constant(node: tree_sitter.Node | None) -> bool:

@@ -7,7 +7,7 @@ use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_sim::{Completion, DropCause, HostDoes, Observer, Packet, flag};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Memory, Time, memory_of};
 use std::collections::HashSet;
 
 /// A flow's congestion window at equal intervals.
@@ -104,13 +104,8 @@ impl Recorder {
 
     /// Bytes of memory used.
     pub fn memory(&self) -> usize {
-        let windows = self.windows.values().map(|window| 3 * held(&window.t));
-        let delivered = self.delivered.values().map(held);
-        let rtts = self.rtts.values().map(held);
-        let signals = self.signals.values().map(held);
-        let again = self.retransmissions.values().map(held);
-        let own = [held(&self.completions), self.controllers.memory()];
-        windows.chain(delivered).chain(rtts).chain(signals).chain(again).chain(own).sum()
+        let Recorder { windows, delivered, rtts, signals, retransmissions, completions, .. } = self;
+        memory_of([windows, delivered, rtts, signals, retransmissions, completions]) + self.controllers.memory()
     }
 
     /// Records a drop or mark of a packet by a link.
@@ -173,9 +168,10 @@ impl Recorder {
     }
 }
 
-/// Bytes of memory that a list uses.
-fn held<T>(list: &Vec<T>) -> usize {
-    list.capacity() * size_of::<T>()
+impl Memory for Window {
+    fn memory(&self) -> usize {
+        memory_of([&self.t, &self.packets, &self.ssthresh])
+    }
 }
 
 impl Window {

@@ -1,5 +1,7 @@
 //! Traces of some flows or links of a plan.
 
+use sojourn_units::Memory;
+
 /// Traces by the number of a flow or link in the plan, with fast look-up.
 #[derive(Clone, Debug)]
 pub struct Traced<T>(Vec<Option<Box<T>>>);
@@ -71,5 +73,11 @@ mod tests {
         assert_eq!(traced.iter().map(|(number, list)| (number, list.clone())).collect::<Vec<_>>(), [1, 2, 4].map(|n| (n, vec![n, 9])));
         assert_eq!(traced.values().count(), 3);
         assert!(!traced.is_empty() && Traced::<u32>::from_iter([]).is_empty());
+    }
+}
+
+impl<T: Memory> Memory for Traced<T> {
+    fn memory(&self) -> usize {
+        self.values().map(Memory::memory).sum()
     }
 }

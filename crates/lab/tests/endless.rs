@@ -146,3 +146,29 @@ fn a_run_that_needs_more_memory_than_allowed_names_what_holds_it() {
     let error = run(100_000).unwrap_err().to_string();
     assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.0001 GB in memory, got "), "{error}");
 }
+
+/// A sample of a window takes 24 bytes, and one of a throughput 8.
+/// A list has room for a power of two. The memory is compared after 100,000 events, when between 32,768 and 65,536 ms have passed.
+#[test]
+fn the_memory_of_traces_counts_twice_what_their_lists_hold() {
+    let least = |trace: &str| {
+        let link = r#"rate = "8 Mbit/s", delay = "1 ms", queue = { limit = "10 packets" }"#;
+        let scenario =
+            checked("65 s", link, &format!("traffic = {{ kind = \"bulk\" }}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
+        let fits = |memory| {
+            let ended = Simulation::new(&scenario, 1, &Laws::default()).unwrap().run_within(&Bounds { events: 10_000_000, memory });
+            ended.map_err(|error| assert!(error.to_string().contains("in memory"), "{error}")).is_ok()
+        };
+        let (mut low, mut high) = (0, 1 << 26);
+        while low + 1000 < high {
+            let middle = (low + high) / 2;
+            *if fits(middle) { &mut high } else { &mut low } = middle;
+        }
+        high
+    };
+    let plain = least("");
+    let taken = |trace: &str| least(&format!("[trace]\n{trace}")) - plain;
+    let near = |taken: u64, lists: u64| assert!(taken.abs_diff(2 * lists) < 4000, "{taken} B for lists of {lists} B");
+    near(taken(r#"cwnd = { flows = ["bulk/*"], every = "1 ms" }"#), 24 * 65_536);
+    near(taken(r#"throughput = { flows = ["bulk/*"], every = "1 ms" }"#), 8 * 65_536);
+}

@@ -1,7 +1,8 @@
 //! Measures of flows, groups and links against their definitions.
 
-use sojourn_lab::{Laws, Outcome, run};
+use sojourn_lab::{CapturePoints, Job, Laws, Outcome, run, run_captured};
 use sojourn_scenario::Document;
+use std::sync::Arc;
 
 fn outcome(text: &str) -> Outcome {
     let scenario = Document::from_toml("measures.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -166,4 +167,54 @@ queue = {{ links = ["link"], every = "1 ms" }}
         let series = &outcome(&text).series["queue/link"];
         assert_eq!((series["packets"][1], series["delay_s"][1]), (2.0, 0.005), "{queue}");
     }
+}
+
+/// A transfer that ends in the first half second keeps its window and delivers nothing more.
+#[test]
+fn traces_of_a_flow_reach_to_the_end_of_the_run() {
+    let flows = r#"
+[[flows]]
+name = "tcp"
+from = "a"
+to = "b"
+traffic = { kind = "bulk", size = "20 kB" }
+[trace]
+cwnd = { flows = ["*"], every = "100 ms" }
+throughput = { flows = ["*"], every = "100 ms" }
+"#;
+    let series = over("rate = \"2 Mbit/s\"", flows).series;
+    let (window, bps) = (&series["cwnd/tcp/0"], &series["throughput/tcp/0"]["bps"]);
+    assert_eq!((window["t"].len(), window["t"].last().copied(), bps.len()), (201, Some(20.0), 200));
+    assert!(window["packets"][10..].iter().all(|&packets| packets == window["packets"][10]), "{window:?}");
+    assert!(bps[0] > 0.0 && bps[10..].iter().all(|&bps| bps == 0.0), "{bps:?}");
+}
+
+#[test]
+fn every_mark_of_a_traced_link_is_a_signal() {
+    let flows = "[[flows]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntcp = { ecn = true }\n[trace]\nsignals = { links = [\"link\"] }";
+    let outcome = over("rate = \"2 Mbit/s\", queue = { aqm = \"codel\", ecn = true }", flows);
+    let marks = outcome.series["signals/link"]["cause"].iter().filter(|&&cause| cause == 4.0).count() as u64;
+    assert!(marks > 0 && marks == outcome.record.links[0].marked, "{marks} of {}", outcome.record.links[0].marked);
+}
+
+/// A datagram leaves every 100 ms, the first at once.
+#[test]
+fn a_capture_at_a_host_has_what_the_host_sends_or_gets() {
+    let text = r#"
+duration = "2 s"
+links = [{ name = "link", from = "a", to = "b", rate = "2 Mbit/s", delay = "10 ms", duplex = true }]
+[[flows]]
+name = "udp"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "80 kbit/s", size = "1000 B" }
+"#;
+    let scenario = Arc::new(Document::from_toml("measures.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}")));
+    let packets = |host: &str| {
+        let (mut file, points) = (Vec::new(), CapturePoints { links: vec![], hosts: vec![host.into()] });
+        run_captured(&Job { scenario: Arc::clone(&scenario), seed: None, laws: Laws::default() }, &points, &mut file, &|| false).unwrap();
+        // An enhanced packet block (draft-ietf-opsawg-pcapng section 4.3) of 1000 B has this original length.
+        file.windows(4).filter(|part| *part == 1000u32.to_le_bytes()).count()
+    };
+    assert_eq!([packets("udp/0:sender"), packets("udp/0:receiver")], [20, 20]);
 }

@@ -181,6 +181,7 @@ mod tests {
             assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
             let ordered = hop.deferred().ordered();
             assert_eq!((ordered.target(), ordered.link(), ordered.is_ordered()), (target, hop.link(), true));
+            assert_eq!((ordered.ordered(), hop.deferred().deferred(), hop.last().last()), (ordered, hop.deferred(), hop.last()));
             assert!(ordered.immediate().link() == hop.link() && !hop.deferred().is_ordered());
             assert_eq!(hop.deferred().is_end(), ends.contains(&target));
             assert_eq!((hop.last().target(), hop.last().is_last(), hop.is_last()), (target, true, false));

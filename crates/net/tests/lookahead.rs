@@ -68,6 +68,17 @@ impl Hosts {
 }
 
 #[test]
+fn a_network_tells_the_flow_and_the_link_of_the_packet_that_comes_next() {
+    let mut hosts = Hosts::new();
+    hosts.send(Time::ZERO, 1, 1000);
+    let place = hosts.network.place();
+    assert_eq!((place.now, place.flow, place.link), (Time::ZERO, Some(1), Some(0)), "it reaches the shared link");
+    hosts.run(END);
+    let place = hosts.network.place();
+    assert_eq!((place.flow, place.link), (None, None), "nothing is left");
+}
+
+#[test]
 fn the_answer_to_a_small_packet_passes_that_to_a_large_one_of_another_flow() {
     let mut hosts = Hosts::new();
     hosts.send(Time::ZERO, 0, 1000);

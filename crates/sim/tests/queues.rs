@@ -111,6 +111,21 @@ fn outcome(config: WorldConfig<'_>) -> String {
 }
 
 #[test]
+fn the_trace_of_a_queue_has_a_probability_only_if_its_algorithm_has_one() {
+    let probabilities = |aqm: AnyAqm| {
+        let mut world = World::new(config(aqm, Amount::Packets(50), 3, TcpOptions::rfc())).unwrap();
+        world.links_mut()[0].trace_queue(ms(7));
+        world.finish().unwrap();
+        world.links()[0].traced_queue().unwrap().probability.clone()
+    };
+    let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+    let plan = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1000, limit_packets: 50 };
+    let red = AqmConfig::Red(Default::default()).build(&plan).unwrap();
+    assert!(probabilities(drop_tail).iter().all(|probability| probability.is_nan()));
+    assert!(probabilities(red).iter().all(|probability| (0.0..=1.0).contains(probability)));
+}
+
+#[test]
 fn a_buffered_queue_does_what_a_precomputed_queue_does() {
     let limits = [Amount::Packets(5), Amount::Packets(50), Amount::Bytes(40_000)];
     for (limit, flows) in limits.into_iter().flat_map(|limit| [1, 3, 20].map(|flows| (limit, flows))) {

@@ -147,9 +147,7 @@ impl FuzzyRtt {
     #[inline]
     pub fn probability_for(&self, ms: u16) -> f64 {
         let ms = u32::from(ms);
-        let above = self.categories.iter().position(|category| ms <= category.ms);
-        match above {
-            _ if ms == 0 => self.categories[0].probability,
+        match self.categories.iter().position(|category| ms <= category.ms) {
             Some(0) => self.categories[0].probability,
             None => self.categories[self.categories.len() - 1].probability,
             Some(above) => {

@@ -219,3 +219,32 @@ impl Transmitter {
         self.last_arrival
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(bps: Option<u64>, delay: u64) -> Link {
+        Link { rate: bps.and_then(Rate::from_bps), delay: Duration::from_nanos(delay), ..Link::default() }
+    }
+
+    /// 40 bytes take 32 ns at 10 Gbit/s and 0.8 ns at 400 Gbit/s.
+    #[test]
+    fn a_link_takes_time_if_it_delays_or_a_packet_takes_a_nanosecond() {
+        let takes_time = |bps, delay| Transmitter::new(&link(bps, delay)).takes_time(40);
+        assert!(takes_time(None, 1) && takes_time(Some(10_000_000_000), 0) && takes_time(Some(400_000_000_000), 1));
+        assert!(!takes_time(None, 0) && !takes_time(Some(400_000_000_000), 0));
+    }
+
+    /// 8 Mbit/s are 8,000,000 bits in a second, and no more than its bytes take within the time that it was busy.
+    #[test]
+    fn the_audit_allows_what_the_rate_can_carry_and_no_more() {
+        let window = Window { from: Time::ZERO, until: Time::from_nanos(1_000_000_000) };
+        let mut transmitter = Transmitter::new(&link(Some(8_000_000), 0));
+        transmitter.send(Time::ZERO, 1000, true);
+        let most = 8_000_000 * 1_000_000_000;
+        assert!(transmitter.allows(most, window) && !transmitter.allows(most + 1, window));
+        transmitter.sent_bytes += 1;
+        assert!(!transmitter.allows(0, window), "1001 bytes were sent in a millisecond");
+    }
+}

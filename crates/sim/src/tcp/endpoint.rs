@@ -253,9 +253,7 @@ impl Sender {
     #[cold]
     fn on_window_update<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.core.stop_persist_timer(call);
-        if !self.core.in_recovery() && !self.recovery.has_dupacks() {
-            self.recovery.send_window(&mut self.core, call);
-        }
+        self.recovery.go_on_sending(&mut self.core, call);
         self.core.start_persist_timer(call);
     }
 

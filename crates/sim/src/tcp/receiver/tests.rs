@@ -24,6 +24,28 @@ fn a_change_of_the_mark_is_acknowledged_at_once_and_then_every_second_segment_as
     assert_eq!([0; 5].map(arrive), [true, false, true, false, true]);
 }
 
+/// Linux `dctcp_ece_ack_update`: an ACK with the old mark goes first if one is delayed, but not for ACKs that are put together.
+#[test]
+fn a_delayed_ack_goes_before_a_change_of_the_mark_under_dctcp() {
+    let params = TcpOptions { ecn: Ecn::Dctcp, quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
+    let (mut receiver, mut pool, mut ack) = (Receiver::new(&params, true).unwrap(), AckOptionsPool::default(), Packet::EMPTY);
+    let (mss, size) = (u64::from(params.mss), (params.header + params.mss) as u16);
+    let segment = |number: u64, mark: u16| Packet { seq: mss * number, size, flags: flag::ECT | mark, ..Packet::EMPTY };
+    let mut take = |receiver: &mut Receiver, now: u64, packet: &Packet| {
+        receiver.on_segment(Time::from_nanos(now), packet, &params, &mut pool, &mut ack).acks
+    };
+    let syn = Packet { flags: flag::SYN, size: params.header as u16, ..Packet::EMPTY };
+    take(&mut receiver, 1, &syn);
+    let mut arrive = |receiver: &mut Receiver, number: u64| take(receiver, 100_000_000 + number * 1_000, &segment(number, 0));
+    assert!(!receiver.must_ack_before(&segment(0, flag::CE), &params), "nothing waits for an ACK");
+    assert!(!arrive(&mut receiver, 0), "the first is delayed");
+    assert!(receiver.must_ack_before(&segment(1, flag::CE), &params), "the mark changes");
+    assert!(!receiver.must_ack_before(&segment(1, 0), &params), "the mark stays");
+    let above_a_gap: Vec<bool> = (2..8).map(|number| arrive(&mut receiver, number)).collect();
+    assert_eq!(above_a_gap, [true, true, true, false, false, false], "after three duplicate ACKs they are put together");
+    assert!(!receiver.must_ack_before(&segment(8, flag::CE), &params), "no ACK is delayed");
+}
+
 /// rfc7323#5.3, Linux `tcp_validate_incoming`, `tcp_send_dupack`. What has been acknowledged does not make the newest timestamp.
 #[test]
 fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() {

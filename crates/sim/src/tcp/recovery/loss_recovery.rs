@@ -30,11 +30,11 @@ pub trait LossRecovery {
         false
     }
 
-    /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
+    /// Sends what the windows allow, outside recovery: after a handshake or a write.
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
-    /// Goes on sending, within recovery or without: after an ACK that was taken while it [`is quiet`](Self::is_quiet), or when pacing
-    /// lets the next segments go.
+    /// Goes on sending, within recovery or without: after an ACK that was taken while it [`is quiet`](Self::is_quiet), when pacing lets the next segments go, or when the
+    /// receive window opens.
     fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_window(sender, call);
     }
@@ -44,9 +44,6 @@ pub trait LossRecovery {
     fn is_quiet(&self) -> bool {
         false
     }
-
-    /// Whether duplicate ACKs arrived since new data was acknowledged.
-    fn has_dupacks(&self) -> bool;
 
     /// How far it is with the repair of losses.
     fn loss_state(&self, sender: &SenderCore) -> LossState {

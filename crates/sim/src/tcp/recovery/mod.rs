@@ -95,10 +95,6 @@ impl LossRecovery for AnyRecovery {
         of_any!(self, strategy => strategy.is_quiet())
     }
 
-    fn has_dupacks(&self) -> bool {
-        of_any!(self, strategy => strategy.has_dupacks())
-    }
-
     fn loss_state(&self, sender: &SenderCore) -> LossState {
         of_any!(self, strategy => strategy.loss_state(sender))
     }

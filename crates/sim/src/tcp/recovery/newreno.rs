@@ -78,10 +78,6 @@ impl LossRecovery for NewReno {
         self.reno.is_quiet()
     }
 
-    fn has_dupacks(&self) -> bool {
-        self.reno.has_dupacks()
-    }
-
     fn inflation(&self) -> u32 {
         self.reno.inflation
     }

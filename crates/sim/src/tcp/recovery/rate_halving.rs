@@ -155,12 +155,8 @@ impl LossRecovery for RateHalving {
     /// that of every sender.
     fn is_quiet(&self) -> bool {
         let nothing_sent_again = self.high_rxt == 0 && self.retransmissions.is_empty() && self.lost_retransmissions.is_empty();
-        let nothing_lost = self.lost_below == 0 && self.shrinking_window == 0 && !self.repairing_timeout;
+        let nothing_lost = self.lost_below == 0 && !self.repairing_timeout;
         nothing_sent_again && nothing_lost && self.scoreboard.is_empty()
-    }
-
-    fn has_dupacks(&self) -> bool {
-        false
     }
 
     fn check_invariants(&self, sender: &SenderCore) {

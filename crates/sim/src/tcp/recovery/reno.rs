@@ -87,10 +87,6 @@ impl LossRecovery for Reno {
         self.dupacks == 0 && self.inflation == 0
     }
 
-    fn has_dupacks(&self) -> bool {
-        self.dupacks > 0
-    }
-
     fn check_invariants(&self, sender: &SenderCore) {
         let inflates = self.inflation == 0 || sender.in_recovery();
         assert!(inflates || sender.owns_window(), "{} segments of inflation outside of recovery", self.inflation);

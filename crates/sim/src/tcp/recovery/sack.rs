@@ -145,10 +145,6 @@ impl LossRecovery for Sack {
         }
     }
 
-    fn has_dupacks(&self) -> bool {
-        self.dupacks > 0
-    }
-
     fn check_invariants(&self, sender: &SenderCore) {
         self.scoreboard.check_invariants(sender.snd_una(), sender.snd_max());
         assert!(self.high_rxt <= sender.snd_max(), "HighRxt {} above snd_max {}", self.high_rxt, sender.snd_max());

@@ -1,7 +1,7 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
 use super::rto::RttEstimator;
-use super::{LastReduction, SenderCore, State};
+use super::{LastReduction, SenderCore};
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_cc::{CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
@@ -9,12 +9,6 @@ use sojourn_units::{Duration, Time};
 use std::ops::Range;
 
 impl SenderCore {
-    /// Whether the connection is open for data.
-    #[inline]
-    pub fn may_send(&self) -> bool {
-        self.state == State::Established
-    }
-
     /// The bytes of the next new segment, if there is data for one and it ends before `end`, the [end of the
     /// window](SenderCore::window_end).
     #[inline]

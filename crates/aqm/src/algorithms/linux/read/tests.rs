@@ -8,6 +8,9 @@ fn a_discipline_is_sent_as_tc_sends_it() {
     let attribute = |number: u16, value: u32| [8u16.to_ne_bytes(), number.to_ne_bytes()].concat().into_iter().chain(value.to_ne_bytes());
     let expected: Vec<u8> = attribute(1, 15_000).chain(attribute(2, 1000)).chain(attribute(6, 1)).collect();
     assert_eq!(pie, Qdisc { kind: "pie", options: expected });
+    // Linux `dualpi2_reset_default`: 41 and 819 are 0.16 and 3.2 in parts of 256.
+    let gains = attribute(5, 41).chain(attribute(6, 819)).collect();
+    assert_eq!(Qdisc::read("dualpi2 alpha 0.16 beta 3.2").unwrap(), Qdisc { kind: "dualpi2", options: gains });
     assert_eq!(Qdisc::read("codel").unwrap(), Qdisc { kind: "codel", options: vec![] });
     assert_eq!(Qdisc::read("bfifo limit 64k").unwrap().options, 65_536u32.to_ne_bytes());
     let limit = |text: &str| Qdisc::read(&format!("bfifo limit {text}")).ok().map(|fifo| fifo.options);
@@ -95,6 +98,7 @@ fn what_a_discipline_does_not_know_is_refused_with_what_it_knows() {
     assert_eq!(refused("codel target"), "linux: expected after \"target\" a time such as 15ms, got \"nothing\"");
     assert_eq!(refused("codel target 5"), "linux: expected after \"target\" a time such as 15ms, got \"5\"");
     assert_eq!(refused("codel limit -1"), "linux: expected after \"limit\" a number, got \"-1\"");
+    assert_eq!(refused("dualpi2 alpha -1"), "linux: expected after \"alpha\" a number, got \"-1\"");
     assert_eq!(refused("pie ecn noecn"), "linux: expected each parameter of pie once, got \"noecn\" twice");
     assert_eq!(refused("red"), "linux: expected a limit, got red with no limit");
     assert_eq!(refused("red limit 9k min 6k max 3k"), "linux: expected a max of min or more, got red with min 6144 and max 3072");

@@ -468,10 +468,6 @@ impl LossRecovery for RackTlp {
         self.send_new(sender, call);
     }
 
-    fn has_dupacks(&self) -> bool {
-        false
-    }
-
     fn loss_state(&self, _sender: &SenderCore) -> LossState {
         self.state.of_losses()
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 impl RackTlp {
     /// Sends what the window allows (Linux `tcp_write_xmit`).
     pub(super) fn send_new<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
-        if !sender.has_data() || !sender.may_send() {
+        if !sender.has_data() {
             return;
         }
         let room = (sender.cwnd() as u32).saturating_sub(self.sent.in_flight());
