@@ -7,7 +7,8 @@ use sojourn_units::{Duration, Rate, Time};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The shortest time of ten runs over an hour of updates, at a queue that oscillates around the target.
+/// The shortest time per update in ten runs of an hour of updates.
+/// The queue oscillates around the target.
 fn update_time(config: &AqmConfig) -> f64 {
     let link = Link { rate: Rate::from_bps(10_000_000).unwrap(), delay: Duration::from_millis(1), mean_packet: 576, limit_packets: 347 };
     let queues: Vec<u32> = (0..4096).map(|i| (22.0 - 22.0 * (f64::from(i) * 0.7).cos()) as u32).collect();

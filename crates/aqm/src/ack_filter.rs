@@ -1,9 +1,10 @@
-//! The ACK filter of a queue: a waiting ACK that a newer one makes useless is dropped (Linux `sch_cake.c` `cake_ack_filter`).
+//! The ACK filter of a queue drops ACKs that a newer ACK makes redundant.
+//! Source: Linux `sch_cake.c` `cake_ack_filter`.
 //!
-//! An ACK is useless if a newer one of its connection acknowledges at least as much, has all its SACK blocks, and more of one or the
-//! other. So nothing that the sender could learn is lost, and duplicate ACKs, which count, stay. An ACK whose ECN echo differs from that
-//! of its neighbor stays too. One difference: Linux compares the neighbors within the queue of a flow, here those of one
-//! flow within any queue.
+//! An ACK is redundant if a newer ACK of its connection acknowledges at least as much, has all its SACK blocks, and more of one or the
+//! other. The sender therefore loses no information. Duplicate ACKs, which senders count, stay. An ACK whose ECN echo differs from that of
+//! its neighbor stays too. One difference: Linux compares neighbors within the queue of a flow. This filter compares the ACKs of one flow
+//! within any queue.
 
 use crate::{Ecn, Timestamps};
 use sojourn_units::comes_before;
@@ -22,22 +23,22 @@ pub enum AckFilter {
     Aggressive,
 }
 
-/// What an ACK filter reads of the headers of a packet that acknowledges.
+/// The header fields of an ACK that the filter compares.
 #[derive(Clone, Copy, Debug)]
 pub struct AckHeader {
-    /// What tells its connection from others of its flow.
+    /// Distinguishes its connection from others of the same flow.
     pub connection: u64,
-    /// The next byte expected, as on the wire: it begins again after the largest.
+    /// The acknowledgment number, modulo 2^32 as on the wire.
     pub number: u32,
-    /// Whether it is nothing else: it has no payload and opens or closes no connection.
+    /// Whether it is a pure ACK: it has no payload and neither SYN nor FIN.
     pub is_pure: bool,
     /// Its ECN echo: ECE and CWR, or the ACE field.
     pub echo: u16,
     /// Its time stamps, if it carries them.
     pub timestamps: Option<Timestamps>,
-    /// Its SACK blocks, each with its first byte and one past its last.
+    /// Its SACK blocks, each as its first byte and the byte after its last.
     pub sack: [(u32, u32); 4],
-    /// How many of these there are.
+    /// The number of SACK blocks.
     pub blocks: usize,
 }
 
@@ -46,11 +47,11 @@ pub struct AckHeader {
 pub struct ArrivingAck {
     /// The flow it belongs to.
     pub flow: u32,
-    /// Where it stands on its route, by which classes know it.
+    /// Its position on its route, from which classifiers derive its class.
     pub place: u32,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// What the filter reads of its headers.
+    /// The header fields that the filter compares.
     pub header: AckHeader,
 }
 
@@ -59,18 +60,18 @@ impl AckHeader {
         &self.sack[..self.blocks.min(self.sack.len())]
     }
 
-    /// Whether this ACK has all SACK blocks of an `older` one: `Some(true)` if it has more bytes.
+    /// Whether this ACK has all SACK blocks of an `older` one; `Some(true)` if it has more bytes.
     fn covers(&self, older: &AckHeader) -> Option<bool> {
         let covered = |&(from, to): &(u32, u32)| {
             let has = |block: &(u32, u32)| !comes_before(from, block.0) && !comes_before(block.1, to);
-            // A block below the number tells of a duplicate (rfc2883#4) and is never old.
+            // A block below the number reports a duplicate (rfc2883#4), so no newer block replaces it.
             !comes_before(from, older.number) && self.sack().iter().any(has)
         };
         let bytes = |ack: &AckHeader| ack.sack().iter().map(|block| u64::from(block.1.wrapping_sub(block.0))).sum::<u64>();
         older.sack().iter().all(covered).then(|| bytes(self) > bytes(older))
     }
 
-    /// Whether this ACK makes an `older` one useless, whatever their ECN echoes.
+    /// Whether this ACK makes an `older` one redundant, whatever their ECN echoes.
     fn replaces(&self, older: &AckHeader) -> bool {
         let not_later = match (older.timestamps, self.timestamps) {
             (Some(old), Some(new)) => old.value <= new.value && old.echo <= new.echo,
@@ -91,8 +92,8 @@ impl AckFilter {
         }
     }
 
-    /// The place of the waiting packet that `newer` makes useless, if there is one to drop. `waiting` are the packets of its flow with
-    /// their places, in order; those that acknowledge nothing have no header.
+    /// The index of a waiting packet that `newer` makes redundant, if one can be dropped.
+    /// `waiting` are the packets of its flow with their indices, oldest first; packets that are no pure ACKs have no header.
     pub(crate) fn useless(self, waiting: impl Iterator<Item = (usize, Option<AckHeader>)>, newer: &AckHeader) -> Option<usize> {
         let (mut first, mut found, mut last): (Option<(usize, u16)>, u32, Option<usize>) = (None, 0, None);
         for (at, header) in waiting {
@@ -133,7 +134,7 @@ mod tests {
         ack
     }
 
-    /// The places of what both filters drop of the ACKs that wait.
+    /// The indices of the ACKs that each of the two filters drops.
     fn dropped(waiting: &[AckHeader], newer: AckHeader) -> [Option<usize>; 2] {
         let waiting: Vec<_> = waiting.iter().copied().map(Some).enumerate().collect();
         [AckFilter::Filter, AckFilter::Aggressive].map(|filter| filter.useless(waiting.iter().copied(), &newer))
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(dropped(&[ack(1), ack(2)], ack(3)), [Some(0), Some(0)]);
         assert_eq!(dropped(&[ack(1)], ack(3)), [None, Some(0)]);
         assert_eq!(dropped(&[], ack(3)), [None, None]);
-        // Numbers begin again.
+        // Sequence numbers wrap around.
         assert_eq!(dropped(&[ack(u32::MAX - 1), ack(u32::MAX)], ack(5)), [Some(0), Some(0)]);
         assert_eq!(dropped(&[ack(5), ack(6)], ack(u32::MAX)), [None, None]);
         assert_eq!(AckFilter::None.useless([(0, Some(ack(1))), (1, Some(ack(2)))].into_iter(), &ack(3)), None);
@@ -173,10 +174,10 @@ mod tests {
         assert_eq!(dropped(&[one, one], both), [Some(0), Some(0)]);
         assert_eq!(dropped(&[both, both], one), [None, None]);
         assert_eq!(dropped(&[both, both], ack(2)), [None, None]);
-        // The same blocks with a higher number tell all, with the same number they are a duplicate.
+        // With a higher number the same blocks replace the older ACKs; with the same number it is a duplicate ACK.
         assert_eq!(dropped(&[one, one], sack(2, &[(5, 6)])), [Some(0), Some(0)]);
         assert_eq!(dropped(&[one, one], one), [None, None]);
-        // A duplicate of old data is reported once.
+        // A duplicate segment is reported only once (D-SACK), so its report must not be dropped.
         let duplicate = sack(4, &[(2, 3)]);
         assert_eq!(dropped(&[duplicate, duplicate], sack(5, &[(2, 3), (7, 9)])), [None, None]);
     }

@@ -1,31 +1,33 @@
-//! The interface of an AQM algorithm: what it receives and what it answers.
+//! The interface of an AQM algorithm: its inputs and its verdicts.
 
 use crate::{Backlog, Needs, PacketView};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
-/// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
+/// The algorithm's verdict on an arriving packet, which [`crate::QueueController`] applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrivalVerdict {
-    /// Put it into the queue.
+    /// Enqueue it.
     Pass,
     /// Signal congestion: mark the packet if ECN is on and it can carry a mark, else drop it.
     Signal,
-    /// Put it into the queue if it can be marked ([`Aqm::on_dequeue`] then decides about the mark), else drop it.
+    /// Enqueue it if it can be marked, else drop it.
+    /// [`Aqm::on_dequeue`] then decides about the mark.
     DropUnlessMarkable,
-    /// Put it into the queue if ECN is on, else drop it.
+    /// Enqueue it if ECN is on, else drop it.
     DropWithoutEcn,
     /// Drop it, even if it can be marked.
     Drop,
-    /// Drop it, for there is no room: as where the queue has reached its limit.
+    /// Drop it for lack of room, as if the queue had reached its limit.
     DropForRoom,
-    /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).
+    /// Signal congestion by dropping two packets: this one and one that waits.
+    /// The number is the position of the waiting one; 0 is the head.
     DropBoth(u32),
-    /// Ask again with the packet that waits at this position (0 is the head) as [`PacketView::drawn`]. Needs
-    /// [`Needs::waiting_packets`].
+    /// Call again with the packet at this position (0 is the head) as [`PacketView::drawn`].
+    /// Needs [`Needs::waiting_packets`].
     Inspect(u32),
 }
 
-/// What to do with a packet that leaves the queue. The algorithm decides; [`crate::QueueController`] acts.
+/// The algorithm's verdict on a departing packet, which [`crate::QueueController`] applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DepartureVerdict {
     /// Send it.
@@ -34,26 +36,27 @@ pub enum DepartureVerdict {
     Signal,
     /// Mark the packet if ECN is on and it can carry a mark, and send it in any case.
     MarkOrPass,
-    /// Mark the packet if it can carry a mark, even where ECN is off, and send it in any case (Linux `ce_threshold`).
+    /// Mark the packet if it can carry a mark, even if ECN is off, and send it in any case.
+    /// Linux: `ce_threshold`.
     Mark,
     /// Drop it, even if it can be marked.
     Drop,
 }
 
-/// Why a packet was dropped that the algorithm had not asked to drop.
+/// The reason of a drop that no verdict asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dropped {
-    /// It arrived at a full queue, whatever the verdict had been.
+    /// It arrived at a full queue, whatever the verdict was.
     NoRoom,
     /// The last verdict was a signal, but ECN is off, or the packet cannot carry a mark.
     Unmarkable,
-    /// It waited in this queue, and all queues together held too much.
+    /// It waited in this queue, and all queues together exceeded the limit.
     FromFull {
         /// The queue.
         queue: u32,
         /// The packet's size in bytes.
         size: u32,
-        /// When it was dropped.
+        /// The time of the drop.
         now: Time,
     },
 }
@@ -72,7 +75,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// The mean packet size in bytes that an algorithm uses: `own` if it is above zero, else the link's.
+    /// The mean packet size in bytes that an algorithm uses.
+    /// It is `own` if that is above zero, else the link's.
     ///
     /// # Errors
     /// `own` is above 1 MB; `field` is its name.
@@ -88,8 +92,8 @@ impl Link {
 ///
 /// `clone` must copy all state, because a run can be branched. No function may panic.
 pub trait Aqm {
-    /// A packet arrives; `backlog` is the queue before the packet is added. After [`ArrivalVerdict::Inspect`] it is called again with
-    /// [`PacketView::drawn`].
+    /// A packet arrives; `backlog` is the queue before the packet is added.
+    /// After [`ArrivalVerdict::Inspect`] it is called again with [`PacketView::drawn`].
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict;
 
     /// A packet leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
@@ -98,19 +102,19 @@ pub trait Aqm {
         DepartureVerdict::Pass
     }
 
-    /// A packet of this queue was dropped otherwise than by a verdict that asks for it.
+    /// A packet of this queue was dropped, and no verdict asked for the drop.
     fn on_drop(&mut self, dropped: Dropped) {
         let _ = dropped;
     }
 
-    /// From `now` on `active` flows are active. Called only with [`Needs::flow_count`], and before anything else that
-    /// happens at that time; until the first call there are none.
+    /// From `now` on `active` flows are active.
+    /// Called only with [`Needs::flow_count`], before anything else that happens at that time. Until the first call the number is 0.
     fn on_flows(&mut self, now: Time, active: u32) {
         let _ = (now, active);
     }
 
-    /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer. The first call comes one interval
-    /// after the start, or at [`Needs::first_update`].
+    /// The time between two calls of [`Aqm::on_update`], above zero; `None` for no timer.
+    /// The first call comes one interval after the start, or at [`Needs::first_update`].
     fn update_interval(&self) -> Option<Duration> {
         None
     }
@@ -125,7 +129,8 @@ pub trait Aqm {
         Needs::default()
     }
 
-    /// The present probability of a signal (drop or mark), for traces and averages; `None` where the discipline has none.
+    /// The present probability of a signal (drop or mark), for traces and averages.
+    /// `None` if the discipline has no probability.
     fn probability(&self) -> Option<Probability> {
         None
     }

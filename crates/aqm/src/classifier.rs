@@ -1,9 +1,10 @@
-//! Which class a packet belongs to, or which filter takes it: by the group of its flow and by its ECN codepoint.
+//! The classes of packets, by the group of their flow and by their ECN codepoint.
+//! The same rules select packets for filters.
 
 use crate::{DualClass, Ecn};
 use alloc::vec::Vec;
 
-/// What packets a class or a filter takes.
+/// The packets that a class or a filter matches.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Rule {
@@ -21,42 +22,44 @@ impl Rule {
     }
 }
 
-/// A filter of a dual queue: what it takes, and what for.
+/// A filter of a dual queue: a rule and the class of the packets that it matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DualFilter {
-    /// The packets that it takes.
+    /// The packets that it matches.
     pub rule: Rule,
-    /// What they are taken for.
+    /// The class of these packets in the dual queue.
     pub class: DualClass,
 }
 
-/// How packets get to a discipline and into its queues.
+/// The path of packets to a discipline: classes around it, and the filters of its queues.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Classification {
-    /// The packets of its class, if it is that of a class.
+    /// The rule of its class, if it belongs to a class.
     pub rule: Rule,
-    /// The packets of the classes around that one, the outermost first.
+    /// The rules of the classes around that one, the outermost first.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub outer: Vec<Rule>,
-    /// The filters of its dual queue: the first that takes a packet counts.
+    /// The filters of its dual queue; the first match decides.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub filters: Vec<DualFilter>,
 }
 
-/// Finds the class of a packet. What follows from its route is looked up before the run.
+/// Finds the class of a packet.
+/// The part that depends on its route is looked up before the run.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Classifier {
     rules: Vec<Rule>,
-    /// For each place on a route at which packets come to the link, in order: the class of each ECN codepoint.
+    /// The class of each ECN codepoint, for each position on a route at which packets arrive.
+    /// Sorted by position.
     places: Vec<(u32, [u16; 4])>,
-    /// The class of packets that come from elsewhere.
+    /// The class of packets from unknown positions.
     otherwise: [u16; 4],
 }
 
 impl Classifier {
-    /// A packet belongs to the first class whose rule takes it, or else to the last class.
+    /// A packet belongs to the first class whose rule matches it, or else to the last class.
     pub fn new(rules: Vec<Rule>) -> Self {
         let mut classifier = Classifier { rules, places: Vec::new(), otherwise: [0; 4] };
         classifier.otherwise = classifier.classes_of(u32::MAX);
@@ -69,13 +72,13 @@ impl Classifier {
         Ecn::ALL.map(|ecn| self.rules.iter().position(|rule| rule.takes(group, ecn)).unwrap_or(last) as u16)
     }
 
-    /// Packets of flows of this group come to the link at this place of their route.
+    /// Registers a position on a route at which packets of this group arrive.
     pub fn add_place(&mut self, place: u32, group: u32) {
         let at = self.places.partition_point(|&(known, _)| known < place);
         self.places.insert(at, (place, self.classes_of(group)));
     }
 
-    /// The class of a packet that stands at `place`.
+    /// The class of a packet at this position on its route.
     pub fn class_of(&self, place: u32, ecn: Ecn) -> usize {
         let found = self.places.binary_search_by_key(&place, |&(known, _)| known);
         usize::from(found.map_or(&self.otherwise, |at| &self.places[at].1)[ecn as usize])

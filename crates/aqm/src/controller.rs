@@ -1,4 +1,5 @@
-//! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
+//! The controller of a queue: applies the algorithm's verdicts and counts the results.
+//! It holds no packets.
 
 use crate::{
     AckFilter, Amount, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, Drawn, DropReason, Dropped, DualFilter, Fate, HostQueue,
@@ -8,8 +9,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Stream};
 
-/// Decides about the packets of one queue: an algorithm with the queue's limit, its ECN switch and its counters. It holds
-/// no packets.
+/// Decides about the packets of one queue; it holds no packets.
+/// It consists of an algorithm, the queue's limit, its ECN switch and its counters.
 #[derive(Clone, Debug)]
 pub struct ControllerOf<A> {
     /// The algorithm.
@@ -20,13 +21,13 @@ pub struct ControllerOf<A> {
     pub ecn: bool,
     /// Which waiting ACKs it drops when a newer one arrives.
     pub ack_filter: AckFilter,
-    /// The DSCP of each group of flows, for a discipline that goes by it.
+    /// The DSCP of each group of flows, for a discipline that classifies by DSCP.
     pub dscps: Vec<u8>,
-    /// What packets a dual queue knows by other fields than ECN.
+    /// The filters of a dual queue, which classify packets by other fields than ECN.
     pub filters: Vec<DualFilter>,
-    /// What happened so far.
+    /// The counters since the start.
     pub counters: Counters,
-    /// A queue of the host that takes the place of the algorithm and the limit.
+    /// A queue of the host that replaces the algorithm and the limit.
     pub host: Option<Box<dyn HostQueue>>,
     random: Stream,
     sees_departures: bool,
@@ -36,7 +37,7 @@ pub struct ControllerOf<A> {
 }
 
 impl<A: Aqm> ControllerOf<A> {
-    /// A controller that has counted nothing yet; `random` is this queue's own stream.
+    /// A controller with zero counters; `random` is this queue's own stream.
     pub fn new(aqm: A, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
         ControllerOf {
@@ -66,22 +67,24 @@ impl<A: Aqm> ControllerOf<A> {
         &self.random
     }
 
-    /// The same, to go over to another run's.
+    /// The stream that the algorithm draws from, to replace it by another run's.
     pub(crate) fn stream_mut(&mut self) -> &mut Stream {
         &mut self.random
     }
 
-    /// Draws from now on as the controller of another run, if it has not drawn yet: see [`Stream::go_over`].
+    /// Draws from now on as the controller of another run, if it has not drawn yet.
+    /// See [`Stream::go_over`].
     #[must_use]
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         self.random.go_over(&start.random, &other.random)
     }
 
-    /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark. Of the two backlogs the first is what the limit
-    /// holds for, the second what the algorithm sees. `look` returns the flow of the packet that waits at a position (0 is the head), if there is one.
+    /// Decides about an arriving packet; `can_mark` is whether it can carry a congestion mark.
+    /// The limit applies to the first of the two backlogs; the algorithm sees the second. `look` returns the flow of the packet that waits
+    /// at a position (0 is the head), if one waits there.
     ///
-    /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
-    /// it first (as in ns-2's RED and Linux's `sch_red`).
+    /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees it first (as in ns-2's RED and
+    /// Linux's `sch_red`).
     #[inline(always)]
     pub fn decide_arrival(
         &mut self,
@@ -103,14 +106,14 @@ impl<A: Aqm> ControllerOf<A> {
         self.apply_arrival(verdict, arrival.size, can_mark)
     }
 
-    /// The position of the waiting packet that is to be dropped with the one that was dropped last, if there is one.
+    /// The position of the waiting packet to drop together with the one dropped last.
     #[inline]
     pub fn take_drawn(&mut self) -> Option<u32> {
         self.drawn.take()
     }
 
-    /// Admits an arriving packet of `size` bytes if the algorithm passes all and there is room. If it does not, nothing has happened, and
-    /// [`ControllerOf::decide_arrival`] is to be called.
+    /// Admits an arriving packet if the algorithm passes all packets and there is room.
+    /// Otherwise nothing has changed, and [`ControllerOf::decide_arrival`] must be called.
     #[inline]
     pub fn admits_unasked(&mut self, size: u32, backlog: &Backlog) -> bool {
         let admits = self.no_arrivals && self.has_room(size, backlog);
@@ -120,7 +123,7 @@ impl<A: Aqm> ControllerOf<A> {
         admits
     }
 
-    /// Counts an arriving packet of `size` bytes as lost, for which there is no room; gives why it is.
+    /// Counts an arriving packet of `size` bytes as a tail drop, and returns this reason.
     pub fn refuse(&mut self, size: u32) -> DropReason {
         self.counters.count_arrival(size);
         self.counters.count_drop(size, DropReason::Tail);
@@ -133,8 +136,8 @@ impl<A: Aqm> ControllerOf<A> {
         !self.is_full(size, backlog)
     }
 
-    /// Decides about a packet that leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
-    /// The algorithm is asked only if its [`Needs`](crate::Needs) include departures.
+    /// Decides about a packet that leaves the queue after a wait of `sojourn`.
+    /// `backlog` is the queue without it. The algorithm is called only if its [`Needs`](crate::Needs) include departures.
     #[inline]
     pub fn decide_departure(&mut self, departure: &PacketView, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> Fate {
         if !self.sees_departures {
@@ -144,7 +147,8 @@ impl<A: Aqm> ControllerOf<A> {
         self.apply_departure(verdict, departure.size, can_mark)
     }
 
-    /// Whether there is no room for a packet of `size` bytes. A packet that finds the link idle goes straight to it.
+    /// Whether there is no room for a packet of `size` bytes.
+    /// A packet that finds the link idle is sent immediately and needs no room.
     #[inline]
     fn is_full(&self, size: u32, backlog: &Backlog) -> bool {
         backlog.idle_since.is_none()
@@ -170,13 +174,14 @@ impl<A: Aqm> ControllerOf<A> {
         Fate::Marked
     }
 
-    /// A signal to a packet of `size` bytes that can't be marked.
+    /// Drops a packet of `size` bytes that was signaled but can't be marked.
     fn lose_unmarkable(&mut self, size: u32) -> Fate {
         self.aqm.on_drop(Dropped::Unmarkable);
         self.lose(size, DropReason::Early)
     }
 
-    /// Turns the verdict on a packet of `size` bytes, for which there is room, into what becomes of it, and counts that.
+    /// Applies the verdict on an arriving packet of `size` bytes, and counts its fate.
+    /// The queue has room for the packet.
     #[inline]
     fn apply_arrival(&mut self, verdict: ArrivalVerdict, size: u32, can_mark: bool) -> Fate {
         match verdict {
@@ -194,7 +199,7 @@ impl<A: Aqm> ControllerOf<A> {
         }
     }
 
-    /// The same of a packet that leaves.
+    /// Applies the verdict on a departing packet of `size` bytes, and counts its fate.
     #[inline]
     fn apply_departure(&mut self, verdict: DepartureVerdict, size: u32, can_mark: bool) -> Fate {
         match verdict {

@@ -2,7 +2,7 @@
 
 use sojourn_units::{Probability, Time};
 
-/// Why a packet was dropped.
+/// The reason of a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
     /// The algorithm signaled congestion, and the packet could not be marked.
@@ -11,14 +11,14 @@ pub enum DropReason {
     Forced,
     /// The queue was full.
     Tail,
-    /// A newer ACK made it useless ([`AckFilter`](crate::AckFilter)).
+    /// A newer ACK made it redundant ([`AckFilter`](crate::AckFilter)).
     AckFilter,
 }
 
-/// What became of a packet at a queue.
+/// The fate of a packet at a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It went on as it was.
+    /// Passed without a mark from this queue.
     Passed,
     /// It got a congestion mark.
     Marked,
@@ -26,7 +26,7 @@ pub enum Fate {
     Dropped(DropReason),
 }
 
-/// What happened to packets at one queue since the start.
+/// Counters of the packets of one queue since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Packets offered.
@@ -53,7 +53,7 @@ impl Counters {
         self.dropped_early + self.dropped_forced + self.dropped_tail + self.dropped_acks
     }
 
-    /// These and others together.
+    /// The sum of these and other counters.
     #[must_use]
     pub fn and(self, other: &Counters) -> Counters {
         Counters {
@@ -75,7 +75,7 @@ impl Counters {
         self.arrived_bytes += u64::from(size);
     }
 
-    /// Counts what became of a packet of `size` bytes.
+    /// Counts the fate of a packet of `size` bytes.
     #[inline]
     pub(crate) fn count(&mut self, size: u32, fate: Fate) {
         match fate {
@@ -102,9 +102,10 @@ impl Counters {
 /// One of the queues that make up a queue, at one instant.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Subqueue {
-    /// What happened so far.
+    /// The counters since the start.
     pub counters: Counters,
-    /// Packets that it dropped after they had waited since before the time of [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier).
+    /// Drops of packets that had waited since before a set time.
+    /// [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier) sets it.
     pub drops_of_earlier: u64,
     /// Packets waiting.
     pub packets: u32,
@@ -114,15 +115,15 @@ pub struct Subqueue {
     pub filters_acks: bool,
 }
 
-/// What waits in one of the queues that make up a queue, for traces.
+/// The backlog of one of the queues that make up a queue, for traces.
 #[derive(Clone, Copy, Debug)]
 pub struct SubqueueSample {
     /// Packets waiting.
     pub packets: u32,
     /// Bytes waiting.
     pub bytes: u64,
-    /// When the packet arrived that has waited longest; `None` if none waits.
+    /// The arrival time of the packet that has waited longest; `None` if none waits.
     pub oldest: Option<Time>,
-    /// The present probability of a signal for its packets; `None` where there is none.
+    /// The present probability of a signal for its packets; `None` if it has no probability.
     pub probability: Option<Probability>,
 }

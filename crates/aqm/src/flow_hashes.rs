@@ -1,18 +1,19 @@
-//! The hashes of flows: what a router computes from addresses and ports.
+//! The hashes of flows, as a router computes them from addresses and ports.
 
 use crate::flow_sketch::mix;
 use alloc::vec::Vec;
 use sojourn_units::{Memory, name_hash};
 
-/// The hash of each flow, by its number. Numbers count the flows of a whole network; a hash depends on its connection alone, so that another
-/// flow moves no flow to another queue.
+/// The hash of each flow, by its number.
+/// Numbers count the flows of a whole network. A hash depends on its connection alone, so that an additional flow does not move others to
+/// another queue.
 #[derive(Clone, Default, Debug)]
 pub struct FlowHashes(Vec<u64>);
 
 impl FlowHashes {
     /// Sets the hash of a flow.
     pub fn set(&mut self, flow: u32, hash: u64) {
-        // A flow in between keeps its number.
+        // Flows without a hash use their number.
         self.0.extend(self.0.len() as u64..=u64::from(flow));
         self.0[flow as usize] = hash;
     }
@@ -23,7 +24,7 @@ impl FlowHashes {
         self.0.get(flow as usize).copied()
     }
 
-    /// The same in 32 bits, as queues take it; the number of a flow without a hash.
+    /// The hash in 32 bits, as queues use it; the number of a flow without a hash.
     #[inline]
     pub fn of(&self, flow: u32) -> u32 {
         self.get(flow).map_or(flow, FlowHashes::short)
@@ -58,7 +59,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|flow| hashes.of(flow)), [0, 1, 3, 3]);
         assert_eq!(hashes.memory(), 8 * hashes.0.capacity());
         let names = (0..100_000).map(|number| FlowHashes::short(FlowHashes::of_name(&std::format!("group/{number}"))));
-        // Of 100,000 flows one pair has the same 32 bits in the mean.
+        // Among 100,000 flows one pair shares its 32 bits on average.
         assert!(names.collect::<std::collections::BTreeSet<_>>().len() > 99_990);
         assert_eq!([2, 3].map(|flow| hashes.get(flow)), [Some(0x0000_0005_0000_0006), None]);
     }

@@ -1,9 +1,9 @@
-//! Estimates the number of flows on a link in fixed memory, without help of the senders: linear counting (Whang, Vander-Zanden
-//! and Taylor 1990).
+//! Estimates the number of flows on a link in fixed memory, without help of the senders.
+//! The method is linear counting (Whang, Vander-Zanden and Taylor 1990).
 //!
-//! Each packet's flow is hashed to one bit of a map. With n flows and m bits about m exp(-n/m) bits stay clear, so n is
-//! -m ln(clear/m), with a standard error of sqrt(m (exp(t) - t - 1)), t = n/m. The host empties the map from time to time:
-//! the count is the number of flows that sent since then.
+//! Each packet's flow is hashed to one bit of a map. With n flows and m bits about m exp(-n/m) bits stay clear, so n is -m ln(clear/m),
+//! with a standard error of sqrt(m (exp(t) - t - 1)), t = n/m. The host empties the map from time to time: the count is the number of flows
+//! that sent since then.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -52,7 +52,8 @@ impl Memory for FlowSketch {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every bit of a key moves every bit of the hash.
+/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+/// Every bit of a key affects every bit of the hash.
 #[inline]
 pub(crate) fn mix(key: u64) -> u64 {
     let mut hash = key.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -14,7 +14,8 @@ pub struct Candidate<'a> {
     pub backlog: &'a Backlog,
 }
 
-/// Decides about single packets so that, in the long run, the share of signals (drops or marks) follows a probability.
+/// Decides about single packets by a probability.
+/// In the long run the share of signals (drops or marks) follows the probability.
 pub trait Gate {
     /// Whether to signal congestion with this packet.
     fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool;
@@ -27,12 +28,13 @@ pub trait Gate {
         false
     }
 
-    /// Whether packets that can be marked are drawn at their departure, and the others at their arrival.
+    /// Whether packets that can be marked are drawn at their departure.
+    /// The others are drawn at their arrival.
     fn at_departure(&self) -> bool {
         false
     }
 
-    /// Whether those others pass where ECN is on.
+    /// Whether the packets that cannot be marked pass if ECN is on.
     fn spares_unmarkable(&self) -> bool {
         false
     }
@@ -55,8 +57,8 @@ impl Gate for Bernoulli {
     }
 }
 
-/// Independent draws with a probability in proportion to the packet's size: the share of bytes, not of packets, follows the
-/// law's probability (`bytes_` of ns-2's RED and PI).
+/// Independent draws with a probability in proportion to the packet's size.
+/// The share of bytes, not of packets, follows the law's probability (`bytes_` of ns-2's RED and PI).
 #[derive(Clone, Debug)]
 pub struct Scaled {
     mean_packet: Option<f64>,
@@ -65,12 +67,14 @@ pub struct Scaled {
 }
 
 impl Scaled {
-    /// Scales by the packet's size over this mean in bytes; `None` does not scale, like [`Bernoulli`].
+    /// Scales by the packet's size over this mean in bytes.
+    /// `None` does not scale, like [`Bernoulli`].
     pub fn new(mean_packet: Option<u32>) -> Self {
         Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false, spares_unmarkable: false }
     }
 
-    /// Sets whether packets that can be marked are drawn at their departure, and whether the others then pass where ECN is on.
+    /// Sets whether packets that can be marked are drawn at their departure.
+    /// `spares_unmarkable` is whether the others then pass if ECN is on.
     pub fn at_departure(self, at_departure: bool, spares_unmarkable: bool) -> Self {
         Scaled { at_departure, spares_unmarkable, ..self }
     }
@@ -94,11 +98,12 @@ impl Gate for Scaled {
     }
 }
 
-/// RED's even spacing: the gaps between signals are uniform instead of geometric (floyd-1993#7; `wait` as in ns-2).
+/// RED's even spacing: the gaps between signals are uniform instead of geometric.
+/// Source: floyd-1993#7; `wait` as in ns-2.
 ///
-/// As a [`Gate`] it counts the packets since the last signal, without the one under decision, and counts nothing while the
-/// probability is 0. RED itself counts the packet under decision too (as ns-2 does) and therefore calls [`Spread::count`]
-/// and [`Spread::corrected`] directly.
+/// As a [`Gate`] it counts the packets since the last signal, without the one under decision, and counts nothing while the probability is
+/// 0. RED itself counts the packet under decision too (as ns-2 does) and therefore calls [`Spread::count`] and [`Spread::corrected`]
+/// directly.
 #[derive(Clone, Debug)]
 pub struct Spread {
     wait: bool,
@@ -108,11 +113,11 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// A gate that has counted nothing yet.
+    /// A gate with a count of zero.
     ///
-    /// `wait`: no signal in the first 1/p packets after the last one, so that gaps are uniform on `[1/p, 2/p]` instead of
-    /// `[1, 1/p]`. `mean_packet`: the mean size in bytes, if bytes are counted and the probability scales with the packet's
-    /// size; `None` counts packets.
+    /// `wait`: no signal in the first 1/p packets after the last one, so that gaps are uniform on `[1/p, 2/p]` instead of `[1, 1/p]`.
+    /// `mean_packet`: the mean size in bytes, if bytes are counted and the probability scales with the packet's size; `None` counts
+    /// packets.
     pub fn new(wait: bool, mean_packet: Option<u32>) -> Self {
         Spread { wait, mean_packet: mean_packet.map(|mean| mean.max(1)), packets: 0, bytes: 0 }
     }
@@ -251,7 +256,7 @@ mod tests {
         }
     }
 
-    /// ns-2.35 `REDQueue::modify_p` scales a probability by the packet's size only if it is below 1.
+    /// ns-2.35 `REDQueue::modify_p` scales only a probability below 1 by the packet's size.
     #[test]
     fn a_certain_signal_does_not_depend_on_the_size() {
         let mut gate = Spread::new(true, Some(500));
@@ -259,7 +264,8 @@ mod tests {
         assert_eq!(gate.corrected(0.05, 40), 1.0);
     }
 
-    /// ns-2.35 `REDQueue::enque`: the packet with which the average passes the threshold is the first of the count.
+    /// The packet with which the average passes the threshold is the first of the count.
+    /// Source: ns-2.35 `REDQueue::enque`.
     #[test]
     fn a_count_that_starts_again_has_one_packet() {
         for (mean, expected) in [(None, 0.1 / 0.9), (Some(500), 0.1 / 0.8 * 600.0 / 500.0)] {

@@ -1,4 +1,4 @@
-//! What a queue of the host is asked, such as a kernel's own queue discipline.
+//! The interface to a queue of the host, such as a kernel's own queue discipline.
 
 use crate::{DropReason, Fate, HostPacket};
 use alloc::boxed::Box;
@@ -6,16 +6,19 @@ use alloc::collections::VecDeque;
 use core::fmt::Debug;
 use sojourn_units::Time;
 
-/// A queue of the host. It knows a packet by a number, which is that packet's until it leaves the queue.
+/// A queue of the host.
+/// It identifies a packet by a number, which is reserved until the packet leaves the queue.
 pub trait HostQueue: Debug + Send + Sync {
-    /// A packet arrives at `now`. `lost` gets each packet that the queue drops meanwhile, the arriving one or another.
+    /// A packet arrives at `now`.
+    /// `lost` receives each packet that the queue drops during the call, the arriving one or another.
     fn enqueue(&mut self, now: Time, number: u32, packet: HostPacket, lost: &mut Lost);
 
-    /// The link is free: the packet to be sent next; `None` if the queue is empty or holds back what it has. `lost` gets each packet
-    /// that it drops meanwhile.
+    /// The link is free: returns the packet to send next.
+    /// `None` if the queue is empty or holds its packets back. `lost` receives each packet that it drops during the call.
     fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Dequeued>;
 
-    /// From `now` on `active` flows are active. Comes where the placeholder of the queue needs that.
+    /// From `now` on `active` flows are active.
+    /// Called if the placeholder of the queue needs it.
     fn set_flows(&mut self, _now: Time, _active: u32) {}
 
     /// A copy with all its state.
@@ -28,7 +31,7 @@ impl Clone for Box<dyn HostQueue> {
     }
 }
 
-/// The numbers of packets that a queue of the host has dropped, and why.
+/// The numbers of the packets that a queue of the host dropped, each with the reason.
 pub type Lost = VecDeque<(u32, DropReason)>;
 
 /// A packet that leaves a queue of the host to be sent.
@@ -36,19 +39,19 @@ pub type Lost = VecDeque<(u32, DropReason)>;
 pub struct Dequeued {
     /// Its number.
     pub number: u32,
-    /// What the host keeps it by.
+    /// The host's handle of it.
     pub handle: u64,
     /// Whether it is marked.
     pub marked: bool,
 }
 
-/// What a queue of the host did, for one that is to do the same again.
+/// A decision of a queue of the host, for a queue that repeats it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostDecision {
-    /// Which call it was; arrivals and requests are counted together, from 0 on.
+    /// The number of the call, from 0; arrivals and requests are counted together.
     pub call: u64,
     /// The packet.
     pub number: u32,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }

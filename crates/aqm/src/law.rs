@@ -1,13 +1,14 @@
-//! Laws: most papers define a probability as a function of what was measured over an interval.
+//! Laws: functions from the measurements of one interval to a probability.
+//! Most papers define an algorithm in this form.
 
 use crate::Needs;
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Time};
 
-/// What a law may read: measurements over one interval.
+/// The inputs of a law: measurements over one interval.
 ///
-/// An algorithm sees departures only if it asks for them: the fields marked *departures* are filled only if
-/// [`Law::needs`] sets [`Needs::departures`].
+/// An algorithm sees departures only if it asks for them: the fields marked *departures* are filled only if [`Law::needs`] sets
+/// [`Needs::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The end of the interval.
@@ -16,8 +17,8 @@ pub struct Sample {
     pub backlog_packets: f64,
     /// Bytes waiting at `now`.
     pub backlog_bytes: f64,
-    /// The smallest number of packets that waited at any time in the interval (*departures*; else the smaller of the numbers
-    /// at its two ends).
+    /// The smallest number of packets that waited at any time in the interval (*departures*).
+    /// Without departures it is the smaller of the numbers at the two ends.
     pub least_backlog_packets: f64,
     /// Packets offered in the interval, including dropped ones.
     pub arrived_packets: f64,
@@ -27,7 +28,8 @@ pub struct Sample {
     pub departed_packets: f64,
     /// Bytes that left in the interval (*departures*; else 0).
     pub departed_bytes: f64,
-    /// Mean sojourn time of the packets that left, in seconds; 0 if none left (*departures*; else 0).
+    /// Mean sojourn time in seconds of the packets that left (*departures*).
+    /// 0 if none left or without departures.
     pub sojourn: f64,
 }
 
@@ -54,7 +56,7 @@ impl Meter {
     }
 }
 
-/// A law of any kind, which can be copied: for models that feed it with numbers instead of packets.
+/// A law of any kind that can be copied, for models that feed it with numbers.
 pub trait AnyLaw: Law + Send + Sync {
     /// A copy with all its state.
     fn boxed_clone(&self) -> Box<dyn AnyLaw>;
@@ -108,15 +110,15 @@ pub trait Law {
     /// The probability for the next interval.
     fn step(&mut self, sample: &Sample) -> Probability;
 
-    /// What the host must supply beyond arrivals and the timer: [`Needs::departures`] if the law reads those fields of the
-    /// sample.
+    /// What the host must supply beyond arrivals and the timer.
+    /// [`Needs::departures`] if the law reads those fields of the sample.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Sets the law's memory to its steady state at `probability` if every later sample equals this one, as far as the law
-    /// has such a steady state. Only a law whose memory is more than one integrator implements this: other laws are brought
-    /// to their steady state from outside, by calls of [`Law::step`].
+    /// Sets the law's memory to its steady state at `probability`, as far as it has one.
+    /// Every later sample is assumed to equal this one. Only a law whose memory is more than one integrator implements this: other laws are
+    /// brought to their steady state from outside, by calls of [`Law::step`].
     fn rest(&mut self, _sample: &Sample, _probability: f64) {}
 
     /// The time of the first step.

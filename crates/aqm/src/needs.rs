@@ -2,15 +2,17 @@
 
 use sojourn_units::Time;
 
-/// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
+/// What the host must supply for an algorithm to work.
+/// A host that cannot supply it reports an error before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
-    /// The algorithm sees every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
+    /// The algorithm sees every departure.
+    /// [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
     pub departures: bool,
-    /// The algorithm's departure verdict counts: it may drop or mark at the head of the queue. The time at which a packet
-    /// departs is then not known when it arrives.
+    /// The departure verdict is applied: the algorithm may drop or mark at the head.
+    /// The time at which a packet departs is then unknown when it arrives.
     pub head_drop: bool,
-    /// Nothing as packets arrive: [`Aqm::on_enqueue`] passes each packet and does nothing else, so it need not be called.
+    /// [`Aqm::on_enqueue`] passes each packet and does nothing else, so it need not be called.
     pub no_arrivals: bool,
     /// The algorithm inspects waiting packets (`CHOKe` draws one): the queue must hold them.
     pub waiting_packets: bool,
@@ -23,7 +25,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What both need together.
+    /// The needs of both together.
     #[must_use]
     pub fn and(self, other: Needs) -> Needs {
         Needs {

@@ -9,11 +9,11 @@ use sojourn_units::Time;
 pub enum Ecn {
     /// Not ECN-capable.
     NotEct,
-    /// Can carry one.
+    /// ECN-capable transport, ECT(0).
     Ect0,
-    /// ECN-capable, from a scalable sender (rfc9331#4.1).
+    /// ECN-capable transport from a scalable sender, ECT(1) (rfc9331#4.1).
     Ect1,
-    /// Carries one.
+    /// Congestion experienced: the packet carries a mark.
     Ce,
 }
 
@@ -32,7 +32,7 @@ impl Ecn {
         }
     }
 
-    /// Whether a queue takes the sender for a scalable one: ECT(1) or CE (rfc9331#5.1).
+    /// Whether a queue treats the sender as scalable: ECT(1) or CE (rfc9331#5.1).
     #[inline]
     pub fn is_l4s(self) -> bool {
         matches!(self, Ecn::Ect1 | Ecn::Ce)
@@ -47,14 +47,14 @@ pub enum DualClass {
     /// Classic: the packet enters the classic queue.
     #[default]
     Classic,
-    /// Scalable: the packet enters the low-latency queue and receives its signals. If it is not ECN-capable, it is dropped instead of
-    /// marked.
+    /// Scalable: the packet enters the low-latency queue and receives its signals.
+    /// If it is not ECN-capable, it is dropped instead of marked.
     L4s,
     /// The packet enters the low-latency queue and receives no signals.
     LowLatency,
 }
 
-/// What a queue must know of a packet.
+/// The properties of a packet that a queue reads.
 pub trait Packet: core::fmt::Debug + Clone + Send + Sync + 'static {
     /// Size on the wire in bytes, at most 65,535.
     fn size(&self) -> u32;
@@ -76,36 +76,36 @@ pub trait Packet: core::fmt::Debug + Clone + Send + Sync + 'static {
     fn ecn(&self) -> Ecn {
         if self.can_mark() { Ecn::Ect0 } else { Ecn::NotEct }
     }
-    /// Where it stands on its route, as a number that its network gives: what a classifier knows it by.
+    /// Its position on its route, as a number of its network, for classifiers.
     fn place(&self) -> u32 {
         u32::MAX
     }
-    /// It goes into a queue of its host, which keeps it from now on ([`HostQueue`](crate::HostQueue)).
+    /// Hands it to a queue of its host ([`HostQueue`](crate::HostQueue)), which then stores it.
     fn give_to_host(&mut self) -> HostPacket {
         HostPacket { size: self.size(), can_mark: self.can_mark(), ..HostPacket::default() }
     }
-    /// It comes back from there: the host knows it by `handle`.
+    /// Returns it from the queue of the host, with the host's handle of it.
     fn take_from_host(&mut self, handle: u64) {
         let _ = handle;
     }
 }
 
-/// A packet as its host knows it.
+/// A packet as a queue of the host sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct HostPacket {
-    /// What the host keeps it by; 0 is nothing.
+    /// The host's handle; 0 is none.
     pub handle: u64,
     /// Size on the wire in bytes.
     pub size: u32,
     /// Whether it can carry a congestion mark (ECT).
     pub can_mark: bool,
-    /// Whether an earlier queue has marked it.
+    /// Whether an earlier queue on the path marked it.
     pub is_marked: bool,
     /// The sender's smoothed RTT in milliseconds if the packet carries it; 0 means unknown.
     pub rtt_hint_ms: u16,
 }
 
-/// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.
+/// An algorithm's view of a packet that arrives at the queue, waits in it or leaves it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketView {
     /// The time of the arrival or of the departure.
@@ -118,15 +118,16 @@ pub struct PacketView {
     pub rtt_hint_ms: u16,
     /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
-    /// Its ECN field. A queue that does not hold its packets says that it can't carry a mark.
+    /// Its ECN field. Without stored packets, a queue reports it as not ECN-capable.
     pub ecn: Ecn,
-    /// What a dual queue takes it for; classic where there is none.
+    /// Its class in a dual queue; classic in other queues.
     pub class: DualClass,
-    /// The waiting packet that the algorithm asked to see with [`ArrivalVerdict::Inspect`](crate::ArrivalVerdict::Inspect).
+    /// The waiting packet that the algorithm inspects.
+    /// It follows [`ArrivalVerdict::Inspect`](crate::ArrivalVerdict::Inspect).
     pub drawn: Option<Drawn>,
 }
 
-/// A waiting packet that an algorithm asked to see.
+/// A waiting packet that an algorithm inspects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drawn {
     /// Its position in the queue, 0 for the head.
@@ -144,8 +145,8 @@ impl PacketView {
     }
 }
 
-/// The queue at one instant. The packet that is being sent does not count: it has left the queue (as in
-/// ns-2 and in a Linux qdisc).
+/// The queue at one instant, without the packet that is being sent.
+/// That packet has left the queue (as in ns-2 and in a Linux qdisc).
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
     /// Packets waiting.

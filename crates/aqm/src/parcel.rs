@@ -1,5 +1,5 @@
-//! A packet for the tests of queues, and what they do with it: one kind and one way for all, since a queue is compiled for each kind of
-//! packet and each closure.
+//! The packet for the tests of queues, and helpers to offer and take it.
+//! All tests share one kind, since a queue is compiled for each kind of packet and each closure.
 
 use crate::{DropReason, Ecn, Packet, Qdisc};
 use sojourn_units::Time;
@@ -43,14 +43,15 @@ impl Packet for Parcel {
 pub(crate) type Lost = Vec<(Parcel, DropReason)>;
 
 impl Qdisc<Parcel> {
-    /// Offers a packet to the queue of a link that has been idle since then, or is busy. Gives what is dropped.
+    /// Offers a packet to a queue whose link has been idle since `idle_since`, or is busy.
+    /// Returns the dropped packets.
     pub(crate) fn offer(&mut self, now: Time, parcel: Parcel, idle_since: Option<Time>) -> Lost {
         let mut lost = Vec::new();
         self.enqueue(now, parcel, idle_since, |parcel, reason| lost.push((parcel, reason)));
         lost
     }
 
-    /// The next packet for the link, and what is dropped before.
+    /// The next packet for the link, and the packets dropped before it.
     pub(crate) fn take(&mut self, now: Time) -> (Option<Parcel>, Lost) {
         let mut lost = Vec::new();
         let taken = self.dequeue(now, |parcel, reason| lost.push((parcel, reason)));

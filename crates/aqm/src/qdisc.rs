@@ -1,4 +1,4 @@
-//! A queue that holds its packets and serves them as its discipline decides.
+//! A queue that holds its packets and serves them in the order of its discipline.
 
 mod classes;
 
@@ -16,8 +16,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Probability, Time};
 
-/// A queue that holds its packets. The simulator uses it where a packet's departure is not known when the packet arrives; a
-/// router would use it with real packets.
+/// A queue that holds its packets.
+/// The simulator uses it if a packet's departure is unknown when the packet arrives; a router would use it with real packets.
 #[derive(Clone, Debug)]
 pub struct Qdisc<P> {
     desk: Desk,
@@ -28,7 +28,7 @@ pub struct Qdisc<P> {
 }
 
 impl<P: Packet> Qdisc<P> {
-    /// An empty queue under `controller`, in the queues that its algorithm fills.
+    /// An empty queue under `controller`, with the queues of its algorithm.
     pub fn new(mut controller: QueueController) -> Self {
         let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
         let (layout, has_filters) = (controller.aqm.layout().unwrap_or_default(), !controller.filters.is_empty());
@@ -41,7 +41,8 @@ impl<P: Packet> Qdisc<P> {
         Qdisc { desk, discipline, hashes_flows: layout.hashes_flows, knows_groups }
     }
 
-    /// A queue for each flow under the one algorithm of `controller`, which fills one queue elsewhere.
+    /// A queue for each flow under the one algorithm of `controller`.
+    /// The algorithm has a single queue elsewhere.
     pub fn with_flow_queues(mut controller: QueueController, queuing: FlowQueuing) -> Self {
         let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
         let mut given = Given::of(&mut controller);
@@ -51,12 +52,13 @@ impl<P: Packet> Qdisc<P> {
         Qdisc { desk, discipline, hashes_flows: true, knows_groups: false }
     }
 
-    /// Draws from now on as this queue does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    /// Draws from now on as this queue does in another run, if it has not drawn yet.
+    /// See [`sojourn_units::Stream::go_over`].
     #[must_use]
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         match (self.discipline.get_mut().stream_mut(), start.discipline.get().stream(), other.discipline.get().stream()) {
             (Some(here), Some(start), Some(other)) => here.go_over(start, other),
-            // The packets of classes are decided about there. A queue of the host may draw by itself.
+            // Each class draws for its own packets. A queue of the host has its own randomness, which cannot be replaced.
             _ => {
                 let others = start.children().into_iter().zip(other.children());
                 self.has_classes() && self.children_mut().into_iter().zip(others).all(|(here, (start, other))| here.go_over(start, other))
@@ -74,7 +76,7 @@ impl<P: Packet> Qdisc<P> {
         if let AnyDiscipline::Classes(classes) = &self.discipline { classes.children() } else { Vec::new() }
     }
 
-    /// The same, to tell their disciplines something.
+    /// The queues of its classes, for changes.
     fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
         if let AnyDiscipline::Classes(classes) = &mut self.discipline { classes.children_mut() } else { Vec::new() }
     }
@@ -84,23 +86,25 @@ impl<P: Packet> Qdisc<P> {
         self.discipline.get().counters()
     }
 
-    /// Counts the drops of packets that waited and had arrived before `from`.
+    /// Counts drops of waiting packets that had arrived before `from`.
     pub fn count_drops_of_earlier(&mut self, from: Time) {
         self.children_mut().into_iter().for_each(|child| child.count_drops_of_earlier(from));
         self.desk.earlier = DropsOfEarlier { from, count: 0 };
     }
 
-    /// How many packets that waited were dropped and had arrived before the time of [`Qdisc::count_drops_of_earlier`].
+    /// The number of dropped waiting packets that had arrived before a set time.
+    /// [`Qdisc::count_drops_of_earlier`] sets it.
     pub fn drops_of_earlier(&self) -> u64 {
         self.desk.earlier.count + self.children().into_iter().map(Qdisc::drops_of_earlier).sum::<u64>()
     }
 
-    /// When something may be sent again that is held back now; `None` if nothing is.
+    /// The time at which a packet that is held back may be sent; `None` if none is held back.
     pub fn ready(&self) -> Option<Time> {
         self.contents().ready()
     }
 
-    /// Whether packets may be held back although nothing is being sent: by classes, a shaper or the host.
+    /// Whether packets may be held back although the link is idle.
+    /// Classes, a shaper or the host may hold them back.
     pub fn may_hold_back(&self) -> bool {
         self.contents().may_hold_back()
     }
@@ -110,12 +114,12 @@ impl<P: Packet> Qdisc<P> {
         self.aqm()?.probability()
     }
 
-    /// The algorithm, if one decides about all packets.
+    /// The algorithm, if a single one decides about all packets.
     pub fn aqm(&self) -> Option<&dyn Aqm> {
         self.discipline.get().aqm()
     }
 
-    /// Tells the algorithm that from `now` on `active` flows are active.
+    /// Reports to the algorithm that from `now` on `active` flows are active.
     pub fn set_flows(&mut self, now: Time, active: u32) {
         self.children_mut().into_iter().for_each(|child| child.set_flows(now, active));
         self.discipline.get_mut().set_flows(now, active);
@@ -138,20 +142,22 @@ impl<P: Packet> Qdisc<P> {
         self.desk.next_update
     }
 
-    /// Runs the algorithm's timer if it has expired. The host calls this at [`Qdisc::next_update`], before anything else
-    /// that happens at that time: a timer that runs late sees the queue as it is now.
+    /// Runs the algorithm's timer if it has expired.
+    /// The host calls this at [`Qdisc::next_update`], before anything else that happens at that time: a timer that runs late sees the queue
+    /// as it is now.
     pub fn update(&mut self, now: Time, idle_since: Option<Time>) {
         self.discipline.get_mut().update(&mut self.desk, now, idle_since);
     }
 
-    /// Adds a packet of this size to the backlog that the next arrival finds. For a host that knows that the packet departed at
-    /// the same instant, and that the arrival comes first.
+    /// Adds a packet of this size to the backlog that the next arrival finds.
+    /// The host calls it if that packet departed at the same instant as the arrival, and the arrival comes first.
     pub fn set_simultaneous_departure(&mut self, size: Option<u32>) {
         self.desk.departure = size;
     }
 
-    /// Offers a packet at `now`; `idle_since` is the time at which the link became idle, `None` if it is sending. `lost`
-    /// is called with every packet that is lost, and why.
+    /// Offers a packet at `now`.
+    /// `idle_since` is the time at which the link became idle, `None` if it is sending. `lost` receives every packet that is lost, and the
+    /// reason.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P, idle_since: Option<Time>, mut lost: impl FnMut(P, DropReason)) {
         self.arrive(Arrival { now, packet, idle_since, link_is_idle: idle_since.is_some() }, &mut lost);
@@ -166,8 +172,8 @@ impl<P: Packet> Qdisc<P> {
         self.check_invariants();
     }
 
-    /// The next packet to send at `now` and how long it waited. `lost` is called with packets that the algorithm drops at
-    /// the head.
+    /// The next packet to send at `now`, and its sojourn time.
+    /// `lost` receives packets that the algorithm drops at the head.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut lost: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
         let next = match &mut self.discipline {
@@ -178,7 +184,8 @@ impl<P: Packet> Qdisc<P> {
         next
     }
 
-    /// Checks in debug builds that its counts are those of the discipline, that every packet is accounted for, and that an empty queue has no bytes.
+    /// Checks in debug builds that no packet is unaccounted for.
+    /// Its counts must equal those of the discipline, and an empty queue must have no bytes.
     #[inline]
     fn check_invariants(&self) {
         if cfg!(debug_assertions) {
@@ -189,13 +196,15 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
-    /// Ends the queue and calls `take` with every packet that waits: queue by queue, oldest first in each. The packets are not counted. The
-    /// discipline is not asked, so a shaper or a `ceil` holds nothing back. Packets in a queue of the host stay there: the host frees them.
+    /// Ends the queue and calls `take` with every waiting packet.
+    /// They come queue by queue, oldest first in each, and are not counted. The discipline is not asked, so a shaper or a `ceil` holds
+    /// nothing back. Packets in a queue of the host stay there: the host frees them.
     pub fn into_packets(mut self, take: &mut dyn FnMut(P)) {
         self.discipline.get_mut().contents_mut().drain(take);
     }
 
-    /// Whether every packet that arrived has departed, was dropped or still waits, in each class too.
+    /// Whether every packet that arrived has departed, was dropped or still waits.
+    /// This includes each class.
     pub fn balances(&self) -> bool {
         let counters = self.counters();
         let parts: Vec<Subqueue> = self.contents().subqueues();
@@ -205,18 +214,18 @@ impl<P: Packet> Qdisc<P> {
             && (parts.is_empty() || of_parts == *counters)
     }
 
-    /// What a queue of the host decided since this was asked last, in order.
+    /// The decisions of a queue of the host since the last call, in order.
     pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
         if let AnyDiscipline::Host(held) = &mut self.discipline { held.take_decisions() } else { Vec::new() }
     }
 
-    /// Whether it has an ACK filter, or a class of it has.
+    /// Whether it, or one of its classes, has an ACK filter.
     pub fn filters_acks(&self) -> bool {
         self.has_filter() || self.children().into_iter().any(Qdisc::filters_acks)
     }
 
-    /// Looks for a waiting ACK that the one which is offered next makes useless, for a queue with an ACK filter. `header` reads the headers
-    /// of packets.
+    /// Searches for a waiting ACK that the next arrival makes redundant.
+    /// For a queue with an ACK filter. `header` reads the headers of packets.
     pub fn compare_acks(&mut self, ack: &ArrivingAck, header: &dyn Fn(&P) -> Option<AckHeader>) {
         if let AnyDiscipline::Classes(classes) = &mut self.discipline {
             return classes.child_of(ack).compare_acks(ack, header);
@@ -228,32 +237,33 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
-    /// Whether it goes by the groups of flows ([`Qdisc::add_place`]).
+    /// Whether it classifies by the groups of flows ([`Qdisc::add_place`]).
     pub fn knows_groups(&self) -> bool {
         self.knows_groups
     }
 
-    /// Packets of flows of this group come to the link at this place of their route: what classes go by.
+    /// Registers a position on a route at which packets of this group arrive, for classes.
     pub fn add_place(&mut self, place: u32, group: u32) {
         if self.knows_groups {
             self.discipline.get_mut().contents_mut().add_place(place, group);
         }
     }
 
-    /// Whether it goes by the hashes of flows ([`Qdisc::set_hash`]).
+    /// Whether it selects queues by the hashes of flows ([`Qdisc::set_hash`]).
     pub fn hashes_flows(&self) -> bool {
         self.hashes_flows || self.children().into_iter().any(Qdisc::hashes_flows)
     }
 
-    /// Sets the hash of a flow, by which it finds its queue: that of its connection, as addresses and ports have one. A flow
-    /// without is found by its number.
+    /// Sets the hash of a flow, which selects its queue.
+    /// It is the hash of the connection's addresses and ports. A flow without a hash is hashed by its number.
     pub fn set_hash(&mut self, flow: u32, hash: u64) {
         self.discipline.get_mut().contents_mut().set_hash(flow, hash);
         self.children_mut().into_iter().for_each(|child| child.set_hash(flow, hash));
     }
 
-    /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
-    /// Behind the classes come the queues of each class in turn, as many levels as there are.
+    /// The queues that make up this one; empty for a single queue.
+    /// They are the queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE. Behind the classes
+    /// come the queues of each class in turn, over all levels.
     pub fn subqueues(&self) -> Vec<Subqueue> {
         let with_filter = |queue: Subqueue| Subqueue { filters_acks: queue.filters_acks || self.has_filter(), ..queue };
         let own = self.contents().subqueues().into_iter().map(with_filter);
@@ -264,25 +274,26 @@ impl<P: Packet> Qdisc<P> {
         self.desk.ack_filter != AckFilter::None
     }
 
-    /// What waits in each of [`Qdisc::subqueues`], in their order.
+    /// The backlog of each of [`Qdisc::subqueues`], in their order.
     pub fn samples(&self) -> Vec<SubqueueSample> {
         let own = self.discipline.get().samples().into_iter();
         own.chain(self.children().into_iter().flat_map(Qdisc::samples)).collect()
     }
 
-    /// The packets and bytes that wait in this one of [`Qdisc::subqueues`].
+    /// The packets and bytes that wait in one of [`Qdisc::subqueues`].
     #[inline(always)]
     pub fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
         self.contents().subqueue_backlog(at)
     }
 
-    /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any: where there are classes, its class.
+    /// The index in [`Qdisc::subqueues`] of the queue of the last packet that was sent.
+    /// With classes it is the packet's class.
     #[inline(always)]
     pub fn last_subqueue(&self) -> Option<usize> {
         self.contents().last_subqueue()
     }
 
-    /// Which of [`Qdisc::subqueues`] the last packet went to that joined the queue, where that is known.
+    /// The index in [`Qdisc::subqueues`] of the queue that the last packet joined, if known.
     #[inline]
     pub fn last_joined(&self) -> Option<usize> {
         self.contents().last_joined()
@@ -294,7 +305,8 @@ impl<P: Packet> Qdisc<P> {
         matches!(self.discipline, AnyDiscipline::Classes(_))
     }
 
-    /// All of [`Qdisc::subqueues`] that the last packet was in that was sent: its class, its queue in that, and so on.
+    /// All indices in [`Qdisc::subqueues`] of the queues of the last packet that was sent.
+    /// They are its class, its queue in that class, and so on.
     pub fn last_path(&self) -> Vec<usize> {
         let mut path = Vec::from_iter(self.last_subqueue());
         if let AnyDiscipline::Classes(classes) = &self.discipline {
@@ -309,13 +321,13 @@ trait Parent<P>: Discipline<P> {
     /// The queues of its classes.
     fn children(&self) -> Vec<&Qdisc<P>>;
 
-    /// The same, to tell their disciplines something.
+    /// The queues of its classes, for changes.
     fn children_mut(&mut self) -> Vec<&mut Qdisc<P>>;
 
-    /// The queue of the class that takes an ACK.
+    /// The queue of the class to which an ACK belongs.
     fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P>;
 
-    /// The places behind the classes of the queues that the last packet came from, within its class.
+    /// The queues of the last packet within its class, as indices behind the classes.
     fn last_within(&self) -> Vec<usize>;
 
     /// A copy with all its state.
@@ -334,7 +346,7 @@ impl<P> Clone for Box<dyn Parent<P>> {
 enum AnyDiscipline<P> {
     /// First in, first out.
     Fifo(Filled<AnyAqm, Fifo<P>>),
-    /// The queues that an algorithm fills.
+    /// An algorithm with its own queues.
     Own(Box<dyn Discipline<P>>),
     /// A queue of the host.
     Host(Box<HostQueues<P>>),
@@ -353,7 +365,7 @@ impl<P: Packet> AnyDiscipline<P> {
         }
     }
 
-    /// The same, to change it.
+    /// The discipline, for changes.
     #[inline]
     fn get_mut(&mut self) -> &mut dyn Discipline<P> {
         match self {

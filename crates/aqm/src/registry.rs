@@ -1,4 +1,4 @@
-//! The macro that makes the closed set of algorithms from one line each; the lines are in `algorithms/mod.rs`.
+//! The macro that declares the closed set of algorithms, used in `algorithms/mod.rs`.
 
 use crate::Aqm;
 use alloc::boxed::Box;
@@ -27,7 +27,7 @@ impl core::fmt::Debug for dyn Plugin {
     }
 }
 
-/// Makes the modules, the enums `AqmConfig` and `AnyAqm`, and `REGISTRY` from lines of the form
+/// Makes the modules, the enums `AqmConfig` and `AnyAqm`, and `REGISTRY` from lines.
 ///
 /// ```text
 /// "name" => module::Algorithm: "summary",
@@ -37,12 +37,11 @@ impl core::fmt::Debug for dyn Plugin {
 /// ```
 ///
 /// The fluid model uses the law of an algorithm `with law`: its method `law` returns a copy, as that of [`Sampled`](crate::Sampled) does.
-/// An algorithm `with queues` fills queues of its own: it implements [`OwnQueues`](crate::OwnQueues). Others fill one queue, first in, first
-/// out. One `with host` only stands in scenarios for what a host or a caller supplies.
+/// An algorithm `with queues` implements [`OwnQueues`](crate::OwnQueues). Others have one FIFO queue. One `with host` is only a placeholder
+/// in scenarios for an algorithm that a host or a caller supplies.
 ///
-/// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Algorithm`
-/// (which implements [`Aqm`] and `Clone`) and `Params` (with `Default`, serde behind its feature, and
-/// `build(&self, &Link) -> Result<Algorithm, ParamError>`).
+/// `name` is the name in scenario files. `module` is a file of `algorithms/` with two items: the type `Algorithm` (which implements [`Aqm`]
+/// and `Clone`) and `Params` (with `Default`, serde behind its feature, and `build(&self, &Link) -> Result<Algorithm, ParamError>`).
 macro_rules! registry {
     (@layout $type:ty, queues) => { Some(<$type as OwnQueues>::LAYOUT) };
     (@layout $type:ty, $($other:ident)?) => { None };
@@ -82,7 +81,7 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub enum AnyAqm {
             $(#[doc = $summary] $algorithm($module::$algorithm),)*
-            /// One from outside the registry.
+            /// An algorithm from outside the registry.
             Custom(Box<dyn Plugin>),
         }
 
@@ -91,7 +90,7 @@ macro_rules! registry {
         pub struct Entry {
             /// Its name in scenario files.
             pub name: &'static str,
-            /// What it is, in one sentence.
+            /// Its description in one sentence.
             pub summary: &'static str,
             /// Its default parameters, for lists and for tests over the whole registry.
             pub default: fn() -> AqmConfig,
@@ -108,12 +107,12 @@ macro_rules! registry {
                 match self { $(AqmConfig::$algorithm(_) => $name,)* }
             }
 
-            /// What its queues need; `None` if it fills one queue, first in, first out.
+            /// The needs of its own queues; `None` if it has one FIFO queue.
             pub fn layout(&self) -> Option<Layout> {
                 match self { $(AqmConfig::$algorithm(_) => registry!(@layout $module::$algorithm, $($own)?),)* }
             }
 
-            /// Whether it stands for what a host or a caller supplies: a law, or a discipline of a Linux kernel.
+            /// Whether it is a placeholder for a law of the caller or a discipline of a Linux kernel.
             pub fn is_placeholder(&self) -> bool {
                 match self { $(AqmConfig::$algorithm(_) => registry!(@host $($own)?),)* }
             }
@@ -131,7 +130,8 @@ macro_rules! registry {
                 match self { $(AqmConfig::$algorithm(params) => params.build(link).map(AnyAqm::$algorithm),)* }
             }
 
-            /// Reads the parameters of the algorithm called `name`; `None` if there is no algorithm of that name.
+            /// Reads the parameters of the algorithm called `name`.
+            /// `None` if no algorithm has that name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
                 match name {
@@ -142,7 +142,7 @@ macro_rules! registry {
         }
 
         impl AnyAqm {
-            /// What its queues need; `None` if it fills one queue, first in, first out.
+            /// The needs of its own queues; `None` if it has one FIFO queue.
             pub fn layout(&self) -> Option<Layout> {
                 match self {
                     $(AnyAqm::$algorithm(_) => registry!(@layout $module::$algorithm, $($own)?),)*
@@ -150,12 +150,12 @@ macro_rules! registry {
                 }
             }
 
-            /// A copy of the law inside, if there is one: for models that feed it with numbers instead of packets.
+            /// A copy of its law, if it has one, for models that feed it with numbers.
             pub fn law(&self) -> Option<Box<dyn AnyLaw>> {
                 match self { $(AnyAqm::$algorithm(aqm) => registry!(@law aqm $($own)?),)* AnyAqm::Custom(_) => None }
             }
 
-            /// When its timer first expires; never if it has none.
+            /// The time at which its timer first expires; never if it has none.
             pub fn first_update(&self) -> Time {
                 let after_interval = || self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval);
                 Aqm::needs(self).first_update.unwrap_or_else(after_interval)
@@ -163,7 +163,7 @@ macro_rules! registry {
         }
 
         impl QueueController {
-            /// The queues that its algorithm fills, under it; `None` if that is one queue, first in, first out.
+            /// The algorithm with its own queues; `None` if it has one FIFO queue.
             pub(crate) fn own_queues<P: Packet>(&self) -> Option<Box<dyn Discipline<P>>> {
                 match &self.aqm {
                     $(AnyAqm::$algorithm(aqm) => registry!(@fill aqm self $($own)?),)*
@@ -203,7 +203,7 @@ macro_rules! registry {
     };
 }
 
-/// Makes the enum `Plain` from the registry's lines: those of algorithms that fill one queue and stand for nothing else.
+/// Makes the enum `Plain` of the algorithms with one queue, without placeholders.
 macro_rules! plain {
     ([$($done:tt)*] $name:literal $module:ident $algorithm:ident queues; $($rest:tt)*) => { plain!([$($done)*] $($rest)*); };
     ([$($done:tt)*] $name:literal $module:ident $algorithm:ident host; $($rest:tt)*) => { plain!([$($done)*] $($rest)*); };
@@ -211,7 +211,7 @@ macro_rules! plain {
         plain!([$($done)* ($name $module $algorithm)] $($rest)*);
     };
     ([$(($name:literal $module:ident $algorithm:ident))*]) => {
-        /// An algorithm that fills one queue, with its parameters: those of the discipline of that name.
+        /// An algorithm with one queue, with the parameters of the discipline of that name.
         #[allow(clippy::large_enum_variant, reason = "one for each queue, never in bulk")]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -224,7 +224,7 @@ macro_rules! plain {
             /// The algorithm on this link.
             ///
             /// # Errors
-            /// The first parameter that is out of range, with the place of the algorithm.
+            /// The first parameter that is out of range, with the path of the algorithm.
             pub(crate) fn build(&self, link: &Link) -> Result<AnyAqm, ParamError> {
                 match self {
                     $(Plain::$algorithm(params) => {

@@ -1,18 +1,18 @@
-//! A router's own estimate of each flow's round-trip time, from the headers of packets that pass, in bounded memory.
+//! A router's own estimate of each flow's round-trip time, in bounded memory.
+//! It reads the headers of packets that pass.
 //!
-//! The first estimate is the time between a sender's SYN and its next packet: one round-trip time, at any position of the
-//! router. If packets carry timestamps (rfc7323#3), the time from a timestamp to the first packet in the other direction that
-//! echoes it is the time from the router to one end and back; both ends together give the round-trip time (like Pollere's
-//! pping). The router follows one timestamp per end at a time, so that a flow uses the same memory at any rate.
+//! The first estimate is the time between a sender's SYN and its next packet: one round-trip time, at any position of the router. If
+//! packets carry timestamps (rfc7323#3), the router also measures the time from a timestamp to the first packet in the other direction that
+//! echoes it. This is the time from the router to one end and back; the sum for both ends is the round-trip time (like Pollere's pping).
+//! The router follows one timestamp per end at a time, so that a flow uses the same memory at any rate.
 //!
-//! The time that packets wait in the router's own queue is known and changes fast. It is not part of the stored times: a
-//! handshake through a queue that is full at the start would otherwise count for the whole connection. What is added to them
-//! is the flow's mean wait, smoothed over about eight round-trip times as a sender smooths its own (rfc6298#2). The wait of the
-//! present packet would not do: a law that drops less at a longer round-trip time would drop less while its own queue grows.
+//! The time that packets wait in the router's own queue is known and changes fast. It is not part of the stored times: a handshake through
+//! a queue that is full at the start would otherwise count for the whole connection. The estimator adds the flow's mean wait, smoothed over
+//! about eight round-trip times as a sender smooths its own (rfc6298#2). The wait of the present packet would be unsuitable: a law that
+//! drops less at a longer round-trip time would drop less while its own queue grows.
 //!
-//! The receiver answers immediately, so its latest time is used: at one sample per round-trip time, the mean of rfc6298#2
-//! would lag by eight round-trip times. The sender may wait for its window before it answers: the shortest time of the last 10
-//! to 20 s is used.
+//! The receiver answers immediately, so its latest time is used: at one sample per round-trip time, the mean of rfc6298#2 would lag by
+//! eight round-trip times. The sender may wait for its window before it answers: the shortest time of the last 10 to 20 s is used.
 //!
 //! Flows are stored in sets of four. A flow whose set is full of flows seen in the last 2 s gets no estimate.
 
@@ -73,8 +73,8 @@ impl End {
         self.pending.get_or_insert(Pending { value, sent });
     }
 
-    /// A packet from this end echoes a timestamp. An echo of a later timestamp than the pending one gives no time: the first
-    /// echo was lost, or one packet echoed for two. Says whether there is a new time.
+    /// Handles the echo of a timestamp by this end; returns whether there is a new sample.
+    /// An echo of a later timestamp than the pending one gives no sample: the first echo was lost, or one packet echoed for two.
     #[inline]
     fn on_echo(&mut self, echo: u64, now: Time) -> bool {
         let Some(Pending { value, sent }) = self.pending.filter(|pending| echo >= pending.value) else { return false };
@@ -85,7 +85,7 @@ impl End {
         echo == value
     }
 
-    /// Takes the time of an echo.
+    /// Adds the sample of an echo.
     #[inline(never)]
     fn sample(&mut self, now: Time, sample: Duration) {
         self.latest = Some(sample);
@@ -100,11 +100,11 @@ impl End {
     }
 }
 
-/// Where a flow may be found.
+/// The key of a flow and the location of its state.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     flow: u64,
-    /// The place of its slot; [`Key::FREE`] if there is no flow.
+    /// The index of its slot; [`Key::FREE`] if there is no flow.
     slot: u32,
 }
 
@@ -116,7 +116,7 @@ impl Key {
     }
 }
 
-/// One flow.
+/// The state of one flow.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     seen: Time,
@@ -125,11 +125,12 @@ struct Slot {
     handshake: Option<Duration>,
     receiver: End,
     sender: End,
-    /// The mean time that its packets wait in the router's own queue; `None` before its first packet.
+    /// The mean time that its packets wait in the router's own queue.
+    /// `None` before its first packet.
     wait: Option<Duration>,
     /// The time from which a packet's wait counts for the mean again: once per round-trip time.
     wait_due: Time,
-    /// The estimate in whole milliseconds, at least 1; 0 if there is none.
+    /// The estimate in whole milliseconds, at least 1; 0 if it is unknown.
     rtt_ms: u16,
 }
 
@@ -140,14 +141,14 @@ impl Slot {
         stamps.or(self.handshake)
     }
 
-    /// A packet that will wait `ahead` counts for the mean wait.
+    /// Adds the wait `ahead` of a packet to the mean wait.
     fn take_wait(&mut self, now: Time, ahead: Duration) {
         let wait = self.wait.map_or(ahead, |mean| Duration::from_nanos((7 * mean.as_nanos() + ahead.as_nanos()) / 8));
         self.wait = Some(wait);
         self.wait_due = now + self.base().unwrap_or(Duration::ZERO) + wait;
     }
 
-    /// A time that is part of the estimate has changed.
+    /// Updates the estimate after one of its parts has changed.
     #[inline(never)]
     fn estimate(&mut self) {
         let wait = self.wait.unwrap_or(Duration::ZERO);
@@ -159,9 +160,9 @@ impl Slot {
 /// Estimates the round-trip times of the flows through a router.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// The sets of four, one after the other.
+    /// The sets of four keys, one after the other.
     keys: Vec<Key>,
-    /// What is known of the flows, in the order in which their keys were first taken.
+    /// The states of flows, in the order in which their keys were first assigned.
     slots: Vec<Slot>,
 }
 
@@ -172,8 +173,8 @@ impl RttEstimator {
         RttEstimator { keys: vec![free; WAYS * (flows as usize).div_ceil(WAYS).max(1)], slots: Vec::new() }
     }
 
-    /// A packet of a flow's sender passes, which will wait `ahead` in the router's own queue; `syn` says that it opens the connection. Returns
-    /// the flow's round-trip time in whole milliseconds, 0 if unknown.
+    /// Handles a packet of a flow's sender that will wait `ahead` in the router's own queue.
+    /// `syn` is whether it opens the connection. Returns the flow's round-trip time in whole milliseconds, 0 if unknown.
     #[inline]
     pub fn from_sender(&mut self, header: &Header, syn: bool, ahead: Duration) -> u16 {
         let Some(slot) = self.claim(header) else { return 0 };
@@ -202,7 +203,7 @@ impl RttEstimator {
         slot.rtt_ms
     }
 
-    /// A packet of a flow's receiver passes in the other direction.
+    /// Handles a packet of a flow's receiver, in the other direction.
     #[inline]
     pub fn from_receiver(&mut self, header: &Header) {
         let (Some(slot), Some(Timestamps { value, echo })) = (self.known(header), header.timestamps) else { return };
@@ -219,20 +220,20 @@ impl RttEstimator {
         WAYS * ((u128::from(mix(flow)) * sets as u128) >> 64) as usize
     }
 
-    /// The place of the slot of a flow whose set begins here, if it has one.
+    /// The index of the slot of a flow whose set begins at `set`, if it has one.
     #[inline]
     fn find(&self, set: usize, flow: u64) -> Option<u32> {
         self.keys[set..set + WAYS].iter().find(|key| key.is_of(flow)).map(|key| key.slot)
     }
 
-    /// The slot of a flow, if it has one: it is seen.
+    /// The slot of a flow, if it has one. The flow counts as active from now.
     #[inline]
     fn known(&mut self, header: &Header) -> Option<&mut Slot> {
         let at = self.find(self.set(header.flow), header.flow)?;
         self.see(at, header.now)
     }
 
-    /// The slot of a flow, a new one if it has none and there is room.
+    /// The slot of a flow, a new one if it has none and a key is available.
     #[inline]
     fn claim(&mut self, header: &Header) -> Option<&mut Slot> {
         let set = self.set(header.flow);
@@ -247,7 +248,7 @@ impl RttEstimator {
         Some(slot)
     }
 
-    /// Gives a flow a key of its set: a free one, or that of the flow that has been idle longest.
+    /// Assigns a key of its set to a flow: a free one, or that of the longest-idle flow.
     #[cold]
     fn take_key(&mut self, set: usize, header: &Header) -> Option<u32> {
         let seen = |key: &Key| self.slots.get(key.slot as usize).map(|slot| slot.seen);
@@ -283,7 +284,7 @@ mod tests {
         Header { now: Time::from_nanos(ms * MS), flow, timestamps }
     }
 
-    /// A router to which packets come whose queue is empty.
+    /// A router whose own queue is empty.
     impl RttEstimator {
         fn syn(&mut self, ms: u64, flow: u64) -> u16 {
             self.from_sender(&header(ms, flow, None), true, Duration::ZERO)

@@ -1,10 +1,10 @@
-//! A law and a gate together are an AQM.
+//! An AQM from a law and a gate.
 
 use crate::{AnyLaw, Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Dropped, Gate, Law, Needs, PacketView, Sample};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
-/// What arrived and departed since the last step of the law.
+/// The arrivals and departures since the last step of the law.
 #[derive(Clone, Default, Debug)]
 struct Tally {
     arrived_packets: u64,
@@ -16,7 +16,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// What a law reads at the end of the interval.
+    /// The law's sample at the end of the interval.
     fn sample(&self, now: Time, backlog: &Backlog) -> Sample {
         let sojourn = match self.departed_packets {
             0 => 0.0,
@@ -36,7 +36,8 @@ impl Tally {
     }
 }
 
-/// A law with a gate. The law computes the probability on a timer; the gate applies it to packets.
+/// An AQM from a law and a gate.
+/// The law computes the probability on a timer; the gate applies it to packets.
 #[derive(Clone, Debug)]
 pub struct Sampled<L, G> {
     law: L,
@@ -129,7 +130,7 @@ mod tests {
     use crate::Bernoulli;
     use crate::algorithms::test_packet;
 
-    /// Keeps the last sample; its probability is always one half.
+    /// Stores the last sample; its probability is always one half.
     #[derive(Clone, Default)]
     struct Watch(Option<Sample>);
 

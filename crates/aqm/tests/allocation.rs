@@ -8,8 +8,8 @@ fn link() -> Link {
     Link { rate, delay: Duration::from_millis(10), mean_packet: 1000, limit_packets: 100 }
 }
 
-/// A queue that oscillates between empty and full: every millisecond a packet arrives and one leaves, and the timer runs on
-/// time.
+/// Drives a queue that oscillates between empty and full.
+/// Every millisecond a packet arrives and one leaves, and the timer runs on time.
 fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
     let mut due = controller.aqm.first_update();
     for step in steps {

@@ -12,12 +12,14 @@ use sojourn_units::{Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Target share of the link for arrivals, above 0 and up to 1, default 0.98 (gamma of kunniyur-2001#4).
+    /// Target share of the link for arrivals.
+    /// Range: above 0 and up to 1; default 0.98 (gamma of kunniyur-2001#4).
     #[cfg_attr(feature = "serde", serde(alias = "gamma"))]
     pub utilization: f64,
     /// Speed of the virtual capacity in 1/s, above 0, default 0.15 (alpha of kunniyur-2001#4).
     pub alpha: f64,
-    /// Size of the virtual queue in mean packets; 0 (the default) is the real queue's limit (kunniyur-2001#fig1).
+    /// Size of the virtual queue in mean packets.
+    /// 0 (the default) is the real queue's limit (kunniyur-2001#fig1).
     pub size: f64,
 }
 
@@ -110,7 +112,8 @@ mod tests {
     use crate::algorithms::{test_link, test_packet};
     use sojourn_units::Duration;
 
-    /// Packets of 1000 bytes at `rate` times the link's for `seconds`: the share of signals in the last half.
+    /// Sends packets of 1000 bytes at `rate` times the link's rate for `seconds`.
+    /// Returns the share of signals in the second half.
     fn feed(avq: &mut Avq, rate: f64, seconds: f64) -> f64 {
         let mut random = Stream::named(1, "avq");
         let gap = Duration::from_secs_f64(1000.0 / (1.25e6 * rate));
@@ -161,7 +164,7 @@ mod tests {
         assert!(Params { utilization: 1.0, alpha: 999_999.0, size: 1.0 }.build(&test_link()).is_ok());
     }
 
-    /// The probability that is shown is a mean of the signals with the weight 1/64: after n signals 1 - (63/64)^n.
+    /// After n signals, a mean of signals with the weight 1/64 is 1 - (63/64)^n.
     #[test]
     fn the_probability_shown_is_a_mean_of_the_signals() {
         let mut avq = Params { size: 0.5, ..Params::default() }.build(&test_link()).unwrap();

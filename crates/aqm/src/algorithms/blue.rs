@@ -18,11 +18,12 @@ pub struct Params {
     /// Fall of the probability at an idle link, 0 to 1, default 0.002 (d2 of feng-1999#3).
     #[cfg_attr(feature = "serde", serde(alias = "d2"))]
     pub decrement: f64,
-    /// Shortest time between two changes, at least 1 us, default `"100 ms"` (freeze_time of feng-1999#3).
+    /// Shortest time between two changes.
+    /// Range: at least 1 us; default `"100 ms"` (freeze_time of feng-1999#3).
     #[cfg_attr(feature = "serde", serde(alias = "freeze_time"))]
     pub freeze: Duration,
-    /// Number of waiting packets above which an arrival counts as a loss; 0 (the default) counts real losses only (L of
-    /// feng-1999#fig2).
+    /// Number of waiting packets above which an arrival counts as a loss.
+    /// 0 (the default) counts real losses only (L of feng-1999#fig2).
     pub length: u32,
 }
 

@@ -1,8 +1,9 @@
-//! CAKE: queues for flows of hosts in tins, each queue under COBALT, and a shaper (Linux `sch_cake.c`, hoeiland-joergensen-2018).
+//! CAKE: a queue per flow under COBALT, in tins, with a shaper and fairness between hosts.
+//! Source: Linux `sch_cake.c`, hoeiland-joergensen-2018.
 //!
-//! The host's queues do the sharing ([`CakeQueuing`]); this file holds a COBALT for each of them. A host is a group of flows. Marks need
-//! `ecn = true`, which Linux always has, and `ack_filter` of the queue is its ACK filter. Not modeled: `autorate-ingress`, `ingress`,
-//! `nat`, `wash`, `split-gso`, and the memory that a kernel counts for a packet: the limit is that of the queue.
+//! [`CakeQueuing`] schedules the queues. This file holds a COBALT for each of them. A host is a group of flows. Marks need `ecn = true`,
+//! which Linux always has. The queue's `ack_filter` is CAKE's ACK filter. Not modeled: `autorate-ingress`, `ingress`, `nat`, `wash`,
+//! `split-gso`, and the memory that a kernel counts for a packet: the limit is that of the queue.
 
 use super::cobalt::{self, Cobalt};
 use crate::disciplines::cake::{CakeQueues, CakeQueuing, QUEUES};
@@ -30,16 +31,17 @@ pub enum Isolation {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The rate of its shaper; default: none, it sends as the link can.
+    /// The rate of its shaper; default: no shaper, it sends at the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub bandwidth: Option<Rate>,
     /// Tins by DSCP: "besteffort", "diffserv3" (default) or "diffserv4".
     pub diffserv: Diffserv,
     /// Who gets a fair share: "flows" or "triple-isolate" (default).
     pub isolation: Isolation,
-    /// The round-trip time to be expected, 1 us to 1000 s, default 100 ms: the interval of COBALT; its target is a twentieth.
+    /// The expected round-trip time, which is the interval of COBALT.
+    /// Range: 1 us to 1000 s; default 100 ms. COBALT's target is a twentieth of it.
     pub rtt: Duration,
-    /// What its shaper counts for a packet besides its size; default: nothing.
+    /// Overhead that its shaper adds to the size of each packet; default: none.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub overhead: Option<AnyOverhead>,
 }
@@ -51,7 +53,8 @@ impl Default for Params {
     }
 }
 
-/// A rate at which a packet takes no time: the targets of queues without a shaper do not follow the link's (Linux `cake_set_rate`).
+/// A rate at which the transmission time of a packet is 0.
+/// Without a shaper the targets do not follow the link's rate (Linux `cake_set_rate`).
 const UNLIMITED: u64 = 10_000_000_000_000;
 
 impl Params {
@@ -144,7 +147,7 @@ mod tests {
         let bandwidth = Rate::from_bps(10_000_000);
         let built = |bandwidth| Params { bandwidth, diffserv: Diffserv::Diffserv4, ..Params::default() }.build(&test_link()).unwrap();
         let targets = |cake: Cake| [0, 1, 2, 3].map(|tin| cake.queues[tin * QUEUES as usize].target());
-        // 1000 B take 0.8 ms of 10 Mbit/s; a target is at least one and a half of what they take at the tin's rate.
+        // 1000 B take 0.8 ms at 10 Mbit/s; a target is at least 1.5 times their transmission time at the tin's rate.
         assert_eq!(targets(built(bandwidth)), [5000, 19200, 5000, 5000].map(Duration::from_micros));
         assert_eq!(targets(built(None)), [5000; 4].map(Duration::from_micros));
     }

@@ -1,10 +1,11 @@
-//! Linux's `ce_threshold` (`codel_impl.h`): whatever `CoDel` decides, packets that waited longer than a threshold are marked, so that senders
-//! that want it shallow (DCTCP, Prague) share a queue discipline with others. A selector restricts the marks, such as to ECT(1).
+//! Linux's `ce_threshold`: packets that waited longer than a threshold are marked.
+//! It applies whatever `CoDel` decides, so that senders that need a low threshold (DCTCP, Prague) can share a queue discipline with others
+//! (`codel_impl.h`). A selector restricts the marks to some packets, such as ECT(1).
 
 use crate::{DepartureVerdict, Ecn};
 use sojourn_units::Duration;
 
-/// A threshold, and the packets that it holds for.
+/// A threshold, and the packets to which it applies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CeThreshold {
     threshold: Duration,
@@ -13,18 +14,20 @@ pub(super) struct CeThreshold {
 }
 
 impl CeThreshold {
-    /// Marks all packets above `threshold`; zero is none.
+    /// Marks all packets above `threshold`; zero disables it.
     pub fn all(threshold: Duration) -> Self {
         CeThreshold::only(threshold, 0, 0)
     }
 
-    /// Marks packets above `threshold` whose type-of-service byte is `selector` under `mask`; zero is no threshold.
+    /// Marks packets above `threshold` whose type-of-service byte matches `selector`.
+    /// The byte is masked with `mask`; a threshold of zero disables it.
     pub fn only(threshold: Duration, selector: u8, mask: u8) -> Self {
         let threshold = if threshold == Duration::ZERO { Duration::MAX } else { threshold };
         CeThreshold { threshold, selector, mask }
     }
 
-    /// What becomes of a packet that waited so long, where `CoDel` says `verdict`. A packet has no DSCP here: its byte is its ECN field.
+    /// The verdict on a packet after `sojourn`, given the `verdict` of `CoDel`.
+    /// Packets have no DSCP here, so the type-of-service byte is the ECN field.
     #[inline]
     pub fn apply(&self, verdict: DepartureVerdict, sojourn: Duration, ecn: Ecn) -> DepartureVerdict {
         let marks = sojourn > self.threshold && verdict == DepartureVerdict::Pass && ecn.bits() & self.mask == self.selector;

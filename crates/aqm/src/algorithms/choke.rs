@@ -1,8 +1,9 @@
-//! `CHOKe`: while the average queue is above a threshold, an arriving packet is compared with a packet drawn from the queue.
-//! If both belong to one flow, both are dropped (Pan, Prabhakar and Psounis 2000), as in Linux's `sch_choke`.
+//! `CHOKe`: compares an arriving packet with a random waiting one; on a match both drop.
+//! They match if they belong to one flow. Packets are compared while the average queue is above a threshold (Pan, Prabhakar and Psounis
+//! 2000), as in Linux's `sch_choke`.
 //!
-//! A flow with many packets in the queue is drawn often and loses two packets each time. RED decides about the packets that
-//! pass the comparison: without gentle or wait, in packets, with evenly spaced signals.
+//! A flow with many packets in the queue is drawn often and loses two packets each time. RED decides about the packets that pass the
+//! comparison: without gentle or wait, in packets, with evenly spaced signals.
 
 use super::red::{TC_BURST, tc_weight};
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError, Spread};
@@ -13,22 +14,23 @@ use sojourn_units::{Duration, Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Average queue in packets above which packets are compared; 0 (the default) is a third of `max`, at least 1 (tc).
+    /// Average queue in packets above which packets are compared.
+    /// 0 (the default) is a third of `max`, at least 1 (tc).
     pub min: f64,
-    /// Average queue in packets above which every packet is dropped or marked; 0 (the default) is a quarter of the queue's
-    /// limit (tc).
+    /// Average queue in packets above which every packet is dropped or marked.
+    /// 0 (the default) is a quarter of the queue's limit (tc).
     pub max: f64,
     /// Probability of RED at `max`, above 0 and up to 1, default 0.02 (tc `probability`).
     #[cfg_attr(feature = "serde", serde(alias = "probability"))]
     pub max_p: f64,
-    /// Packets that may arrive at an empty queue in one burst; the weight of the average follows from it as in tc. 0 (the
-    /// default) is (2 min + max)/3, at least 1.
+    /// Packets that may arrive at an empty queue in one burst.
+    /// The weight of the average follows from it as in tc. 0 (the default) is (2 min + max)/3, at least 1.
     pub burst: u32,
-    /// Whether packets above `max` are marked instead of dropped if they can be marked; default true (tc without
-    /// `harddrop`).
+    /// Whether ECN-capable packets above `max` are marked instead of dropped.
+    /// Default true (tc without `harddrop`).
     pub mark_above_max: bool,
-    /// Whether the average is rounded down to whole packets when the next one is computed from it, as in Linux; this makes it about half a
-    /// packet higher. Default false.
+    /// Whether the average is rounded down to whole packets at each update, as in Linux.
+    /// This makes it about half a packet higher. Default false.
     pub rounded_average: bool,
 }
 
@@ -78,7 +80,7 @@ pub struct Choke {
     weight: f64,
     mark_above_max: bool,
     rounded_average: bool,
-    /// The time to send a mean packet: one sample of an idle link for the average.
+    /// The transmission time of a mean packet: one sample of the average while the link is idle.
     transmission: Duration,
     average: f64,
     spread: Spread,
@@ -138,14 +140,14 @@ mod tests {
         PacketView { flow, ..test_packet() }
     }
 
-    /// A packet of flow 1 that is compared with one of this flow.
+    /// A packet of flow 1 that is compared with a waiting packet of `flow`.
     fn shown(flow: Option<u32>, position: u32) -> PacketView {
         PacketView { drawn: Some(Drawn { position, flow }), ..arrival(1) }
     }
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
-    /// With an average that equals the last queue length.
+    /// `CHOKe` whose average equals the last queue length.
     fn quick(params: &Params) -> Choke {
         Choke { weight: 1.0, ..params.build(&test_link()).unwrap() }
     }
@@ -231,7 +233,8 @@ mod tests {
         }
     }
 
-    /// `tc` (iproute2, q_choke.c): a max that is not given is a quarter of the limit, a min a third of the max, in whole packets.
+    /// `tc`'s defaults (iproute2 `q_choke.c`), in whole packets.
+    /// `max` is a quarter of the limit, and `min` a third of `max`.
     #[test]
     fn thresholds_that_are_not_given_follow_the_limit_as_in_tc() {
         for (limit_packets, min, max) in [(100, 8.0, 25.0), (1000, 83.0, 250.0), (4, 1.0, 2.0)] {

@@ -1,9 +1,8 @@
-//! `CHOKeR`: like `CHOKe`, but with a number of draws that follows the load (after Lu, Du and Liu 2014).
+//! `CHOKeR`: `CHOKe` with a load-dependent number of draws (after Lu, Du and Liu 2014).
 //!
-//! An arriving packet is compared with packets drawn from the queue; the first of its own flow is dropped together with it.
-//! The number of draws rises in steps of several sizes while the average queue is above a band, and falls in steps of one
-//! size while it is below. The paper of 2014 was not available: the form of the steps is that of its abstract, and their
-//! sizes are ours.
+//! An arriving packet is compared with packets drawn from the queue. The first one of its own flow is dropped together with it. While the
+//! average queue is above a band, the number of draws rises in steps of several sizes. While it is below, the number falls in steps of one
+//! size. The paper of 2014 was not available: the form of the steps follows its abstract, and their sizes are ours.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream, range};
@@ -17,9 +16,11 @@ pub struct Params {
     pub target: Duration,
     /// Average queue below which no packet is drawn, in targets, default 0.5.
     pub idle: f64,
-    /// Average queue below which the number of draws falls, in targets, from `idle` up, default 0.75.
+    /// Average queue below which the number of draws falls, in targets.
+    /// Range: from `idle` up; default 0.75.
     pub low: f64,
-    /// Average queue above which the number of draws rises, in targets, from `low` up, default 1.25.
+    /// Average queue above which the number of draws rises, in targets.
+    /// Range: from `low` up; default 1.25.
     pub high: f64,
     /// Weight of the newest queue length in the average, above 0 and up to 1, default 0.002.
     pub weight: f64,
@@ -27,8 +28,8 @@ pub struct Params {
     pub rise: f64,
     /// Draws that one step at an arrival removes, above 0 and up to 100, default 0.001.
     pub fall: f64,
-    /// Additional steps at an arrival when the average is at the queue's limit, in proportion between `high` and the limit; up to
-    /// 1000, default 4.
+    /// Additional steps at an arrival when the average is at the queue's limit.
+    /// Between `high` and the limit they grow in proportion. Range: up to 1000; default 4.
     pub steps: u32,
     /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
@@ -90,11 +91,12 @@ pub struct Choker {
     idle: f64,
     low: f64,
     high: f64,
-    /// The limit of the queue above `high`, in packets.
+    /// The span from `high` to the queue's limit, in packets.
     room: f64,
     params: Params,
     average: f64,
-    /// Packets to draw for an arrival: the whole number, and one more with the fraction as probability.
+    /// Packets to draw for an arrival.
+    /// The fraction is the probability of one more draw.
     draws: f64,
     /// Draws that remain for the present arrival.
     remaining: u32,
@@ -151,7 +153,7 @@ mod tests {
         PacketView { flow, ..test_packet() }
     }
 
-    /// A packet of flow 1 that is compared with one of this flow.
+    /// A packet of flow 1 that is compared with a waiting packet of `flow`.
     fn shown(flow: u32, position: u32) -> PacketView {
         PacketView { drawn: Some(Drawn { position, flow: Some(flow) }), ..arrival(1) }
     }

@@ -1,11 +1,14 @@
-//! COBALT: `CoDel` against queues of flows that react, and BLUE against flows that do not (Linux `sch_cake.c`, where each queue of
-//! CAKE has one; feng-1999).
+//! COBALT: `CoDel` for flows that react to signals, and BLUE for flows that do not.
+//! Each queue of CAKE has one (Linux `sch_cake.c`; BLUE: feng-1999).
 //!
-//! The `CoDel` part differs from rfc8289 where Linux's differs: a packet never leaves late because of a long time without signals, the
-//! count of signals falls step by step while the queue is short instead of starting anew, and the first signal comes an interval
-//! after the sojourn time has risen above the target. The BLUE part drops with a probability that rises by `increment` when the
-//! queue overflows and falls by `decrement` when it is empty, each at most once in a `target`. The last packet of a queue is never
-//! dropped. Linux computes the inverse square root in fixed point, here it is exact.
+//! The `CoDel` part follows Linux where that differs from rfc8289:
+//! - A signal time in the past is moved to the present, so that a pause causes no burst of signals.
+//! - While the queue is short, the count of signals falls step by step instead of starting again.
+//! - The first signal comes an interval after the sojourn time has risen above the target.
+//!
+//! The BLUE part drops with a probability that rises by `increment` when the queue overflows and falls by `decrement` when it is empty,
+//! each at most once in a `target`. The last packet of a queue is never dropped. Linux computes the inverse square root in fixed point;
+//! here it is exact.
 
 use super::codel;
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Link, Needs, PacketView, ParamError};
@@ -16,11 +19,12 @@ use sojourn_units::{Duration, Probability, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Acceptable standing sojourn time, above 0, default 5 ms; never less than one and a half times what a mean packet takes to
-    /// send, by which `interval` is then longer too (Linux `cake_set_rate`).
+    /// Acceptable standing sojourn time.
+    /// Range: above 0; default 5 ms. It is at least 1.5 times the transmission time of a mean packet; if it is raised to that, `interval`
+    /// grows by the same amount (Linux `cake_set_rate`).
     pub target: Duration,
-    /// Time for which the sojourn time must stay above the target before the first signal, and the first gap between signals;
-    /// above 0, default 100 ms.
+    /// Time for which the sojourn time must exceed the target before the first signal.
+    /// It is also the first gap between signals. Range: above 0; default 100 ms.
     pub interval: Duration,
     /// What an overflow adds to the probability of BLUE, 0 to 1, default 1/256.
     pub increment: f64,
@@ -72,18 +76,18 @@ impl Params {
 pub struct Cobalt {
     target: Duration,
     interval: Duration,
-    /// The time that a mean packet takes to send.
+    /// The transmission time of a mean packet.
     packet_time: Duration,
     increment: f64,
     decrement: f64,
     count: u32,
-    /// Whether the next signal, the first of all, does not wait for an interval.
+    /// Whether the first signal of all does not wait for an interval.
     starts_at_once: bool,
     dropping: bool,
     drop_next: Time,
-    /// What `drop_next` is if the last signal was a drop instead of a mark.
+    /// The value of `drop_next` if the last signal was a drop instead of a mark.
     drop_next_if_dropped: Time,
-    /// The probability of BLUE, and when it changed.
+    /// The probability of BLUE, and the time of its last change.
     blue: f64,
     blue_changed: Option<Time>,
     /// The time of the last arrival.
@@ -99,19 +103,21 @@ impl Cobalt {
         t + Duration::from_nanos((self.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
     }
 
-    /// Changes the count, by which the gaps between signals go.
+    /// Sets the count, which determines the gaps between signals.
     fn set_count(&mut self, count: u32) {
         (self.count, self.starts_at_once) = (count, false);
     }
 
-    /// The same for a queue of CAKE: Linux's `cobalt_vars_init` leaves `rec_inv_sqrt` at 0 until the count changes, so that the first
-    /// signal of all comes at the second packet in a row that waits too long, without an interval.
+    /// COBALT for a queue of CAKE, whose very first signal does not wait for an interval.
+    /// Linux's `cobalt_vars_init` leaves `rec_inv_sqrt` at 0 until the count changes, so the first signal comes at the second consecutive
+    /// packet above the target.
     #[must_use]
     pub(super) fn of_cake(self) -> Self {
         Cobalt { starts_at_once: true, ..self }
     }
 
-    /// Whether the probability of BLUE may change at `now`; if so it may not for another `target`.
+    /// Whether the probability of BLUE may change at `now`.
+    /// If so, it may not change again for another `target`.
     fn may_change(&mut self, now: Time) -> bool {
         let may = self.blue_changed.is_none_or(|changed| now.since(changed) > self.target);
         if may {
@@ -140,22 +146,24 @@ impl Cobalt {
         }
     }
 
-    /// Whether an empty queue has nothing more to forget.
+    /// Whether an empty queue is in its initial state, so its state can be discarded.
     pub(super) fn rests(&self, now: Time) -> bool {
         self.blue <= 0.0 && self.count == 0 && now >= self.drop_next
     }
 
-    /// Its target on its link.
+    /// The target on its link.
     #[cfg(test)]
     pub(super) fn target(&self) -> Duration {
         self.target
     }
 
-    /// Whether a packet that leaves after `sojourn` gets a signal (Linux `cobalt_should_drop` without BLUE).
+    /// Whether a packet that leaves after `sojourn` is signaled.
+    /// This is Linux's `cobalt_should_drop` without BLUE.
     fn should_signal(&mut self, now: Time, sojourn: Duration) -> bool {
         let is_due = |cobalt: &Cobalt| cobalt.count > 0 && now >= cobalt.drop_next;
         let (next_due, mut scheduled) = (is_due(self), self.drop_next);
         let over_target = sojourn > self.target && sojourn > self.packet_time * 4;
+        // The order of these steps is that of Linux: `next_due` is computed before the schedule moves.
         if over_target && !self.dropping {
             self.drop_next = self.control_law(now);
         }
@@ -178,6 +186,7 @@ impl Cobalt {
         if self.count == 0 {
             self.drop_next = now + self.interval;
         }
+        // Linux moves an overdue schedule to the present after a mark or a pass, but not after a drop.
         self.drop_next_if_dropped = self.drop_next;
         if self.count > 0 && now > scheduled {
             self.drop_next = now;
@@ -204,7 +213,7 @@ impl Aqm for Cobalt {
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         let signal = self.should_signal(departure.now, sojourn);
-        // BLUE draws for each packet, so that one signal does not shift all later draws. It does not care whether marks are possible.
+        // BLUE draws for each packet, so that one signal does not shift all later draws. It drops even packets that can be marked.
         let blue = random.unit() < self.blue;
         match (signal, blue) {
             _ if backlog.packets == 0 => {
@@ -247,7 +256,7 @@ mod tests {
 
     const QUEUE: Backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };
 
-    /// The times in ms at which a packet each ms, which waited 20 ms, is signaled (all drops).
+    /// Sends a packet every ms, each after `wait` ms, and returns the times of drops in ms.
     fn signals(cobalt: &mut Cobalt, from: u64, until: u64, wait: u64) -> std::vec::Vec<u64> {
         let mut random = Stream::named(1, "cobalt");
         let mut signaled = |at| match cobalt.on_dequeue(&packet(ms(at)), Duration::from_millis(wait), &QUEUE, &mut random) {
@@ -319,7 +328,8 @@ mod tests {
         assert_eq!(signals(&mut cobalt, 2000, 2150, 20), [2100]);
     }
 
-    /// Linux `cobalt_queue_full`: BLUE's probability grows by p_inc = 2^-8, and it is the one that is shown.
+    /// An overflow adds p_inc = 2^-8 to BLUE's probability (Linux `cobalt_queue_full`).
+    /// The reported probability is BLUE's.
     #[test]
     fn an_overflow_raises_the_probability_that_is_shown() {
         let mut cobalt = Params::default().build(&test_link()).unwrap();

@@ -21,8 +21,9 @@ pub enum Rule {
     /// One less than the last count (the code of 2012, as in ns-2.35).
     #[cfg_attr(feature = "serde", serde(rename = "2012"))]
     Nichols2012,
-    /// As rfc8289, with Linux's approximation of 1/sqrt(count), which is rough after the count has jumped, and in ticks of 1024 ns
-    /// (Linux `codel_impl.h`). FQ-CoDel that is full drops up to 64 packets at once (Linux `fq_codel_drop`).
+    /// As rfc8289, with Linux's arithmetic (`codel_impl.h`).
+    /// 1/sqrt(count) is approximated, which is inaccurate after the count has jumped, and time is in ticks of 1024 ns. A full FQ-CoDel
+    /// drops up to 64 packets at once (Linux `fq_codel_drop`).
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
@@ -34,16 +35,18 @@ pub enum Rule {
 pub struct Params {
     /// Acceptable standing sojourn time, above 0, default 5 ms (rfc8289#4.4).
     pub target: Duration,
-    /// Time for which the sojourn time must stay above the target before the first drop, and the first gap between drops;
-    /// above 0, default 100 ms: about the largest usual round-trip time (rfc8289#4.3).
+    /// Time for which the sojourn time must exceed the target before the first drop.
+    /// It is also the first gap between drops. Range: above 0; default 100 ms, about the largest usual round-trip time (rfc8289#4.3).
     pub interval: Duration,
-    /// Initial drop count if a new dropping state starts soon after the last one, default `"rfc8289"`.
+    /// Initial drop count if a new dropping state starts soon after the last one.
+    /// Default `"rfc8289"`.
     pub rule: Rule,
-    /// A packet is dropped only if more than this many bytes stay in the queue; `"0 B"` (the default) is the largest packet
-    /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
+    /// A packet is dropped only if more than this many bytes stay in the queue.
+    /// `"0 B"` (the default) is the largest packet seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`). With the rule `"linux"` it is
+    /// the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
-    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off; `"0 s"` (the default) disables it (Linux
-    /// `ce_threshold`).
+    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off.
+    /// `"0 s"` (the default) disables it (Linux `ce_threshold`).
     pub ce_threshold: Duration,
 }
 
@@ -83,7 +86,7 @@ enum Next {
     AfterDrop,
 }
 
-/// What the state becomes if the signal just given turns out to be a drop instead of a mark.
+/// The state to restore if the last signal is a drop instead of a mark.
 #[derive(Clone, Copy, Debug)]
 struct OnDrop {
     next: Next,
@@ -148,7 +151,8 @@ impl Codel {
         t + Duration::from_nanos((self.params.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
     }
 
-    /// A step of Newton's method towards 1/sqrt(count) (Linux `codel_Newton_step`). Where the count has jumped it overflows, as there.
+    /// A step of Newton's method towards 1/sqrt(count) (Linux `codel_Newton_step`).
+    /// It overflows after the count has jumped, as in Linux.
     fn newton_step(&mut self) {
         let inverse = self.rec_inv_sqrt << 16;
         let square = (inverse * inverse) >> 32;
@@ -156,7 +160,8 @@ impl Codel {
         self.rec_inv_sqrt = (rest.wrapping_mul(inverse) >> (32 - 2 + 1) >> 16) & ONE;
     }
 
-    /// Whether the sojourn time has been above the target for an interval; `backlog_bytes` stay in the queue (rfc8289#5.6).
+    /// Whether the sojourn time has been above the target for an interval (rfc8289#5.6).
+    /// `backlog_bytes` stay in the queue.
     #[inline]
     fn ok_to_drop(&mut self, now: Time, sojourn: Duration, backlog_bytes: u64) -> bool {
         if sojourn < self.params.target || backlog_bytes <= self.max_packet {
@@ -234,12 +239,13 @@ impl Codel {
         DepartureVerdict::Pass
     }
 
-    /// A packet will leave after a wait of `sojourn`, and `behind` bytes or more will wait behind it: whether it passes for certain. If so, this
-    /// is its departure, and [`Aqm::on_dequeue`] is not called for it. If not, nothing changes. Packets are shown in the order of their departures.
-    /// For a host that can use a departure that is known early.
+    /// Handles the departure of a packet in advance and returns true if it certainly passes.
+    /// The packet will leave after a wait of `sojourn`, with at least `behind` bytes waiting behind it. If the result is true,
+    /// [`Aqm::on_dequeue`] is not called for it; if it is false, nothing changes. Packets come in the order of their departures. A host can
+    /// use this to know departure times early.
     #[inline]
     pub fn passes_ahead(&mut self, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
-        // A tick is what Linux's clock may make of a wait.
+        // Linux's clock may round a wait up by a tick.
         if sojourn + TICK > self.params.target {
             let is_last = behind <= self.max_packet.max(u64::from(departure.size));
             let is_above = self.first_above_time.is_some_and(|time| departure.now >= time);
@@ -256,12 +262,12 @@ impl Codel {
         true
     }
 
-    /// The queue was asked for a packet and had none (rfc8289#5.5).
+    /// A dequeue found the queue empty (rfc8289#5.5).
     pub(super) fn empty(&mut self) {
         (self.first_above_time, self.dropping, self.next) = (None, false, Next::First);
     }
 
-    /// A packet was dropped because the queue is full: a signal too, in Linux (`fq_codel_drop`).
+    /// A packet was dropped for room, which Linux counts as a signal (`fq_codel_drop`).
     pub(super) fn overflowed(&mut self) {
         if self.params.rule == Rule::Linux {
             self.count = self.count.saturating_add(1);

@@ -1,15 +1,15 @@
-//! CPC: cascade probability control of the queue (cpc-2015: To, Thi and Hwang, Mathematical Problems in Engineering).
+//! CPC: cascade probability control of the queue.
+//! Source: cpc-2015 (To, Thi and Hwang, Mathematical Problems in Engineering).
 //!
-//! An outer PID controller turns the error of the queue into a set point for the window of a flow. An inner integrator moves
-//! the probability until the window, estimated from the measured load, equals that set point. Both are designed by the
-//! paper's margin-optimal method, in closed form, from the number of flows N, the rate C of the link in packets a second and
-//! the round-trip time R at the target. With w = R C / N: inner gain 4 / (R w^4), outer gain w / (2N), integral time R w,
-//! derivative time R w / 2.
+//! An outer PID controller turns the error of the queue into a set point for the window of a flow. An inner integrator moves the
+//! probability until the window, estimated from the measured load, equals that set point. Both are designed by the paper's margin-optimal
+//! method, in closed form, from the number of flows N, the rate C of the link in packets a second and the round-trip time R at the target.
+//! With w = R C / N: inner gain 4 / (R w^4), outer gain w / (2N), integral time R w, derivative time R w / 2.
 //!
-//! The paper gives the two controllers in continuous time and says nothing about packets. The estimate of the window, the
-//! discrete form and the anti-windup are ours: backward Euler for I and D, with D applied behind the inner integrator, where
-//! it is a difference of the queue and needs no filter. The tuning is ours too: TCP in steady state has a window of
-//! sqrt(2/p), and the packets in flight over this window give the number of flows.
+//! The paper defines the two controllers in continuous time and does not treat packets. The estimate of the window, the discrete form and
+//! the anti-windup are ours: backward Euler for I and D. D is applied behind the inner integrator, where it is a difference of the queue
+//! and needs no filter. The tuning is ours too: TCP in steady state has a window of sqrt(2/p), and the packets in flight over this window
+//! are the number of flows.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -20,52 +20,57 @@ use sojourn_units::{Duration, Probability, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Inner {
-    /// It integrates the distance of the measured window from the set point (the paper's cascade).
+    /// Integrates the error of the measured window against the set point (the paper's cascade).
     #[default]
     Measured,
-    /// It integrates the distance of the design's window from the set point: the cascade without inner feedback.
+    /// Integrates the error of the design's window: the cascade without inner feedback.
     #[cfg_attr(feature = "serde", serde(alias = "blind"))]
     OpenLoop,
-    /// It sets the probability 2 / w^2 at which TCP has that window: the outer loop alone.
+    /// Sets the probability 2 / w^2 at which TCP has that window: the outer loop alone.
     Static,
 }
 
-/// The parameters of CPC. The defaults are those of the paper's simulation: three flows, a queue of 20 packets.
+/// The parameters of CPC.
+/// The defaults are those of the paper's simulation: three flows, a queue of 20 packets.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Number of long flows N for which the controller is designed, above 0, default 3 (cpc-2015#5.1).
+    /// Number of long flows N for which the controller is designed.
+    /// Range: above 0; default 3 (cpc-2015#5.1).
     pub flows: f64,
-    /// Round-trip time of the flows without queuing, default 60 ms: 20 packets of 1500 bytes at 2 Mbit/s add up to the
-    /// 180 ms of cpc-2015#fig6.
+    /// Round-trip time of the flows without queuing, default 60 ms.
+    /// 20 packets of 1500 bytes at 2 Mbit/s add up to the 180 ms of cpc-2015#fig6.
     pub rtt: Duration,
     /// Target queue in packets, 0 or more, default 20 (cpc-2015#table1).
     pub target: f64,
-    /// Time between two updates, at least 1 us, default 10 ms; should be a tenth of the round-trip time or less
-    /// (no source: the paper is continuous).
+    /// Time between two updates.
+    /// Range: at least 1 us; default 10 ms. It should be a tenth of the round-trip time or less (no source: the paper is continuous).
     pub interval: Duration,
-    /// Time constant of the averaged load; `"0 s"` (the default) is the round-trip time at the target (no source).
+    /// Time constant of the averaged load.
+    /// `"0 s"` (the default) is the round-trip time at the target (no source).
     pub averaging: Duration,
     /// Largest probability, above 0 to 1, default 1 (no source).
     pub max_p: f64,
     /// Smallest set point of the window in packets, above 0, default 1 (no source).
     pub min_window: f64,
-    /// Largest set point of the window as a multiple of R C / N, 1 or more, default 10: with 2 the queue settles below
-    /// the target at short round-trip times (no source).
+    /// Largest set point of the window as a multiple of R C / N.
+    /// Range: 1 or more; default 10. With 2 the queue settles below the target at short round-trip times (no source).
     pub max_window: f64,
     /// How the inner loop uses the set point, default `"measured"` (cpc-2015#4.1).
     pub inner: Inner,
-    /// Time constant with which the number of flows, at least one, is estimated from load and probability, and the design
-    /// follows; `"0 s"` (the default) keeps `flows`. 10 s keeps the queue at the target even if `flows` and `rtt` are wrong by
-    /// a factor of four (no source).
+    /// Time constant of the estimated number of flows, to which the design adapts.
+    /// The number is at least one and follows from load and probability. `"0 s"` (the default) keeps `flows`. 10 s keeps the queue at the
+    /// target even if `flows` and `rtt` are wrong by a factor of four (no source).
     pub tuning: Duration,
     /// Whether queue and load are measured in bytes over the mean packet, default false.
     pub queue_in_bytes: bool,
-    /// Inner gain 1/T_C in probability per packet and second; absent: from the design (cpc-2015#eq9).
+    /// Inner gain 1/T_C in probability per packet and second.
+    /// Absent: from the design (cpc-2015#eq9).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub inner_gain: Option<f64>,
-    /// Outer proportional gain in packets of window per packet of queue; absent: from the design (cpc-2015#eq11).
+    /// Outer proportional gain in packets of window per packet of queue.
+    /// Absent: from the design (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub outer_gain: Option<f64>,
     /// Outer integral time; absent: from the design (cpc-2015#eq11).
@@ -131,8 +136,8 @@ impl Params {
     }
 }
 
-/// The smallest window that the formulas of the design use: smaller windows would give very large gains (no source: below
-/// about 0.8 packets the delay makes the inner loop unstable).
+/// The smallest window that the formulas of the design use.
+/// Smaller windows have very large gains (no source: below about 0.8 packets the delay makes the inner loop unstable).
 const MIN_DESIGN_WINDOW: f64 = 2.0;
 
 /// Values computed from the parameters and the number of flows.
@@ -150,7 +155,8 @@ struct Design {
 }
 
 impl Design {
-    /// cpc-2015#eq8 to cpc-2015#eq11 in closed form, with w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
+    /// cpc-2015#eq8 to cpc-2015#eq11 in closed form.
+    /// With w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
     fn new(params: &Params, flows: f64, rate: f64) -> Self {
         let rtt = params.rtt.as_secs_f64() + params.target / rate;
         let window = rtt * rate / flows;
@@ -190,7 +196,7 @@ pub struct CpcLaw {
     flows: f64,
     /// The averaged probability; only the tuning uses it.
     mean_probability: f64,
-    /// The time over which it was averaged, in seconds.
+    /// The time over which the probability was averaged, in seconds.
     averaged_for: f64,
 }
 
@@ -214,14 +220,16 @@ impl CpcLaw {
         }
     }
 
-    /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the present round-trip time.
+    /// The window of a flow by Little's law.
+    /// It is the load of `arrived` packets in one interval times the present round-trip time.
     fn window(&mut self, queue: f64, arrived: f64) -> f64 {
         let (interval, d) = (self.params.interval.as_secs_f64(), &self.design);
         self.load += interval / (interval + d.averaging) * (arrived / interval - self.load);
         (d.propagation + queue / d.rate) * self.load / self.flows
     }
 
-    /// Moves the design towards the number of flows that load and probability indicate, once both have settled.
+    /// Moves the design towards the number of flows that load and probability indicate.
+    /// It starts once both have settled.
     fn tune(&mut self, queue: f64) {
         let (interval, span) = (self.params.interval.as_secs_f64(), self.params.tuning.as_secs_f64());
         let share = interval / (interval + span);
@@ -233,7 +241,7 @@ impl CpcLaw {
         }
     }
 
-    /// The number of flows that have this load at this probability, at least one.
+    /// The number of flows, at least one, that produce this load at this probability.
     fn flows_at(&self, queue: f64, probability: f64) -> f64 {
         let in_flight = (self.design.propagation + queue / self.design.rate) * self.load;
         (in_flight * libm::sqrt(probability / 2.0)).clamp(1.0, 1e9)
@@ -241,7 +249,7 @@ impl CpcLaw {
 
     /// Designs the controller for another number of flows.
     fn redesign(&mut self, flows: f64) {
-        // The set point of all windows together stays the same.
+        // The design changes, but the set point of the sum of all windows stays the same.
         self.integral *= self.flows / flows;
         self.flows = flows;
         self.design = Design::new(&self.params, flows, self.design.rate);

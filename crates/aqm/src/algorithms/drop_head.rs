@@ -1,5 +1,6 @@
-//! `DropHead`: a FIFO that drops its head when a packet arrives at a full queue, and enqueues that packet (Linux `pfifo_head_drop`,
-//! lakshman-1996). Senders learn of the loss a queue earlier than with droptail. Linux limits packets; here the limit may be in bytes too.
+//! `DropHead`: a FIFO that drops its head when a packet arrives at a full queue.
+//! The arriving packet is enqueued (Linux `pfifo_head_drop`, lakshman-1996). Senders learn of the loss a queuing delay earlier than with
+//! droptail. Linux limits packets; here the limit may be in bytes too.
 
 use crate::{
     Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Overflow, OwnQueues, Packet, PacketView,
@@ -28,7 +29,7 @@ impl Params {
 pub struct DropHead;
 
 impl DropHead {
-    /// One queue for all flows. The longest queue, which drops its head, is this one.
+    /// One queue for all flows, which is therefore the longest one and drops its head.
     const QUEUE: FlowQueuing =
         FlowQueuing { queues: 1, quantum: u32::MAX, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: true };
 }

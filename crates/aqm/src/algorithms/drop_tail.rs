@@ -1,5 +1,5 @@
-//! `DropTail`: a FIFO that drops packets that arrive at a full queue. The queue itself has the limit, so the algorithm decides
-//! nothing.
+//! `DropTail`: a FIFO that drops packets that arrive at a full queue.
+//! The queue itself has the limit, so the algorithm decides nothing.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::Stream;

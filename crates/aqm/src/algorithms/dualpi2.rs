@@ -1,11 +1,13 @@
-//! DualPI2: a queue for scalable senders beside a classic one, and one PI law for both (rfc9332#A, Linux `sch_dualpi2.c`, whose names and
-//! defaults these are).
+//! DualPI2: a low-latency and a classic queue, coupled by one PI law.
+//! Source: rfc9332#A and Linux `sch_dualpi2.c`, whose names and defaults these are.
 //!
-//! The law has a probability p' from the delay of the packet that has waited longest. Classic packets are signaled with p' squared,
-//! scalable ones with p' times the coupling factor, and all of them above a step. A packet belongs to the low-latency queue by
-//! ECT(1) or CE, or by a filter of the queue. Where the coupled probability would exceed 1 there is overload: classic packets are dropped, scalable ones too,
-//! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
-//! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
+//! The law computes a probability p' from the delay of the packet that has waited longest. Classic packets are signaled with p' squared,
+//! scalable ones with p' times the coupling factor. Scalable packets above a step are always signaled. A packet belongs to the low-latency
+//! queue by ECT(1) or CE, or by a filter of the queue. If the coupled probability would exceed 1, the queue is overloaded: both classic and
+//! scalable packets are dropped with p' squared.
+//!
+//! As in Linux the step does not grow on a slow link. If a packet's transmission takes as long as the default step, as at 10 Mbit/s,
+//! scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
 use crate::{
     Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Given, Layout, Link, LowLatency,
@@ -27,30 +29,33 @@ pub struct Params {
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 or more, default 3.2 (rfc9332#A.1).
     pub beta: f64,
-    /// Coupling factor k: ratio of the scalable signal probability to the law's base probability, above 0 and at most 255; default 2
-    /// (rfc9332#A.1 k).
+    /// Coupling factor k: scalable signal probability over the law's base probability.
+    /// Range: above 0 and at most 255; default 2 (rfc9332#A.1 k).
     pub coupling_factor: f64,
-    /// Step threshold: delay above which every scalable packet is signaled, 0 or more; default 1 ms (rfc9332#A.1).
+    /// Step threshold: delay above which every scalable packet is signaled.
+    /// Range: 0 or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
-    /// Step threshold in packets behind a departing scalable packet, 0 or more; default 0: `step_thresh` applies instead (Linux
-    /// `step_in_packets`).
+    /// Step threshold in packets behind a departing scalable packet.
+    /// Range: 0 or more; default 0: `step_thresh` applies instead (Linux `step_in_packets`).
     pub step_packets: u32,
-    /// Minimum queue length in packets for the step to apply to an arriving scalable packet, 0 or more; default 0: always (Linux
-    /// `min_qlen_step`).
+    /// Minimum queue length in packets for the step to apply to an arriving scalable packet.
+    /// Range: 0 or more; default 0: always (Linux `min_qlen_step`).
     pub min_qlen_step: u32,
-    /// Whether scalable packets are dropped on overload; default true. If false, they are only marked until the queue is full, and the
-    /// law's probability is capped below overload (Linux `drop_overload`).
+    /// Whether scalable packets are dropped on overload; default true.
+    /// If false, they are only marked until the queue is full, and the law's probability is capped below overload (Linux `drop_overload`).
     pub drop_overload: bool,
-    /// Percentage of the link for the classic queue while both queues are backlogged, 0 to 100, default 10 (rfc9332#A.1).
+    /// Percentage of the link for the classic queue while both queues are backlogged.
+    /// Range: 0 to 100; default 10 (rfc9332#A.1).
     pub classic_protection: u32,
     /// Whether the law is applied on enqueue; default false: on dequeue (Linux `drop_enqueue`).
     pub drop_early: bool,
-    /// Mask of the ECN field: packets with a matching bit enter the low-latency queue, 1 to 3; default 1: ECT(1) and CE; 3: all ECN-capable
-    /// packets (Linux `ecn_mask`).
+    /// Mask of the ECN field: packets with a matching bit enter the low-latency queue.
+    /// Range: 1 to 3; default 1: ECT(1) and CE; 3: all ECN-capable packets (Linux `ecn_mask`).
     pub ecn_mask: u8,
-    /// Memory limit of both queues; a packet that would exceed it is dropped on enqueue, unless the link is idle. Each packet counts with
-    /// its size plus 780 B, the overhead of a TCP segment in a Linux sender. Default 0 B: no limit. Linux's default is two Ethernet frames
-    /// per packet of `limit`, which packets of that size never reach (Linux `memlimit`).
+    /// Memory limit of both queues.
+    /// A packet that would exceed it is dropped on enqueue, unless the link is idle. Each packet counts with its size plus 780 B, the
+    /// overhead of a TCP segment in a Linux sender. Default 0 B: no limit. Linux's default is two Ethernet frames per packet of `limit`,
+    /// which packets of that size never reach (Linux `memlimit`).
     pub memory_limit: Bytes,
 }
 
@@ -101,8 +106,8 @@ impl Params {
     }
 }
 
-/// What a packet takes in memory besides its bytes: a TCP segment takes 832 B besides its payload, and has headers of 52 B (`truesize` in
-/// Linux 7.3).
+/// Memory of a packet in bytes besides its size on the wire.
+/// A TCP segment takes 832 B besides its payload, and has headers of 52 B (`truesize` in Linux 7.3).
 const PACKET_MEMORY: u64 = 780;
 
 /// The algorithm and its state.
@@ -110,9 +115,9 @@ const PACKET_MEMORY: u64 = 780;
 pub struct DualPi2 {
     params: Params,
     queuing: DualQueuing,
-    /// The length of the low-latency queue as the last packet left it, where that counts.
+    /// The low-latency queue's length at its last departure, if a step in packets needs it.
     length: LowLatency,
-    /// When the packet arrived that has waited longest.
+    /// The arrival time of the packet that has waited longest.
     oldest: Option<Time>,
     /// The delay at the last update in seconds.
     delay: f64,
@@ -120,7 +125,7 @@ pub struct DualPi2 {
     root: f64,
 }
 
-/// What the law does to a packet.
+/// The law's decision about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Pass,
@@ -149,14 +154,15 @@ impl DualPi2 {
         }
     }
 
-    /// Whether there is no memory for an arriving packet.
+    /// Whether the memory limit rejects an arriving packet.
     fn lacks_memory(&self, size: u32, backlog: &Backlog) -> bool {
         let memory = |packets: u64, bytes: u64| PACKET_MEMORY * packets + bytes;
         let limit = self.params.memory_limit.0;
         limit > 0 && backlog.idle_since.is_none() && memory(1 + u64::from(backlog.packets), backlog.bytes + u64::from(size)) > limit
     }
 
-    /// Whether a scalable packet that leaves after a wait of `sojourn` is above the step (Linux `do_step_aqm`).
+    /// Whether a scalable packet that leaves after a wait of `sojourn` exceeds the step.
+    /// Linux: `do_step_aqm`.
     fn is_above_step(&self, sojourn: Duration) -> bool {
         let Params { step_thresh, step_packets, min_qlen_step, .. } = self.params;
         let above = if step_packets > 0 { self.length.behind > step_packets } else { sojourn > step_thresh };
@@ -222,7 +228,7 @@ impl Aqm for DualPi2 {
         Needs { head_drop: true, no_arrivals, ..Needs::default() }
     }
 
-    /// That of classic packets.
+    /// The probability of classic packets.
     fn probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.root * self.root))
     }
@@ -237,7 +243,7 @@ impl DualAqm for DualPi2 {
         self.length = length;
     }
 
-    /// The coupled one; the step is not in it.
+    /// The coupled probability, without the step.
     fn low_latency_probability(&self) -> Option<Probability> {
         Some(Probability::clamped(self.root * self.params.coupling_factor))
     }
@@ -260,7 +266,7 @@ mod tests {
         DualPi2 { root, ..params.build(&test_link()).unwrap() }
     }
 
-    /// The parts of packets that were signaled and dropped, each after a wait of so many ms.
+    /// The shares of packets that were signaled and dropped, each after a wait of `wait` ms.
     fn parts(mut aqm: DualPi2, is_l4s: bool, wait: u64) -> (f64, f64) {
         let mut random = Stream::named(1, "x");
         let verdicts: std::vec::Vec<_> = (0..100_000).map(|_| aqm.on_dequeue(&packet(is_l4s), MS * wait, &FULL, &mut random)).collect();
@@ -344,7 +350,8 @@ mod tests {
         }
     }
 
-    /// rfc9332#4.1: the base probability p' is squared for classic packets, and multiplied by k for low latency.
+    /// The base probability p' is squared for classic packets.
+    /// For low latency it is multiplied by k (rfc9332#4.1).
     #[test]
     fn probabilities_are_the_square_and_the_multiple_of_the_base() {
         let dual = at(0.2, &Params { coupling_factor: 3.0, ..Params::default() });

@@ -1,12 +1,14 @@
-//! A dual queue with another law than PI2 as its base (rfc9332#2.1): a queue for scalable senders beside a classic one, coupled by the
-//! probability of any law.
+//! A dual queue with any law as its base instead of PI2 (rfc9332#2.1).
+//! A queue for scalable senders and a classic one are coupled by the law's probability.
 //!
-//! The law decides about classic packets as it would alone. What it takes for its queue is what the link sends in the time that the
-//! packet has waited that has waited longest, or that departs: the classic queue has a part of the link only, so its length says less
-//! than its delay. It counts the arrivals of both queues, and the departures of the classic one. Scalable packets are signaled with the square
-//! root of its probability p times the coupling factor: a classic sender's rate falls with 1/sqrt(p), a scalable one's with 1/p. A scalable
-//! packet that has waited longer than a step is signaled too. The two queues share the link as in `dualpi2`, and as there overload is
-//! where the coupled probability would exceed 1. A law with a probability for each packet, as FuzzyRTT, has that of the packet.
+//! The law decides about classic packets as it would alone. Its backlog is what the link sends during the wait of the oldest or the
+//! departing packet: the classic queue has only a part of the link, so its delay is more accurate than its length. It counts the arrivals
+//! of both queues, and the departures of the classic one.
+//!
+//! Scalable packets are signaled with the square root of its probability p times the coupling factor: a classic sender's rate falls with
+//! 1/sqrt(p), a scalable one's with 1/p. A scalable packet that has waited longer than a step is signaled too. The two queues share the
+//! link as in `dualpi2`. Overload also starts where the coupled probability would exceed 1. If a law computes a probability per packet, as
+//! FuzzyRTT does, that packet's probability is used.
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
 use crate::{
@@ -17,10 +19,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
-/// Makes the enum of laws that may be a base, from the modules and the types of the registry.
+/// Makes the enum of base laws from the modules and types of the registry.
 macro_rules! bases {
     ($($name:literal => $module:ident::$algorithm:ident,)*) => {
-        /// A law with its parameters: those of the discipline of that name.
+        /// A law with the parameters of the discipline of that name.
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -59,16 +61,20 @@ bases! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The law and its parameters, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`; default `{ pi2 = {} }`.
+    /// The law and its parameters, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`.
+    /// Default `{ pi2 = {} }`.
     pub base: Base,
-    /// Coupling factor k: ratio of the scalable signal probability to the root of the law's probability, above 0 and at most 255; default 2
-    /// (rfc9332#A.1 k).
+    /// Coupling factor k: scalable signal probability over the root of the law's probability.
+    /// Range: above 0 and at most 255; default 2 (rfc9332#A.1 k).
     pub coupling_factor: f64,
-    /// Step threshold: delay above which every scalable packet is signaled, 0 or more; default 1 ms (rfc9332#A.1).
+    /// Step threshold: delay above which every scalable packet is signaled.
+    /// Range: 0 or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
-    /// Whether scalable packets are dropped on overload; default true. If false, they are only marked until the queue is full.
+    /// Whether scalable packets are dropped on overload; default true.
+    /// If false, they are only marked until the queue is full.
     pub drop_overload: bool,
-    /// Percentage of the link for the classic queue while both queues are backlogged, 0 to 100, default 10 (rfc9332#A.1).
+    /// Percentage of the link for the classic queue while both queues are backlogged.
+    /// Range: 0 to 100; default 10 (rfc9332#A.1).
     pub classic_protection: u32,
 }
 
@@ -114,12 +120,12 @@ pub struct DualQ {
     queuing: DualQueuing,
     /// The link's rate in bytes a second.
     rate: f64,
-    /// When the packet arrived that has waited longest.
+    /// The arrival time of the packet that has waited longest.
     oldest: Option<Time>,
 }
 
 impl DualQ {
-    /// The queue that the link would send in this time.
+    /// The backlog that the link would send in this time.
     fn queue_of(&self, delay: Duration) -> Backlog {
         let bytes = delay.as_secs_f64() * self.rate;
         let packets = libm::round(bytes / f64::from(self.queuing.packet)) as u32;
@@ -131,7 +137,7 @@ impl DualQ {
         self.base.probability().map_or(0.0, Probability::get)
     }
 
-    /// What an arriving scalable packet gets where `backlog_bytes` wait in both queues.
+    /// The verdict on an arriving scalable packet; `backlog_bytes` wait in both queues.
     fn couple(&self, backlog_bytes: u64, ecn: Ecn, random: &mut Stream) -> ArrivalVerdict {
         if self.queuing.is_short(backlog_bytes) {
             return ArrivalVerdict::Pass;
@@ -140,7 +146,8 @@ impl DualQ {
         let coupled = self.coupling_factor * libm::sqrt(probability);
         match coupled > 1.0 {
             true if self.drop_overload && random.unit() < probability => ArrivalVerdict::Drop,
-            // What filters found may not be markable: then only the square drops it (Linux `dualpi2_scalable_marking`).
+            // A packet classified by a filter may not be ECN-capable: only the squared probability drops it (Linux
+            // `dualpi2_scalable_marking`).
             true if ecn == Ecn::NotEct => ArrivalVerdict::Pass,
             true => ArrivalVerdict::Signal,
             false if random.unit() < coupled => ArrivalVerdict::Signal,
@@ -207,7 +214,7 @@ impl Aqm for DualQ {
         Aqm::needs(&*self.base).and(own)
     }
 
-    /// That of classic packets.
+    /// The probability of classic packets.
     fn probability(&self) -> Option<Probability> {
         self.base.probability()
     }
@@ -218,7 +225,7 @@ impl DualAqm for DualQ {
         self.oldest = since;
     }
 
-    /// The coupled one; the step is not in it.
+    /// The coupled probability, without the step.
     fn low_latency_probability(&self) -> Option<Probability> {
         self.base.probability().map(|of_law| Probability::clamped(self.coupling_factor * libm::sqrt(of_law.get())))
     }
@@ -247,7 +254,7 @@ mod tests {
         dual
     }
 
-    /// The parts of arriving packets that are signaled and dropped.
+    /// The shares of arriving packets that are signaled and dropped.
     fn parts(mut dual: DualQ, ecn: Ecn) -> (f64, f64) {
         let mut random = Stream::named(1, "x");
         let verdicts: alloc::vec::Vec<_> = (0..100_000).map(|_| dual.on_enqueue(&packet(ecn), &FULL, &mut random)).collect();

@@ -1,5 +1,6 @@
-//! A placeholder in scenarios for a law that the caller supplies under a name. The program that runs the scenario replaces
-//! it by the law (`sojourn-lab` does so for laws written in Python). The placeholder itself passes every packet.
+//! A placeholder in scenarios for a law that the caller supplies under a name.
+//! The program that runs the scenario replaces it by the law (`sojourn-lab` does so for laws written in Python). The placeholder itself
+//! passes every packet.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use alloc::string::String;

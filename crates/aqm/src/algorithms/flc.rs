@@ -1,8 +1,8 @@
-//! FLC: a fuzzy controller of the queue and its change, with one probability for all packets (after Ren, Ren and Shan 2002,
-//! as the authors of `FuzzyRTT` compare with it).
+//! FLC: a fuzzy controller of the queue and its change, with one probability for all packets.
+//! After Ren, Ren and Shan 2002, in the form in which the authors of `FuzzyRTT` compare with it.
 //!
-//! Once per interval p += step * FLC(e, de), limited to 0..=1. e is the distance of the instantaneous queue from the target
-//! and de its change. The paper of 2002 was not available: fuzzyrtt-2024#table1 replaces its sets and rules.
+//! Once per interval p += step * FLC(e, de), limited to 0..=1. e is the distance of the instantaneous queue from the target and de its
+//! change. The paper of 2002 was not available: fuzzyrtt-2024#table1 replaces its sets and rules.
 
 use super::fuzzy_rtt::{Inference, Inputs, QueueDesign, QueueRules, Reading};
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -15,9 +15,11 @@ use sojourn_units::{Bytes, Duration, Probability, range};
 pub struct Params {
     /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
-    /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001#5: the rate at which it was compared).
+    /// Time between two updates.
+    /// Range: at least 1 us; default 1/160 s (hollot-2001#5: the rate at which it was compared).
     pub interval: Duration,
-    /// Change of the probability for one unit of the controller's output, above 0, default 0.001 (not in the paper).
+    /// Change of the probability for one unit of the controller's output.
+    /// Range: above 0; default 0.001 (not in the paper).
     pub step: f64,
     /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
@@ -50,7 +52,7 @@ impl Default for Params {
 pub type Flc = Sampled<FlcLaw, Bernoulli>;
 
 impl Params {
-    /// Its fuzzy controller, which gives the change of the probability in `step`.
+    /// Its fuzzy controller, whose output is the change of the probability in `step`.
     pub fn design(&self) -> QueueDesign {
         let Params { target, packet, segment, output, inference, inputs, .. } = *self;
         QueueDesign { target, packet, segment, output, inference, inputs }

@@ -1,8 +1,9 @@
-//! FQ: a queue for each flow, each under any AQM that fills one queue (rfc8290 with another algorithm than `CoDel`).
+//! FQ: a queue for each flow, each under any AQM that fills one queue.
+//! It is rfc8290 with another algorithm than `CoDel`.
 //!
-//! Flows are hashed to queues, which are served as in FQ-CoDel; on overflow the queue with the most bytes drops the packet at its head. Each
-//! queue has an algorithm of its own, as if it had the whole link. It is made when the first packet of the queue comes, and sees the
-//! packets and the backlog of its queue. Its timer runs with those of the others. For the algorithm the link is idle while its queue is empty.
+//! Flows are hashed to queues, which are served as in FQ-CoDel. On overflow the queue with the most bytes drops the packet at its head.
+//! Each queue has its own algorithm, configured for the whole link. It is created when the first packet of the queue arrives, and sees the
+//! packets and the backlog of its queue. All algorithms share one timer. An algorithm sees an idle link while its queue is empty.
 
 use super::{Plain, codel};
 use crate::{
@@ -19,8 +20,8 @@ use sojourn_units::{Bytes, Duration, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The algorithm of each queue and its parameters, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`; default
-    /// `{ codel = {} }`.
+    /// The algorithm of each queue, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`.
+    /// Default `{ codel = {} }`.
     pub base: Plain,
     /// Queues, 1 to 65536, default 1024 (rfc8290#5.2.6).
     pub flows: u32,
@@ -52,14 +53,14 @@ impl Params {
 #[derive(Clone, Debug)]
 struct Queue {
     aqm: AnyAqm,
-    /// Packets and bytes that wait, when the timer expires.
+    /// Packets and bytes waiting when the timer expires.
     backlog: (u32, u64),
-    /// When a packet left last.
+    /// The time of the last departure.
     left: Time,
 }
 
 impl Queue {
-    /// What the algorithm sees of a backlog.
+    /// The backlog as the algorithm sees it.
     fn seen(&self, backlog: Backlog) -> Backlog {
         Backlog { idle_since: (backlog.packets == 0).then_some(self.left), ..backlog }
     }
@@ -69,7 +70,7 @@ impl Queue {
 #[derive(Clone, Debug)]
 pub struct Fq {
     queuing: FlowQueuing,
-    /// The algorithm of a queue that has had no packet.
+    /// The algorithm in its initial state, for a queue without packets so far.
     fresh: Box<Queue>,
     queues: Vec<Option<Box<Queue>>>,
     /// The queues that have had packets.
@@ -79,7 +80,7 @@ pub struct Fq {
 }
 
 impl Fq {
-    /// The queue of this number, which is that of the last decision from now on.
+    /// Selects the queue of this number, which becomes that of the last decision.
     fn queue(&mut self, at: u32) -> &mut Queue {
         self.last = at as usize;
         let (fresh, used) = (&self.fresh, &mut self.used);
@@ -179,7 +180,8 @@ mod tests {
         Parcel { id, flow, size: 1000, ..Parcel::default() }
     }
 
-    /// The packets that a link of 10 Mbit/s sends and loses, to which a flow sends at 4 Mbit/s and another one at 12 Mbit/s.
+    /// The packets that a link of 10 Mbit/s sends and loses.
+    /// One flow sends at 4 Mbit/s and another one at 12 Mbit/s.
     fn fates(mut queue: Qdisc<Parcel>) -> Vec<(u32, Option<DropReason>)> {
         let (mut fates, mut random) = (Vec::new(), Stream::named(1, "sizes"));
         for id in 0..20_000u32 {
@@ -205,7 +207,8 @@ mod tests {
         assert_eq!(fates_over, fates(queue(&own, 1000)));
     }
 
-    /// A threshold of 10 packets counts those of the flow alone: 9 of each flow pass, though 18 wait together.
+    /// A threshold of 10 packets applies to each flow alone.
+    /// 9 packets of each flow pass, although 18 wait together.
     #[test]
     fn an_algorithm_sees_the_backlog_of_its_own_queue() {
         let base = Plain::Step(step::Params { packets: 10, ..step::Params::default() });

@@ -1,9 +1,9 @@
 //! FQ-CoDel: a queue for each flow, each under `CoDel` (rfc8290).
 //!
-//! Flows are hashed to queues, which are served by deficit round robin, new ones first. If all queues together hold too
-//! much, the queue with the most bytes drops the packet at its head. The host's scheduler does all this ([`FlowQueuing`]).
-//! This file holds a `CoDel` for each queue, which sees the sojourn times of its own queue, and its backlog. In Linux it sees the
-//! backlog of all queues, so that a queue of a single packet gets signals too where others wait ([`Backlogged`]).
+//! Flows are hashed to queues, which are served by deficit round robin, new ones first. If all queues together exceed the limit, the queue
+//! with the most bytes drops the packet at its head. [`FlowQueuing`] schedules the queues. This file holds a `CoDel` for each queue, which
+//! sees the sojourn times and the backlog of its own queue. In Linux it sees the backlog of all queues, so a queue of a single packet is
+//! signaled too if others wait ([`Backlogged`]).
 
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
@@ -34,7 +34,8 @@ pub enum Backlogged {
 pub struct Params {
     /// Acceptable standing sojourn time in a queue, above 0, default 5 ms (rfc8290#5.2.2).
     pub target: Duration,
-    /// Time for which the sojourn time must stay above the target before the first drop, above 0, default 100 ms (rfc8290#5.2.1).
+    /// Time for which the sojourn time must exceed the target before the first drop.
+    /// Range: above 0; default 100 ms (rfc8290#5.2.1).
     pub interval: Duration,
     /// Bytes that a queue may send in a round, 1 B to 1 MB, default 1514 B (rfc8290#5.2.4).
     pub quantum: Bytes,
@@ -42,21 +43,25 @@ pub struct Params {
     pub flows: u32,
     /// Seed of the hash of flows, default 0.
     pub perturbation: u32,
-    /// Initial drop count if a new dropping state starts soon after the last one, default `"rfc8289"`.
+    /// Initial drop count if a new dropping state starts soon after the last one.
+    /// Default `"rfc8289"`.
     pub rule: Rule,
-    /// A packet is dropped only if more than this many bytes stay in its queue; `"0 B"` (the default) is the largest packet
-    /// that the queue has seen, at first 256 B (ns-3 `MinBytes`), and with the rule `"linux"` the link's packet (Linux: the MTU).
+    /// A packet is dropped only if more than this many bytes stay in its queue.
+    /// `"0 B"` (the default) is the largest packet that the queue has seen, at first 256 B (ns-3 `MinBytes`). With the rule `"linux"` it is
+    /// the link's packet (Linux: the MTU).
     pub max_packet: Bytes,
-    /// Backlog that is compared with `max_packet`: `"own"` (the default), of the packet's queue, or `"all"`, of all queues together, as in
-    /// Linux.
+    /// Backlog that is compared with `max_packet`.
+    /// `"own"` (the default): that of the packet's queue; `"all"`: that of all queues together, as in Linux.
     pub backlog: Backlogged,
-    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off; `"0 s"` (the default) disables it (Linux
-    /// `ce_threshold`).
+    /// Sojourn time above which ECN-capable packets are always marked, even if `ecn` is off.
+    /// `"0 s"` (the default) disables it (Linux `ce_threshold`).
     pub ce_threshold: Duration,
-    /// Value of the masked ECN field to which `ce_threshold` applies, 0 to 255, default 0. ECT(1), as in L4S, is 1 with a mask of 3. The
-    /// six DSCP bits are always 0 here (Linux `ce_threshold_selector`).
+    /// Value of the masked ECN field to which `ce_threshold` applies.
+    /// Range: 0 to 255; default 0. ECT(1), as in L4S, is 1 with a mask of 3. The six DSCP bits are always 0 here (Linux
+    /// `ce_threshold_selector`).
     pub ce_threshold_selector: u8,
-    /// Mask for `ce_threshold_selector`, 0 to 255; with 0 (the default) `ce_threshold` applies to all packets (Linux `ce_threshold_mask`).
+    /// Mask for `ce_threshold_selector`.
+    /// Range: 0 to 255. With 0 (the default) `ce_threshold` applies to all packets (Linux `ce_threshold_mask`).
     pub ce_threshold_mask: u8,
 }
 

@@ -32,11 +32,14 @@ pub struct Params {
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 to 1000000, default 1.25 (rfc8033#4.2).
     pub beta: f64,
-    /// Burst allowance: time without drops after the queue was empty, up to 1000 s; default 150 ms (rfc8033#4.2).
+    /// Burst allowance: time without drops after the queue was empty.
+    /// Range: up to 1000 s; default 150 ms (rfc8033#4.2).
     pub burst: Duration,
-    /// Whether the probability scales with the packet's size over the link's mean packet; default false.
+    /// Whether the probability scales with the packet's size over the link's mean packet.
+    /// Default false.
     pub bytemode: bool,
-    /// Probability above which packets are dropped instead of marked, 0 to 1, default 0.1 (rfc8033#5.1).
+    /// Probability above which packets are dropped instead of marked.
+    /// Range: 0 to 1; default 0.1 (rfc8033#5.1).
     pub ecn_prob: f64,
 }
 
@@ -49,7 +52,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The PIE of a queue.
+    /// The PIE parameters of a queue.
     fn pie(&self) -> pie::Params {
         let Params { target, tupdate, alpha, beta, burst, bytemode, .. } = *self;
         let (target, tupdate, burst, bytemode) = (Some(target), Some(tupdate), Some(burst), Some(bytemode));
@@ -87,7 +90,7 @@ struct Queue {
     pie: Vars,
     /// Bytes waiting.
     backlog: u64,
-    /// Whether it is among those that an update may change.
+    /// Whether an update may change it.
     active: bool,
 }
 
@@ -98,9 +101,9 @@ pub struct FqPie {
     ecn_prob: f64,
     queuing: FlowQueuing,
     queues: Vec<Queue>,
-    /// The queues that an update may change: a queue at rest costs nothing.
+    /// The queues that an update may change; queues at rest are skipped.
     active: Vec<u32>,
-    /// The queue of the last arrival, and how many bytes that has added to its backlog.
+    /// The queue of the last arrival, and the bytes that it added to the backlog.
     last: usize,
     added: u64,
 }

@@ -1,10 +1,10 @@
-//! Fuzzy RED: a probability from the queue and its change over an interval, by seven fuzzy rules (lehto-2005: Lehto,
-//! Koivisto, Ekola and Laurikkala, IFAC).
+//! Fuzzy RED: a probability from the queue and its change, by seven fuzzy rules.
+//! Source: lehto-2005 (Lehto, Koivisto, Ekola and Laurikkala, IFAC).
 //!
-//! Once per interval p = F(q, dq), with q the instantaneous queue and dq its change since the last interval. Every arrival
-//! is dropped or marked with probability p, independently of the others. The paper gives the number of sets and rules and
-//! the slope at (30, 0); its figures of the sets are lost. The sets here are a reconstruction: [`Preset::Fit`] was chosen
-//! for its agreement with lehto-2005#table2, the others for the slope alone.
+//! Once per interval p = F(q, dq), with q the instantaneous queue and dq its change since the last interval. Every arrival is dropped or
+//! marked with probability p, independently of the others. The paper has the number of sets and rules and the slope at (30, 0); its figures
+//! of the sets are lost. The sets here are a reconstruction: [`Preset::Fit`] was chosen for its agreement with lehto-2005#table2, the
+//! others for the slope alone.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -21,9 +21,11 @@ pub enum Preset {
     /// Closest to lehto-2005#table2: slopes of 0.89 and 1.04 percent per packet at (30, 0).
     #[default]
     Fit,
-    /// As `fit`, but with the paper's slopes of 1.00 and 1.00 percent per packet as central differences.
+    /// As `fit`, with the paper's slopes of exactly 1.00 percent per packet.
+    /// Both slopes are central differences.
     Exact,
-    /// A plane with the paper's slopes on all sides of (30, 0); a full queue that falls has the level `low`.
+    /// A plane with the paper's slopes on all sides of (30, 0).
+    /// A full queue that falls has the level `low`.
     Plane,
 }
 
@@ -32,11 +34,12 @@ pub enum Preset {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Inference {
-    /// Mean of the four probabilities, each weighted by its strongest rule; equals the center of gravity of equal triangles
-    /// scaled by the strengths.
+    /// Mean of the four probabilities, each weighted by its strongest rule.
+    /// It equals the center of gravity of equal triangles scaled by the strengths.
     #[default]
     Mean,
-    /// Center of gravity of triangles 2 percent wide, clipped at the strengths: weak rules have up to twice the weight.
+    /// Center of gravity of triangles 2 percent wide, clipped at the strengths.
+    /// Weak rules have up to twice the weight.
     Clipped,
 }
 
@@ -60,42 +63,49 @@ pub enum Level {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Origin of the values of the sets and rules, default `"fit"` (reconstruction of lehto-2005#fig3).
+    /// Origin of the values of the sets and rules.
+    /// Default `"fit"` (reconstruction of lehto-2005#fig3).
     pub preset: Preset,
-    /// Method that turns the active rules into a probability, default `"mean"` (lehto-2005#3 only says Mamdani).
+    /// Method that turns the active rules into a probability.
+    /// Default `"mean"` (lehto-2005#3 only names Mamdani).
     pub inference: Inference,
     /// Time between two updates, at least 1 us, default 10 ms (lehto-2005#3).
     pub interval: Duration,
-    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4: scenario 7 has
-    /// packets of five sizes).
+    /// Whether the queue is measured in bytes over the link's mean packet.
+    /// Default false (lehto-2005#4: scenario 7 has packets of five sizes).
     pub queue_in_bytes: bool,
-    /// Queue in packets up to which it counts as empty, below `modest`; 22, 22, 25 in fit, exact, plane (reconstruction).
+    /// Queue in packets up to which it counts as empty.
+    /// Range: below `modest`; 22, 22, 25 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub empty: Option<f64>,
-    /// Queue in packets that counts as modest, between `empty` and `full`; 30 in every preset (the set point of lehto-2005#3).
+    /// Queue in packets that counts as modest.
+    /// Range: between `empty` and `full`; 30 in every preset (the set point of lehto-2005#3).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub modest: Option<f64>,
-    /// Queue in packets from which it counts as full, above `modest`; 45, 42.6, 42.5 in fit, exact, plane (reconstruction).
+    /// Queue in packets from which it counts as full.
+    /// Range: above `modest`; 45, 42.6, 42.5 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full: Option<f64>,
-    /// Fall in packets per interval from which the queue counts as decreasing, above 0; 12, 12, 5 in fit, exact, plane
-    /// (lehto-2005#3: 12 is the largest fall in 10 ms at 10 Mbit/s).
+    /// Fall in packets per interval from which the queue counts as decreasing.
+    /// Range: above 0; 12, 12, 5 in fit, exact, plane (lehto-2005#3: 12 is the largest fall in 10 ms at 10 Mbit/s).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fall: Option<f64>,
-    /// Rise in packets per interval from which the queue counts as increasing, above 0; 12, 12, 12.5 in fit, exact, plane
-    /// (reconstruction).
+    /// Rise in packets per interval from which the queue counts as increasing.
+    /// Range: above 0; 12, 12, 12.5 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub rise: Option<f64>,
     /// Low probability in percent, above 0; 2, 2, 5 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub low: Option<f64>,
-    /// Moderate probability in percent, between `low` and `high`; 25, 24, 17.5 in fit, exact, plane (reconstruction).
+    /// Moderate probability in percent.
+    /// Range: between `low` and `high`; 25, 24, 17.5 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub moderate: Option<f64>,
     /// High probability in percent, at most 100; 30 in every preset (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub high: Option<f64>,
-    /// Level for a full queue that falls; moderate, moderate, low in fit, exact, plane (reconstruction).
+    /// Level for a full queue that falls.
+    /// Moderate, moderate, low in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full_falling: Option<Level>,
 }
@@ -120,7 +130,7 @@ impl Default for Params {
     }
 }
 
-/// The values of the sets and rules, all of them known.
+/// The values of the sets and rules, with the preset's defaults filled in.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Sets {
     /// Empty, modest, full, in packets.
@@ -192,7 +202,8 @@ impl Params {
     }
 }
 
-/// The seven rules over these sets: neighbors cross at one half, and an empty queue has the level zero at any change.
+/// The seven rules over these sets.
+/// Neighbors cross at one half, and an empty queue has the level zero at any change.
 fn design(sets: &Sets, inference: Inference) -> Result<Controller, FuzzyError> {
     let Sets { queue: [empty, modest, full], change: [fall, rise], levels: [low, moderate, high], full_falling } = *sets;
     let triangle = |center: f64| Membership::triangle(center - 1.0, center, center + 1.0);
@@ -228,7 +239,7 @@ fn design(sets: &Sets, inference: Inference) -> Result<Controller, FuzzyError> {
 /// The controller and its state.
 #[derive(Clone, Debug)]
 pub struct FuzzyLaw {
-    /// In a box: it is large, and only the timer reads it.
+    /// Boxed because it is large and only the timer reads it.
     controller: Box<Controller>,
     interval: Duration,
     meter: Meter,
@@ -241,7 +252,7 @@ impl Law for FuzzyLaw {
         self.interval
     }
 
-    /// The start, when the queue is empty.
+    /// The law steps at time 0, when the queue is empty.
     fn first_step(&self) -> Time {
         Time::ZERO
     }

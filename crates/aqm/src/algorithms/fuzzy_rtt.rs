@@ -1,10 +1,10 @@
-//! `FuzzyRTT`: a probability for each category of round-trip times, so that flows with short ones do not starve flows with
-//! long ones (fuzzyrtt-2024: Boudi and Loudini).
+//! `FuzzyRTT`: a probability for each category of round-trip times.
+//! It keeps flows with short round-trip times from starving flows with long ones (fuzzyrtt-2024: Boudi and Loudini).
 //!
-//! Every category updates its probability once in its own round-trip time, by a fuzzy law of the shortest queue in that time
-//! and its change. A packet that carries its sender's round-trip time gets a probability interpolated between the two nearest
-//! categories; a packet without one gets that of the shortest category. The algorithm needs the sender's smoothed RTT in each
-//! data packet and the number of active flows.
+//! Every category updates its probability once in its own round-trip time, by a fuzzy law of the shortest queue in that time and its
+//! change. A packet that carries its sender's round-trip time gets a probability interpolated between the two nearest categories; a packet
+//! without one gets that of the shortest category. The algorithm needs the sender's smoothed RTT in each data packet and the number of
+//! active flows.
 
 mod controller;
 
@@ -20,22 +20,25 @@ use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The categories' round-trip times, which are also the times between their updates; 1 to 16 increasing times in whole
-    /// milliseconds, default 40, 80, 160, 320, 640 ms (fuzzyrtt-2024#3b).
+    /// The categories' round-trip times, which are also the times between their updates.
+    /// 1 to 16 increasing times in whole milliseconds; default 40, 80, 160, 320, 640 ms (fuzzyrtt-2024#3b).
     pub rtts: Vec<Duration>,
-    /// Each category's gain, 0 or more, default 1, 2, 4, 8, 16: it compensates the fewer updates (fuzzyrtt-2024#3b).
+    /// Each category's gain, which compensates for fewer updates.
+    /// Range: 0 or more; default 1, 2, 4, 8, 16 (fuzzyrtt-2024#3b).
     pub gains: Vec<f64>,
-    /// From the second category on, the weight of the previous category in its probability, 0 to 1, default 0.002, 0.004, 0.012,
-    /// 0.024 (fuzzyrtt-2024#eq7).
+    /// Weight of the previous category in a category's probability, from the second one on.
+    /// Range: 0 to 1; default 0.002, 0.004, 0.012, 0.024 (fuzzyrtt-2024#eq7).
     pub weights: Vec<f64>,
     /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
-    /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's (fuzzyrtt-2024#4: 576 B; its
-    /// "10 packets" at 10 Mbit/s are 1250 B).
+    /// Packet size that converts the target to packets.
+    /// `"0 B"` (the default) is the link's (fuzzyrtt-2024#4: 576 B; its "10 packets" at 10 Mbit/s are 1250 B).
     pub packet: Bytes,
-    /// Payload size that scales the change; `"0 B"` (the default) is `packet` less 40 B (fuzzyrtt-2024#eq4: MSS).
+    /// Payload size that scales the change.
+    /// `"0 B"` (the default) is `packet` less 40 B (fuzzyrtt-2024#eq4: MSS).
     pub segment: Bytes,
-    /// Change of the probability for one unit of the output's axis, above 0, default 0.001 (not in the paper).
+    /// Change of the probability for one unit of the output's axis.
+    /// Range: above 0; default 0.001 (not in the paper).
     pub unit: f64,
     /// Reading of the ticks of fuzzyrtt-2024#fig2, default `"a"`.
     pub output: Reading,
@@ -63,7 +66,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Its fuzzy controller, which gives the change of a probability in `unit`.
+    /// Its fuzzy controller, whose output is the change of a probability in `unit`.
     pub fn design(&self) -> QueueDesign {
         let Params { target, packet, segment, output, inference, inputs, .. } = *self;
         QueueDesign { target, packet, segment, output, inference, inputs }
@@ -113,7 +116,8 @@ struct Category {
     /// Its round-trip time in ms.
     ms: u32,
     interval: Duration,
-    /// Change of the probability for one unit of the controller's output times the logarithm of the number of flows.
+    /// Change of the probability for one unit of the controller's output.
+    /// It includes the logarithm of the number of flows.
     gain: f64,
     /// Weight of the previous category in its probability.
     weight: f64,
@@ -133,8 +137,8 @@ pub struct FuzzyRtt {
     categories: Vec<Category>,
     /// The shortest queue since the last update of any category.
     least: u32,
-    /// Logarithm of the number of active flows, at least two (fuzzyrtt-2024#eq6): with one flow the probabilities would
-    /// never change.
+    /// Logarithm of the number of active flows, at least two (fuzzyrtt-2024#eq6).
+    /// With one flow the probabilities would never change.
     log_flows: f64,
     clock: Time,
     /// The probability of the last packet.
@@ -142,8 +146,8 @@ pub struct FuzzyRtt {
 }
 
 impl FuzzyRtt {
-    /// The probability for a packet whose sender's round-trip time is `ms` milliseconds, 0 for unknown
-    /// (fuzzyrtt-2024#eq8).
+    /// The probability for a packet whose sender's round-trip time is `ms` milliseconds.
+    /// 0 is an unknown round-trip time (fuzzyrtt-2024#eq8).
     #[inline]
     pub fn probability_for(&self, ms: u16) -> f64 {
         let ms = u32::from(ms);

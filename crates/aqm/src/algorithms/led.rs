@@ -1,17 +1,17 @@
-//! LED: load early detection (led-2006: Durresi, Barolli, Sridharan, Chellappan and Jain, IPSJ Digital Courier 2).
+//! LED: load early detection.
+//! Source: led-2006 (Durresi, Barolli, Sridharan, Chellappan and Jain, IPSJ Digital Courier 2).
 //!
-//! The load is the bytes offered divided by the bytes that the link could send. Once per interval it enters a moving
-//! average; the average gives a probability on a line from `min` to `max`, and early drops are evenly spaced as in RED.
-//! Where the paper leaves something open or contains an error, this implementation decides:
+//! The load is the bytes offered divided by the bytes that the link could send. Once per interval it enters a moving average. The average
+//! determines a probability on a line from `min` to `max`, and early drops are evenly spaced as in RED. This implementation decides what
+//! the paper leaves open or contradicts:
 //! - The load of the interval that ends now is used (led-2006#eq3 names the next one).
 //! - If the average fell below `min` in idle intervals, it starts from `min` when packets arrive again (the paper's
 //!   "minimum" must mean the greater of the two).
 //! - The packet's size scales the probability after the spacing, and the product is at most 1 (led-2006#eq5).
 //! - Dropped packets are part of the load, and a full queue restarts the count, as in RED.
 //!
-//! The paper changes only the source of RED's probability. RED's guard therefore stays unless `min_queue` is 0: no packet is
-//! dropped or marked while fewer packets than `min_queue` wait, and the first packet that finds more passes and starts the
-//! count.
+//! The paper changes only the source of RED's probability. RED's guard therefore stays unless `min_queue` is 0: no packet is dropped or
+//! marked while fewer packets than `min_queue` wait, and the first packet that finds more passes and starts the count.
 
 use crate::{Candidate, Gate, Law, Link, ParamError, Sample, Sampled, Spread};
 use sojourn_units::{Bytes, Duration, Probability, Stream, range};
@@ -21,27 +21,32 @@ use sojourn_units::{Bytes, Duration, Probability, Stream, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Average load above which packets are dropped or marked, 0 or more, default 0.8 (led-2006#table2).
+    /// Average load above which packets are dropped or marked.
+    /// Range: 0 or more; default 0.8 (led-2006#table2).
     #[cfg_attr(feature = "serde", serde(alias = "min_th"))]
     pub min: f64,
-    /// Average load from which every packet is dropped or marked, above `min`, default 1.2 (led-2006#table1).
+    /// Average load from which every packet is dropped or marked.
+    /// Range: above `min`; default 1.2 (led-2006#table1).
     #[cfg_attr(feature = "serde", serde(alias = "max_th"))]
     pub max: f64,
-    /// Weight of the newest interval in the average, above 0 and up to 1, default 0.05 (led-2006#table2).
+    /// Weight of the newest interval in the average.
+    /// Range: above 0 and up to 1; default 0.05 (led-2006#table2).
     #[cfg_attr(feature = "serde", serde(alias = "alpha"))]
     pub weight: f64,
-    /// Time between two updates, at least 1 us, default `"50 ms"` (led-2006#table2; the paper recommends the mean RTT).
+    /// Time between two updates.
+    /// Range: at least 1 us; default `"50 ms"` (led-2006#table2; the paper recommends the mean RTT).
     pub interval: Duration,
-    /// Packet size at which the full probability applies, smaller packets in proportion; `"0 B"` (the default) is the
-    /// link's mean packet (led-2006#eq5).
+    /// Packet size at which the full probability applies, smaller packets in proportion.
+    /// `"0 B"` (the default) is the link's mean packet (led-2006#eq5).
     pub max_packet: Bytes,
-    /// Packets that must wait before any packet is dropped or marked, default 2 as in ns-2's RED; 0 for no guard.
+    /// Packets that must wait before any packet is dropped or marked.
+    /// Default 2 as in ns-2's RED; 0 for no guard.
     pub min_queue: u32,
-    /// Whether the packet under decision is included in the count since the last drop or mark, as in ns-2's RED; default
-    /// false, so that gaps are uniform from 1 to 1/p (led-2006#eq4).
+    /// Whether the packet under decision is included in the count since the last drop or mark.
+    /// True as in ns-2's RED; default false, so that gaps are uniform from 1 to 1/p (led-2006#eq4).
     pub count_own: bool,
-    /// Whether a load above `max` drops or marks even the first packet that finds `min_queue` packets waiting, default true
-    /// as in ns-2 until 2005; with false that packet passes, as in ns-2.35's RED unless its `use_mark_p_` is off.
+    /// Whether a load above `max` signals even the first packet that finds `min_queue` waiting.
+    /// Default true as in ns-2 until 2005. With false that packet passes, as in ns-2.35's RED unless its `use_mark_p_` is off.
     pub forced: bool,
 }
 
@@ -105,7 +110,8 @@ impl LedLaw {
         self.load
     }
 
-    /// Adds an interval in which this many bytes arrived (led-2006#eq2 to led-2006#eq4, led-2006#eq6).
+    /// Adds an interval in which this many bytes arrived to the average.
+    /// See led-2006#eq2 to led-2006#eq4, led-2006#eq6.
     fn update_average(&mut self, bytes: f64) {
         let idle = bytes == 0.0;
         if self.idle && !idle {
@@ -136,8 +142,8 @@ pub struct LedGate {
     count_own: bool,
     forced: bool,
     spread: Spread,
-    /// Whether the previous packet, too, found a probability above 0 and `min_queue` packets waiting; a forced signal leaves it
-    /// as it was (`old` of ns-2's RED).
+    /// Whether the previous packet, too, found a probability above 0 and a long enough queue.
+    /// The queue is long enough with `min_queue` packets waiting. A forced signal does not change it (`old` of ns-2's RED).
     above: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A placeholder in scenarios for a queue discipline of a Linux kernel, said as `tc` says it. On a Linux host the kernel's own
-//! discipline takes its place; the simulator has none. The placeholder itself passes every packet.
+//! A placeholder in scenarios for a Linux kernel's queue discipline, in `tc`'s syntax.
+//! On a Linux host the kernel's own discipline takes its place; the simulator has none. The placeholder itself passes every packet.
 //!
-//! `table` has the disciplines and the words of each, `read` turns the text into what the kernel is sent.
+//! `table` lists the disciplines and their parameters; `read` converts the text to the netlink attributes that the kernel receives.
 
 mod read;
 mod red;
@@ -18,8 +18,9 @@ use sojourn_units::Stream;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The discipline and its parameters in the syntax of `tc`, such as `"pie target 15ms limit 1000"`, including its limit and ECN
-    /// setting; required. `sojourn` selects a queue of the simulator, such as `"sojourn { aqm = 'pd', limit = '100 packets' }"`.
+    /// The discipline and its parameters in the syntax of `tc`; required.
+    /// Example: `"pie target 15ms limit 1000"`, which includes its limit and ECN setting. `sojourn` selects a queue of the simulator, such
+    /// as `"sojourn { aqm = 'pd', limit = '100 packets' }"`.
     pub linux: String,
 }
 
@@ -33,20 +34,20 @@ impl Params {
     /// The placeholder.
     ///
     /// # Errors
-    /// What the text has that the discipline does not know.
+    /// A word of the text that the discipline does not have.
     pub fn build(&self, _link: &Link) -> Result<Linux, ParamError> {
         self.qdisc().map(|_| Linux::default())
     }
 
-    /// The discipline as the kernel takes it.
+    /// The discipline as the kernel receives it.
     ///
     /// # Errors
-    /// What the text has that the discipline does not know.
+    /// A word of the text that the discipline does not have.
     pub fn qdisc(&self) -> Result<Qdisc, ParamError> {
         Qdisc::read(&self.linux)
     }
 
-    /// Where the kernel is to run a discipline of ours, the text of its queue: a table as in a scenario.
+    /// The text of its queue, a table as in a scenario, if the kernel runs our discipline.
     pub fn own_queue(&self) -> Option<&str> {
         read::own_queue(&self.linux)
     }
@@ -59,7 +60,8 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The placeholder of a discipline of ours, which the network is to tell what it tells that one.
+    /// The placeholder of one of our disciplines in the kernel.
+    /// The network must report to it the events that this discipline needs.
     pub fn of_ours(needs: &Needs) -> Linux {
         Linux { needs: Needs { rtt_hints: needs.rtt_hints, flow_count: needs.flow_count, ..Needs::default() } }
     }

@@ -59,7 +59,8 @@ impl AqmConfig {
         }
     }
 
-    /// The rules over the queue of a link, of an algorithm whose probability changes by what they give.
+    /// The fuzzy rules of an algorithm over the queue of a link.
+    /// Only algorithms whose probability changes in proportion to the rules' output have them.
     pub fn queue_rules(&self, link: &Link) -> Option<Result<fuzzy_rtt::QueueRules, ParamError>> {
         match self {
             AqmConfig::FuzzyRtt(params) => Some(params.design().rules(link)),
@@ -79,7 +80,7 @@ impl QueueController {
     }
 }
 
-/// One algorithm for all flows has nothing to forget when the queue of a flow is empty.
+/// An algorithm that serves all flows has no state per flow to discard.
 impl FlowAqm for AnyAqm {}
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.

@@ -1,34 +1,36 @@
-//! Linear PD: a probability from the queue's error and its change over an interval (lehto-2005#eq10: Lehto, Koivisto, Ekola
-//! and Laurikkala, IFAC).
+//! Linear PD: a probability from the queue's error and its change over an interval.
+//! Source: lehto-2005#eq10 (Lehto, Koivisto, Ekola and Laurikkala, IFAC).
 //!
-//! Once per interval p = k1 e + k2 de + k3 percent, limited to 0..=1. e is the distance of the instantaneous queue from the
-//! target and de its change since the last interval. Every arrival is dropped or marked with probability p, independently
-//! of the others. There is no integral, so the queue does not settle at the target: it is shorter under light load and
-//! longer under heavy load.
+//! Once per interval p = k1 e + k2 de + k3 percent, limited to 0..=1. e is the distance of the instantaneous queue from the target and de
+//! its change since the last interval. Every arrival is dropped or marked with probability p, independently of the others. There is no
+//! integral, so the queue does not settle at the target: it is shorter under light load and longer under heavy load.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability, Time, range};
 
-/// The parameters of the linear PD. The defaults are those of the paper: the linearization of its fuzzy RED at a constant
-/// queue of 30 packets, without the constant term of the linearization.
+/// The parameters of the linear PD.
+/// The defaults are those of the paper: the linearization of its fuzzy RED at a constant queue of 30 packets, without the constant term of
+/// the linearization.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Gain on the error in percent of probability per packet, 0 or more, default 1 (lehto-2005#eq10).
+    /// Gain on the error in percent of probability per packet.
+    /// Range: 0 or more; default 1 (lehto-2005#eq10).
     pub k1: f64,
-    /// Gain on the change of the error over one interval in percent of probability per packet, 0 or more, default 1
-    /// (lehto-2005#eq10).
+    /// Gain on the change of the error over one interval in percent of probability per packet.
+    /// Range: 0 or more; default 1 (lehto-2005#eq10).
     pub k2: f64,
     /// Probability at the target in percent, -100 to 100, default 0 (lehto-2005#eq10).
     pub k3: f64,
-    /// Target queue in packets, 0 or more, default 30; the paper also tries 60 (lehto-2005#3, lehto-2005#5).
+    /// Target queue in packets.
+    /// Range: 0 or more; default 30; the paper also tries 60 (lehto-2005#3, lehto-2005#5).
     pub target: f64,
     /// Time between two updates, at least 1 us, default 10 ms (lehto-2005#3).
     pub interval: Duration,
-    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4: scenario 7 has
-    /// packets of five sizes).
+    /// Whether the queue is measured in bytes over the link's mean packet.
+    /// Default false (lehto-2005#4: scenario 7 has packets of five sizes).
     pub queue_in_bytes: bool,
 }
 
@@ -72,7 +74,7 @@ impl Law for PdLaw {
         self.params.interval
     }
 
-    /// The start, when the queue is empty.
+    /// The law steps at time 0, when the queue is empty.
     fn first_step(&self) -> Time {
         Time::ZERO
     }

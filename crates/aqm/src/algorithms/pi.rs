@@ -1,27 +1,30 @@
-//! PI: a proportional-integral controller of the queue (hollot-2001: Hollot, Misra, Towsley and Gong, INFOCOM), as in
-//! ns-2.35.
+//! PI: a proportional-integral controller of the queue, as in ns-2.35.
+//! Source: hollot-2001 (Hollot, Misra, Towsley and Gong, INFOCOM).
 //!
-//! Once per interval p += a (q - target) - b (q_old - target), limited to 0..=1. Every arrival is dropped or marked with
-//! probability p, independently of the others. The only difference to ns-2: a packet that finds the queue full makes its
-//! random draw too.
+//! Once per interval p += a (q - target) - b (q_old - target), limited to 0..=1. Every arrival is dropped or marked with probability p,
+//! independently of the others. The only difference to ns-2: a packet that finds the queue full makes its random draw too.
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
 use sojourn_units::{Bytes, Duration, Probability, Time, range};
 
-/// The parameters of PI. The defaults are those of ns-2.35: the design of the paper for 15 Mbit/s, 60 flows and a
-/// round-trip time of 246 ms, with a target of 50 packets.
+/// The parameters of PI.
+/// The defaults are those of ns-2.35: the design of the paper for 15 Mbit/s, 60 flows and a round-trip time of 246 ms, with a target of 50
+/// packets.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Gain on the present error in probability per packet, at least `b`, default 1.822e-5 (hollot-2001#4, ns-2 `a_`).
+    /// Gain on the present error in probability per packet.
+    /// Range: at least `b`; default 1.822e-5 (hollot-2001#4, ns-2 `a_`).
     #[cfg_attr(feature = "serde", serde(alias = "a_"))]
     pub a: f64,
-    /// Gain on the previous error in probability per packet, 0 or more, default 1.816e-5 (hollot-2001#4, ns-2 `b_`).
+    /// Gain on the previous error in probability per packet.
+    /// Range: 0 or more; default 1.816e-5 (hollot-2001#4, ns-2 `b_`).
     #[cfg_attr(feature = "serde", serde(alias = "b_"))]
     pub b: f64,
-    /// Computes `a` and `b` from the expected traffic; default absent. Not together with `a` or `b`.
+    /// Computes `a` and `b` from the expected traffic; default absent.
+    /// Not together with `a` or `b`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub design: Option<Design>,
     /// Target queue in packets, 0 or more, default 50 (ns-2 `qref_`).
@@ -29,10 +32,12 @@ pub struct Params {
     pub target: f64,
     /// Time between two updates, at least 1 us, default 1/170 s (ns-2 1/`w_`).
     pub interval: Duration,
-    /// Whether the probability follows the packet's size over `mean_packet`; default false (ns-2 `bytes_`).
+    /// Whether the probability scales with the packet's size over `mean_packet`.
+    /// Default false (ns-2 `bytes_`).
     #[cfg_attr(feature = "serde", serde(alias = "bytes_"))]
     pub bytes: bool,
-    /// Whether the queue is measured in bytes over `mean_packet`; default false (ns-2 `queue_in_bytes_`).
+    /// Whether the queue is measured in bytes over `mean_packet`.
+    /// Default false (ns-2 `queue_in_bytes_`).
     #[cfg_attr(feature = "serde", serde(alias = "queue_in_bytes_"))]
     pub queue_in_bytes: bool,
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 500).
@@ -55,7 +60,8 @@ impl Default for Params {
     }
 }
 
-/// The traffic that a controller is designed for (hollot-2001#4): the fewest flows and the longest round-trip time.
+/// The traffic that a controller is designed for (hollot-2001#4).
+/// These are the fewest flows and the longest round-trip time.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -64,7 +70,8 @@ pub struct Design {
     pub flows: f64,
     /// Round-trip time with the queue, above 0.
     pub rtt: Duration,
-    /// Crossover frequency times `rtt`, above 0 and below 0.86 (there the phase margin is 0), default 0.5.
+    /// Crossover frequency times `rtt`.
+    /// Range: above 0 and below 0.86 (there the phase margin is 0); default 0.5.
     #[cfg_attr(feature = "serde", serde(default = "Design::default_beta"))]
     pub beta: f64,
 }
@@ -88,13 +95,13 @@ pub struct Gains {
 }
 
 impl Design {
-    /// The value that gives a phase margin of 35 degrees.
+    /// The value at which the phase margin is 35 degrees.
     pub fn default_beta() -> f64 {
         0.5
     }
 
-    /// The continuous controller whose zero cancels the pole of TCP's window, for `capacity` packets a second
-    /// (hollot-2001#eq11, hollot-2001#eq12).
+    /// The continuous controller, whose zero cancels the pole of TCP's window.
+    /// The link sends `capacity` packets a second (hollot-2001#eq11, hollot-2001#eq12).
     pub fn continuous(&self, capacity: f64) -> Continuous {
         let rtt = self.rtt.as_secs_f64();
         let zero = 2.0 * self.flows / (rtt * rtt * capacity);

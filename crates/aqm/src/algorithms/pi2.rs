@@ -1,8 +1,8 @@
-//! PI2: a proportional-integral controller of the queuing delay whose output is squared before it is applied to packets (De
-//! Schepper et al. 2016), the base law of rfc9332.
+//! PI2: a proportional-integral controller of the queuing delay with a squared output.
+//! It is the base law of rfc9332 (De Schepper et al. 2016).
 //!
-//! A Reno flow sends in proportion to 1/sqrt(p). Because the output is squared, the controller acts on a plant that is linear
-//! at any load, and it needs no table of gains. Above `max_mark` packets are dropped instead of marked.
+//! A Reno flow sends in proportion to 1/sqrt(p). Because the output is squared, the controller acts on a plant that is linear at any load,
+//! and it needs no table of gains. Above `max_mark` packets are dropped instead of marked.
 
 use crate::{Candidate, Gate, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability, Stream, range};
@@ -16,12 +16,14 @@ pub struct Params {
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 15 ms (rfc9332#A.1).
     pub tupdate: Duration,
-    /// Gain on the delay error in Hz: increase of the probability before squaring, per update and second of error; 0 or more, default 0.15
+    /// Gain on the delay error in Hz.
+    /// This is the increase of the probability before squaring, per update and second of error. Range: 0 or more; default 0.15
     /// (rfc9332#A.1: 0.1 `tupdate` / (100 ms)^2).
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 or more, default 3 (rfc9332#A.1: 0.3 over 100 ms).
     pub beta: f64,
-    /// Probability after squaring above which packets are dropped instead of marked, 0 to 1, default 0.25 (rfc9332#A.2).
+    /// Probability after squaring above which packets are dropped instead of marked.
+    /// Range: 0 to 1; default 0.25 (rfc9332#A.2).
     pub max_mark: f64,
 }
 

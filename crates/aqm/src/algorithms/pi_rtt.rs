@@ -1,13 +1,12 @@
-//! PI-RTT: one controller for all flows, with a probability that depends on each packet's round-trip time.
+//! PI-RTT: one controller whose probability depends on each packet's round-trip time.
 //!
-//! A Reno flow sends in proportion to 1/(RTT sqrt(p)). With the probability p (r0/RTT)^2 for a flow of that round-trip time
-//! all flows have the same rate. The controller is PID. Packets must carry their senders' round-trip times; a packet without
-//! one counts as `unknown`.
+//! A Reno flow sends in proportion to 1/(RTT sqrt(p)). With the probability p (r0/RTT)^2 for a flow of that round-trip time all flows have
+//! the same rate. The controller is PID. Packets must carry their senders' round-trip times; a packet without one counts as `unknown`.
 //!
-//! N flows that all send C/N answer a small change of p with -C/(2p), and p is 2 N^2/(r0 C)^2. The queue adds a gain of the
-//! harmonic mean of their round-trip times, which is r0 and the queuing time. The plant's gain is therefore that of
-//! hollot-2001 for a path of (r0^2 (r0 + target))^(1/3), whatever the longest round-trip time, and the gains are designed for
-//! this path. The gains for PID's path of 170 ms would make the integral four times too slow.
+//! N flows that all send C/N answer a small change of p with -C/(2p), and p is 2 N^2/(r0 C)^2. The queue adds a gain of the harmonic mean
+//! of their round-trip times, which is r0 and the queuing time. The plant's gain is therefore that of hollot-2001 for a path of (r0^2 (r0 +
+//! target))^(1/3), whatever the longest round-trip time, and the gains are designed for this path. The gains for PID's path of 170 ms would
+//! make the integral four times too slow.
 
 use super::pid::{self, PidLaw};
 use crate::{Candidate, Gate, Link, Needs, ParamError, Sampled};
@@ -18,22 +17,24 @@ use sojourn_units::{Bytes, Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Exponent of r0/RTT, 0 to 4: 2 for Reno (the default), 1/3 for CUBIC in its cubic region, 0 for senders whose rate is independent of
-    /// the RTT.
+    /// Exponent of r0/RTT.
+    /// Range: 0 to 4. 2 for Reno (the default), 1/3 for CUBIC in its cubic region, 0 for senders whose rate is independent of the RTT.
     pub exponent: f64,
-    /// The RTT r0 at which a packet gets the unscaled probability, above 0, default 103 ms: the harmonic mean of 40, 80, 160, 320 and 640
-    /// ms.
+    /// The RTT r0 at which a packet gets the unscaled probability.
+    /// Range: above 0; default 103 ms: the harmonic mean of 40, 80, 160, 320 and 640 ms.
     pub reference: Duration,
-    /// RTT assumed for packets that report none, above 0, default 40 ms: short, so that senders gain nothing by not reporting it.
+    /// RTT assumed for packets that report none.
+    /// Range: above 0; default 40 ms: short, so that senders gain nothing by not reporting it.
     pub unknown: Duration,
     /// Target queuing time, above 0, default 10 ms.
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 1/160 s.
     pub interval: Duration,
-    /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
+    /// Flows that the gains are designed for.
+    /// 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// RTT with queuing that defines the light load if `flows` is 0, above `target`, default 170 ms. The gains are designed for
-    /// `reference`.
+    /// RTT with queuing that defines the light load if `flows` is 0.
+    /// Range: above `target`; default 170 ms. The gains are designed for `reference`.
     pub rtt: Duration,
     /// Gain margin, above 1, default 3.
     pub gain_margin: f64,
@@ -41,7 +42,8 @@ pub struct Params {
     pub phase_margin: f64,
     /// Time constant of the filter on the derivative, default 10 ms.
     pub filter: Duration,
-    /// Packet size that converts the target and the link's rate to packets; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target and the link's rate to packets.
+    /// `"0 B"` (the default) is the link's.
     pub packet: Bytes,
 }
 
@@ -53,7 +55,8 @@ impl Default for Params {
     }
 }
 
-/// PI-RTT on one link. Its probability is that of a packet with the reference round-trip time.
+/// PI-RTT on one link.
+/// Its reported probability is that of a packet with the reference round-trip time.
 pub type PiRtt = Sampled<PidLaw, RttGate>;
 
 impl Params {
@@ -80,9 +83,9 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct RttGate {
     exponent: f64,
-    /// In ms.
+    /// The reference round-trip time in ms.
     reference: f64,
-    /// In ms.
+    /// The round-trip time in ms of packets that report none.
     unknown: f64,
 }
 
@@ -91,7 +94,7 @@ impl RttGate {
     #[inline]
     fn scaled(&self, probability: f64, ms: u16) -> f64 {
         let ratio = self.reference / if ms == 0 { self.unknown } else { f64::from(ms) };
-        // The usual exponent without the library's logarithm.
+        // A fast path for the default exponent, without libm's logarithm.
         let scale = if self.exponent == 2.0 { ratio * ratio } else { libm::pow(ratio, self.exponent) };
         (probability * scale).min(1.0)
     }
@@ -141,7 +144,8 @@ mod tests {
         assert_eq!((signals(true), signals(false)), (true, false));
     }
 
-    /// Total rate of all flows at a probability, with hollot-2001 for each flow at its scaled probability.
+    /// Total rate of all flows at a probability.
+    /// Each flow follows hollot-2001 at its scaled probability.
     fn total(p: f64, rtts: &[f64], r0: f64) -> f64 {
         rtts.iter().map(|r| (2.0 / (p * (r0 / r) * (r0 / r))).sqrt() / r).sum()
     }

@@ -1,10 +1,10 @@
-//! PID: a proportional-integral-derivative controller of the queue with gains designed for stability margins (after Fan,
-//! Ren and Lin 2003, as the authors of `FuzzyRTT` compare with it).
+//! PID: a controller of the queue with gains designed for stability margins.
+//! After Fan, Ren and Lin 2003, in the form in which the authors of `FuzzyRTT` compare with it.
 //!
-//! The gains follow from the link, the number of flows and the round-trip time, for given gain and phase margins (ho-1995: Ho,
-//! Hang and Cao). The plant is the linear model of TCP under a probability (hollot-2001): a gain, two lags and a delay. The
-//! derivative cancels the shorter lag. The controller is in position form: only the integral is limited to 0..=1, so that a
-//! derivative limited at zero cannot move it.
+//! The gains follow from the link, the number of flows and the round-trip time, for required gain and phase margins (ho-1995: Ho, Hang and
+//! Cao). The plant is the linear model of TCP under a probability (hollot-2001): a gain, two lags and a delay. The derivative cancels the
+//! shorter lag. The controller is in position form: only the integral is limited to 0..=1, so that a derivative limited at zero cannot move
+//! it.
 
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use core::f64::consts::PI;
@@ -19,9 +19,11 @@ pub struct Params {
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001).
     pub interval: Duration,
-    /// Number of flows for which the gains are designed; 0 (the default) is the light load of rfc7928#8.2 on this link.
+    /// Number of flows for which the gains are designed.
+    /// 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// Round-trip time with queuing for which the gains are designed, more than `target`, default 170 ms.
+    /// Round-trip time with queuing for which the gains are designed.
+    /// Range: more than `target`; default 170 ms.
     pub rtt: Duration,
     /// Gain margin, above 1, default 3 (ho-1995).
     pub gain_margin: f64,
@@ -29,10 +31,11 @@ pub struct Params {
     pub phase_margin: f64,
     /// Time constant of the filter on the derivative, default 10 ms.
     pub filter: Duration,
-    /// Packet size that converts the target and the link's rate to packets; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target and the link's rate to packets.
+    /// `"0 B"` (the default) is the link's.
     pub packet: Bytes,
-    /// The gains themselves, instead of those designed for `flows`, `rtt` and the margins; default absent. `sojourn design
-    /// pid` computes some.
+    /// The gains themselves, instead of those designed for `flows`, `rtt` and the margins.
+    /// Default absent. `sojourn design pid` computes some.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub gains: Option<Gains>,
 }
@@ -78,8 +81,8 @@ pub struct Plant {
 }
 
 impl Gains {
-    /// The gains for these margins (the phase margin in radians): ho-1995 on the plant
-    /// K exp(-sR) / ((1 + s t1)(1 + s t2)) of hollot-2001.
+    /// The gains for these margins, by ho-1995.
+    /// The phase margin is in radians. The plant is K exp(-sR) / ((1 + s t1)(1 + s t2)) of hollot-2001.
     pub fn design(plant: &Plant, gain_margin: f64, phase_margin: f64) -> Gains {
         let Plant { rate, flows, rtt } = *plant;
         let k = (rtt * rate) * (rtt * rate) * (rtt * rate) / (4.0 * flows * flows);
@@ -106,7 +109,7 @@ impl Params {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 
-    /// The given gains, checked.
+    /// The configured gains, after a check of their ranges.
     fn own(&self, gains: Gains) -> Result<Gains, ParamError> {
         let default = Params::default();
         let designed = |p: &Params| (p.flows, p.rtt, p.gain_margin, p.phase_margin);
@@ -158,8 +161,9 @@ impl Params {
     }
 }
 
-/// The number of flows that lose one packet in a thousand at a drop-tail queue of one bandwidth-delay product (rfc7928#8.2:
-/// loss is 0.76 N^2/S^2 with S the packets on the path and in the queue; 0.036 as printed there).
+/// The number of flows that lose one packet in a thousand at a drop-tail queue.
+/// The queue holds one bandwidth-delay product (rfc7928#8.2: loss is 0.76 N^2/S^2 with S the packets on the path and in the queue; 0.036 as
+/// printed there).
 fn light_load(bdp: f64) -> f64 {
     libm::round(0.036 * 2.0 * bdp).max(1.0)
 }

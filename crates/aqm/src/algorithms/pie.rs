@@ -1,6 +1,6 @@
-//! PIE: proportional-integral controller enhanced (Pan et al. 2013; rfc8033). A probability that follows the queuing delay,
-//! computed on a timer from the backlog and the rate at which packets leave the queue. Linux's takes the delay from time stamps
-//! ([`linux`]).
+//! PIE: proportional-integral controller enhanced (Pan et al. 2013; rfc8033).
+//! Its probability follows the queuing delay. A timer computes it from the backlog and the rate at which packets leave the queue. Linux's
+//! PIE takes the delay from time stamps ([`linux`]).
 
 pub(super) mod linux;
 
@@ -9,7 +9,7 @@ use crate::{AnyLaw, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law
 use alloc::boxed::Box;
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
 
-/// The variant, where the RFC differs from the code of 2013.
+/// The variant of PIE: the RFC, the code of 2013, or Linux.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -18,10 +18,12 @@ pub enum Rule {
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc8033"))]
     Rfc8033,
-    /// The code of 2013 for ns-2: 20 ms, every 30 ms, gains scaled down to 1/32 and up for large probabilities.
+    /// The code of 2013 for ns-2: target 20 ms, updates every 30 ms.
+    /// Gains are scaled down to 1/32, and up for large probabilities.
     #[cfg_attr(feature = "serde", serde(rename = "2013"))]
     Pan2013,
-    /// Linux: as rfc8033, with the delay of the last packet that left, and drops that are spread out. `dq_threshold` has no effect.
+    /// As in Linux: rfc8033 with the delay of the last packet that left.
+    /// Drops are spread out. `dq_threshold` has no effect.
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
@@ -51,29 +53,32 @@ impl Rule {
 pub struct Params {
     /// The variant, default `"rfc8033"`.
     pub rule: Rule,
-    /// Target queuing delay, above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 20 ms with the rule of 2013.
+    /// Target queuing delay.
+    /// Range: above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 20 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub target: Option<Duration>,
-    /// Time between two updates, at least 1 us; default 15 ms (rfc8033#4.2), 30 ms with the rule of 2013.
+    /// Time between two updates.
+    /// Range: at least 1 us; default 15 ms (rfc8033#4.2), 30 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "interval"))]
     pub tupdate: Option<Duration>,
     /// Gain on the delay's error in Hz, 0 to 1000000, default 0.125 (rfc8033#4.2).
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 to 1000000, default 1.25 (rfc8033#4.2).
     pub beta: f64,
-    /// Time for which a burst into an empty queue passes without drops, up to 1000 s; default 150 ms (rfc8033#4.2), 100 ms
-    /// with the rule of 2013.
+    /// Time for which a burst into an empty queue passes without drops.
+    /// Range: up to 1000 s; default 150 ms (rfc8033#4.2), 100 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub burst: Option<Duration>,
-    /// Bytes over which the departure rate is measured, 1 B to 1 GB; default 16384 B (rfc8033#5.2), 10000 B with the rule of
-    /// 2013.
+    /// Bytes over which the departure rate is measured.
+    /// Range: 1 B to 1 GB; default 16384 B (rfc8033#5.2), 10000 B with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "rate_over"))]
     pub dq_threshold: Option<Bytes>,
-    /// Whether the probability scales with the packet's size over `mean_packet`; default false, true with the rule of
-    /// 2013.
+    /// Whether the probability scales with the packet's size over `mean_packet`.
+    /// Default false, true with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "by_size"))]
     pub bytemode: Option<bool>,
-    /// Size of a packet that gets the computed probability; `"0 B"` (the default) is the link's mean packet.
+    /// Size of a packet that gets the computed probability.
+    /// `"0 B"` (the default) is the link's mean packet.
     pub mean_packet: Bytes,
 }
 
@@ -94,7 +99,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// What all forms of PIE have, checked.
+    /// The checked constants that all variants of PIE share.
     pub(super) fn constants(&self, link: &Link) -> Result<Constants, ParamError> {
         let Params { alpha, beta, .. } = *self;
         let default = self.rule.times();
@@ -216,7 +221,8 @@ impl Aqm for Pie {
     }
 }
 
-/// PIE with an estimate of the departure rate, and its state; times in seconds, rates in bytes a second.
+/// PIE with an estimated departure rate.
+/// Times are in seconds, rates in bytes a second.
 #[derive(Clone, Debug)]
 pub struct EstimatedPie {
     old: bool,
@@ -233,7 +239,7 @@ pub struct EstimatedPie {
     delay: f64,
     /// The queuing delay at the update before.
     previous_delay: f64,
-    /// The rest of the time for which a burst passes.
+    /// The remaining time for which a burst passes.
     burst_allowance: f64,
     /// The departure rate; 0 while it is unknown.
     rate: f64,
@@ -241,7 +247,8 @@ pub struct EstimatedPie {
 }
 
 impl EstimatedPie {
-    /// The factor on the gains for the present probability (rfc8033#4.2, section 5.3 of the code of 2013).
+    /// The factor on the gains for the present probability.
+    /// Source: rfc8033#4.2, section 5.3 of the code of 2013.
     fn scale(&self) -> f64 {
         if !self.old {
             return Constants::scale(self.probability);
@@ -250,18 +257,19 @@ impl EstimatedPie {
         steps.iter().find(|(below, _)| self.probability < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
     }
 
-    /// Whether congestion is over: both delays are below half the target and the probability is 0.
+    /// Whether congestion is over: low delays (below half the target) and a probability of 0.
     fn idle(&self) -> bool {
         self.delay < self.target / 2.0 && self.previous_delay < self.target / 2.0 && self.probability == 0.0
     }
 
-    /// Whether all packets pass at this backlog: in a burst, or because the queue is short (rfc8033#4.1, rfc8033#4.4).
+    /// Whether all packets pass at this backlog.
+    /// They do in a burst, or if the queue is short (rfc8033#4.1, rfc8033#4.4).
     fn bypass(&self, backlog_bytes: f64) -> bool {
         let safe = (self.previous_delay < self.target / 2.0 && self.probability < 0.2) || backlog_bytes <= f64::from(2 * self.mean_packet);
         self.burst_allowance > 0.0 || safe
     }
 
-    /// Sets the departure rate from an interval of a fluid in which the queue was never empty.
+    /// Sets the departure rate from a fluid interval in which the queue was never empty.
     fn update_rate(&mut self, sample: &Sample) {
         if sample.backlog_bytes > 0.0 && sample.departed_bytes > 0.0 {
             self.rate = sample.departed_bytes / self.tupdate.as_secs_f64();
@@ -459,8 +467,8 @@ mod tests {
         assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Pass);
     }
 
-    /// rfc8033#5.2: a sample of the rate takes DQ_THRESHOLD bytes (2^14), however uneven the gaps are, and begins only where as much
-    /// waits.
+    /// A sample of the rate covers DQ_THRESHOLD bytes (2^14), however uneven the gaps are.
+    /// It begins only if as much waits (rfc8033#5.2).
     #[test]
     fn the_departure_rate_is_a_mean_over_the_threshold() {
         let after = |waiting: u64| {

@@ -1,8 +1,8 @@
-//! RED: random early detection, as in ns-2.35 (floyd-1993: Floyd and Jacobson; gentle, Floyd 2000; adaptive, floyd-2001:
-//! Floyd, Gummadi and Shenker, or feng-1999b: Feng et al.).
+//! RED: random early detection, as in ns-2.35 (floyd-1993: Floyd and Jacobson).
+//! Variants: gentle (Floyd 2000); adaptive (floyd-2001: Floyd, Gummadi and Shenker, or feng-1999b: Feng et al.).
 //!
-//! Every arrival updates the average queue, which gives a probability; early drops are evenly spaced.
-//! Details that ns-2 adds to the papers:
+//! Every arrival updates the average queue, which determines a probability; early drops are evenly spaced. Details that ns-2 adds to the
+//! papers:
 //! - The average of an idle link decays as if `floor(ptc * idle time)` packets had arrived at an empty queue; ptc is the
 //!   number of mean packets that the link sends in a second.
 //! - The first arrival above `min` passes and only starts the count.
@@ -10,8 +10,8 @@
 //! - A packet lost to a full queue restarts the count.
 //! - The upper line of gentle uses the `max_p` of the parameters while adaptive RED moves the lower line.
 //!
-//! ns-2's `setbit_` (ECN) and `limit_` belong to the queue, not to the algorithm. Its options to drop another packet than the
-//! arriving one (`drop_front_`, `drop_rand_`) are not implemented.
+//! ns-2's `setbit_` (ECN) and `limit_` belong to the queue, not to the algorithm. Its options to drop another packet than the arriving one
+//! (`drop_front_`, `drop_rand_`) are not implemented.
 
 mod params;
 #[cfg(test)]
@@ -70,15 +70,16 @@ impl Params {
     }
 }
 
-/// The average after `idle` arrivals at an empty queue and one arrival at a queue of `waiting`.
+/// The average after `idle` arrivals at an empty queue and one at a queue of `waiting`.
 fn ewma(average: f64, weight: f64, idle: f64, waiting: f64) -> f64 {
     let decayed = if idle > 0.0 { average * libm::pow(1.0 - weight, idle) } else { average };
     decayed * (1.0 - weight) + weight * waiting
 }
 
 impl Resolved {
-    /// The probability of an early drop before it is corrected for even spacing: 0 below `min`, then a line up to `max_p` at
-    /// `max`; above `max` with gentle a line from the configured max_p to 1 at twice `max`, without gentle 1.
+    /// The probability of an early drop before the correction for even spacing.
+    /// 0 below `min`, then a line up to `max_p` at `max`. Above `max` it is 1 without gentle; with gentle it is a line from the configured
+    /// max_p to 1 at twice `max`.
     pub fn profile(&self, average: f64, max_p: f64, gentle: bool) -> f64 {
         if average < self.min {
             0.0
@@ -108,8 +109,9 @@ impl Red {
         &self.resolved
     }
 
-    /// Floyd's adaptive RED: once per interval it adds up to `alpha` above the middle fifth of `min..max`, and multiplies by
-    /// `beta` below it (floyd-2001#fig1). As in ns-2 the bounds stop the next step, not the present one.
+    /// Floyd's adaptive RED: moves `max_p` once per interval (floyd-2001#fig1).
+    /// It adds up to `alpha` if the average is above the middle fifth of `min..max`, and multiplies by `beta` if it is below. As in ns-2
+    /// the bounds stop the next step, not the present one.
     fn adapt_floyd(&mut self, now: Time) {
         if now.since(self.adapted_at) <= self.params.interval {
             return;
@@ -125,8 +127,8 @@ impl Red {
         }
     }
 
-    /// Feng's adaptive RED: max_p is divided by `feng_alpha` when the average falls below `min`, multiplied by
-    /// `feng_beta` when it rises above `max`, once for each crossing (feng-1999b#fig4).
+    /// Feng's adaptive RED: changes `max_p` once for each crossing (feng-1999b#fig4).
+    /// It is divided by `feng_alpha` when the average falls below `min`, and multiplied by `feng_beta` when it rises above `max`.
     fn adapt_feng(&mut self) {
         let r = &self.resolved;
         if r.min < self.average && self.average < r.max {
@@ -142,8 +144,8 @@ impl Red {
         self.max_p = self.max_p.clamp(1e-300, 1e300);
     }
 
-    /// The factor on the probability from ns-2's `cautious` for a queue far shorter than its average: shorter than the value
-    /// to which the average would decay while the queue is empty for 50 ms.
+    /// ns-2's `cautious` factor on the probability of a queue far shorter than its average.
+    /// It applies if the queue is shorter than the value to which the average would decay in 50 ms of an empty queue.
     fn caution(&self, waiting: f64) -> f64 {
         let decayed = || self.average * libm::pow(1.0 - self.resolved.weight, 0.05 * self.resolved.ptc);
         match self.params.cautious {

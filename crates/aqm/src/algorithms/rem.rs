@@ -1,8 +1,9 @@
-//! REM: random exponential marking (athuraliya-2001: Athuraliya, Li, Low and Yin), as in ns-2.35.
+//! REM: random exponential marking, as in ns-2.35.
+//! Source: athuraliya-2001 (Athuraliya, Li, Low and Yin).
 //!
-//! Once per interval a price follows the mismatch of rate and queue: price += gamma (x + alpha (q - target) - c), never
-//! below 0, where x packets arrived and the link can send c. Every arrival is dropped or marked with probability
-//! 1 - phi^-price. With `at_departure`, as in ns-2 with ECN, packets that can be marked are drawn as they leave.
+//! Once per interval a price follows the mismatch of rate and queue: price += gamma (x + alpha (q - target) - c), never below 0, where x
+//! packets arrived and the link can send c. Every arrival is dropped or marked with probability 1 - phi^-price. With `at_departure`, as in
+//! ns-2 with ECN, packets that can be marked are drawn as they leave.
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
@@ -19,29 +20,32 @@ pub struct Params {
     /// Base of the probability, above 1, default 1.001 (ns-2 `phi_`).
     #[cfg_attr(feature = "serde", serde(alias = "phi_"))]
     pub phi: f64,
-    /// Weight of the queue relative to the rate in the mismatch, 0 or more, default 0.1 (a constant in ns-2).
+    /// Weight of the queue relative to the rate in the mismatch.
+    /// Range: 0 or more; default 0.1 (a constant in ns-2).
     pub alpha: f64,
     /// Target queue in packets, 0 or more, default 20 (ns-2 `pbo_`).
     #[cfg_attr(feature = "serde", serde(alias = "pbo_"))]
     pub target: f64,
-    /// Weight of the newest interval in the mean rate, above 0 and up to 1, default 1 (ns-2 `inw_`).
+    /// Weight of the newest interval in the mean rate.
+    /// Range: above 0 and up to 1; default 1 (ns-2 `inw_`).
     #[cfg_attr(feature = "serde", serde(alias = "inw_"))]
     pub weight: f64,
-    /// Time between two updates, at least 1 us, default `"2 ms"` (ns-2 `pupdtime_`, in seconds there).
+    /// Time between two updates.
+    /// Range: at least 1 us; default `"2 ms"` (ns-2 `pupdtime_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "pupdtime_"))]
     pub interval: Duration,
-    /// Whether arrivals and queue are measured in bytes over `mean_packet` and the probability scales with the packet's
-    /// size; default false (ns-2 `qib_`).
+    /// Whether arrivals and queue are measured in bytes over `mean_packet`.
+    /// The probability then scales with the packet's size; default false (ns-2 `qib_`).
     #[cfg_attr(feature = "serde", serde(alias = "qib_", alias = "queue_in_bytes"))]
     pub bytes: bool,
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
     pub mean_packet: Bytes,
-    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN; default false: all packets are
-    /// drawn on arrival.
+    /// Whether ECN-capable packets are drawn as they leave, as in ns-2 with ECN.
+    /// Default false: all packets are drawn on arrival.
     pub at_departure: bool,
-    /// Whether with `at_departure` and ECN the packets that cannot be marked pass, as in ns-2 with its `markpkts_`; default
-    /// false: they are drawn on arrival, and dropped.
+    /// Whether packets that cannot be marked pass, if `at_departure` and ECN are on.
+    /// True as in ns-2 with its `markpkts_`. Default false: they are drawn on arrival, and dropped.
     pub spare_unmarkable: bool,
 }
 

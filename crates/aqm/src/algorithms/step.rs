@@ -1,5 +1,5 @@
-//! A step: every packet that arrives at a queue above a threshold, or that has waited longer than one, is marked or dropped. Switches do
-//! so for DCTCP (rfc8257#3.1).
+//! A step: signals every packet above a threshold of the queue or of the sojourn time.
+//! Switches do so for DCTCP (rfc8257#3.1).
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream};

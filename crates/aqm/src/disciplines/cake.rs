@@ -1,8 +1,8 @@
-//! The queues of CAKE: tins, in each of them a queue for each flow, hosts that share alike, and a shaper (Linux `sch_cake.c`,
-//! hoeiland-joergensen-2018).
+//! The queues of CAKE: tins with a queue per flow, fairness between hosts, and a shaper.
+//! Source: Linux `sch_cake.c`, hoeiland-joergensen-2018.
 //!
-//! Names are those of Linux. A host is a group of flows: packets whose group is not known are each flow's own host. Where Linux adds a
-//! random number to a queue's quantum before it cuts it, the remainder is carried here.
+//! Names are those of Linux. A host is a group of flows. A flow whose group is unknown counts as a host of its own. Linux adds a random
+//! number to a queue's quantum before it rounds down; here the remainder is carried over.
 
 mod tin;
 
@@ -28,7 +28,8 @@ pub enum Diffserv {
     Diffserv4,
 }
 
-/// A tin: its name, by how many binary places it has less than the whole rate, and the DSCPs that it takes.
+/// A tin: its name, the DSCPs that it matches, and its share of the rate.
+/// Its rate is the whole rate, shifted right by `shift` bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     name: &'static str,
@@ -37,7 +38,7 @@ pub(crate) struct Share {
 }
 
 impl Diffserv {
-    /// The tins, the most urgent last; the first also takes what no other does.
+    /// The tins, the most urgent last; the first also accepts unmatched DSCPs.
     pub(crate) fn shares(self) -> &'static [Share] {
         const ALL: Share = Share { name: "best-effort", shift: 0, dscps: &[] };
         const BULK: Share = Share { name: "bulk", shift: 4, dscps: &[1, 8] };
@@ -55,27 +56,27 @@ impl Diffserv {
         self.shares().iter().map(|share| share.name)
     }
 
-    /// How many tins there are.
+    /// The number of tins.
     pub(crate) fn tins(self) -> usize {
         self.shares().len()
     }
 
-    /// The tin that takes packets of this DSCP.
+    /// The tin of this DSCP.
     pub(crate) fn tin(self, dscp: u8) -> usize {
         self.shares().iter().position(|share| share.dscps.contains(&dscp)).unwrap_or(0)
     }
 }
 
-/// How CAKE queues.
+/// The configuration of CAKE's queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CakeQueuing {
     /// The tins.
     pub diffserv: Diffserv,
-    /// Whether hosts share alike, whatever the numbers of their flows.
+    /// Whether hosts have equal shares, whatever the numbers of their flows.
     pub isolates_hosts: bool,
-    /// The rate at which it sends; `None`: as the link can.
+    /// The rate of the shaper; `None`: it sends at the link's rate.
     pub bandwidth: Option<Rate>,
-    /// What it counts for a packet besides its size.
+    /// The overhead that is added to the size of each packet.
     pub overhead: Overhead,
 }
 
@@ -86,7 +87,7 @@ impl CakeQueuing {
     }
 }
 
-/// Where packets come from: the place on their route, their group, and their tin.
+/// The origin of packets: a position on their route, their group, and their tin.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     place: u32,
@@ -94,25 +95,25 @@ struct Origin {
     tin: usize,
 }
 
-/// The packets that wait.
+/// The waiting packets.
 #[derive(Clone, Debug)]
 pub struct CakeQueues<P> {
     queuing: CakeQueuing,
-    /// What all of them together hold at most.
+    /// The limit of all queues together.
     limit: Amount,
     /// The DSCP of each group.
     dscps: Vec<u8>,
-    /// By their places.
+    /// Sorted by position.
     origins: Vec<Origin>,
     hashes: FlowHashes,
     tins: Vec<Tin<P>>,
     packets: u32,
-    /// The tin of the packet that was sent last.
+    /// The tin of the last packet that was sent.
     last: usize,
-    /// The tin whose turn it is, and whether its last packet was not sent after all.
+    /// The tin whose turn it is, and whether its queue continues after an unsent packet.
     current: usize,
     resumes: bool,
-    /// When the shaper lets the next packet go (Linux `time_next_packet`).
+    /// The time at which the shaper releases the next packet (Linux `time_next_packet`).
     next: Time,
 }
 
@@ -144,8 +145,9 @@ impl<P: Packet> CakeQueues<P> {
         (known.map_or(0, |origin| origin.tin), host)
     }
 
-    /// Chooses the tin that sends at `now`: by turns where there is no shaper, else the most urgent one that is in time, or the one that is
-    /// first in time.
+    /// Chooses the tin that sends at `now`.
+    /// Without a shaper the tins take turns. With one it is the most urgent tin whose rate allows a packet now, or else the tin that may
+    /// send first.
     fn choose_tin(&mut self, now: Time) {
         if self.queuing.bandwidth.is_none() {
             while self.tins[self.current].deficit < 0 || self.tins[self.current].is_empty() {
@@ -166,9 +168,9 @@ impl<P: Packet> CakeQueues<P> {
         }
     }
 
-    /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`). A packet that is sent must be charged; after one
-    /// that is not, the same queue goes on. `on_empty` is called with each queue whose turn comes while it is empty; gives whether it is at
-    /// rest.
+    /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`).
+    /// A packet that is sent must be charged; after one that is not, the same queue continues. `on_empty` is called with each queue whose
+    /// turn comes while it is empty, and returns whether it is at rest.
     #[inline(never)]
     fn take(&mut self, now: Time, mut on_empty: impl FnMut(u32) -> bool) -> Option<(u32, Time, P)> {
         let mut resumes = core::mem::replace(&mut self.resumes, true);
@@ -178,7 +180,7 @@ impl<P: Packet> CakeQueues<P> {
             return None;
         }
         while self.packets > 0 {
-            // A tin may have nothing but queues whose turn is still to come.
+            // The tin continues after a refill or an unsent packet, unless it has no active queue left.
             if !core::mem::replace(&mut resumes, false) || self.tins[self.current].is_empty() {
                 self.choose_tin(now);
             }
@@ -200,7 +202,7 @@ impl<P: Packet> CakeQueues<P> {
         None
     }
 
-    /// A packet of `size` bytes of this queue is sent at `now` (Linux `cake_advance_shaper`).
+    /// Charges a packet of `size` bytes sent at `now` to its queue (Linux `cake_advance_shaper`).
     fn charge(&mut self, queue: u32, size: u32, now: Time) {
         self.resumes = false;
         self.last = (queue / QUEUES) as usize;
@@ -211,7 +213,8 @@ impl<P: Packet> CakeQueues<P> {
         self.tins[(queue / QUEUES) as usize].charge((queue % QUEUES) as usize, size, now);
     }
 
-    /// Removes the packet at the head of the queue with the most bytes (Linux `cake_drop`); gives its queue too.
+    /// Removes the packet at the head of the queue with the most bytes (Linux `cake_drop`).
+    /// Returns its queue, too.
     fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
         let longest = |(tin, each): (usize, &Tin<P>)| each.longest().map(|(at, bytes)| (bytes, tin, at));
         let (_, tin, at) = self.tins.iter().enumerate().filter_map(longest).max_by_key(|&(bytes, ..)| bytes)?;
@@ -234,7 +237,7 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
         (self.packets > 0 && self.queuing.bandwidth.is_some()).then_some(self.next)
     }
 
-    /// Those of its tins; nothing where there is one for all.
+    /// The subqueues of its tins; none if it has only one tin.
     fn subqueues(&self) -> Vec<Subqueue> {
         self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue).collect()
     }

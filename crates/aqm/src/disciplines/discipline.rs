@@ -1,8 +1,8 @@
 //! The interface of a discipline: queues, and the order in which their packets are sent.
 //!
 //! A discipline enqueues, dequeues and reports its [`Contents`]. If an [`Aqm`] decides about its packets one at a time, it consists of
-//! [`Queues`], which say how packets join and leave them, and of the algorithm. [`Filled`](super::filled::Filled) does the rest for all of them: the decisions, the
-//! limit, the ACK filter and the counters. What a queue has whatever its discipline is its [`Desk`].
+//! [`Queues`], which define how packets join and leave them, and of the algorithm. [`Filled`](super::filled::Filled) adds the rest for all
+//! of them: the decisions, the limit, the ACK filter and the counters. [`Desk`] is the state that every discipline shares.
 
 use crate::controller::ControllerOf;
 use crate::{
@@ -17,33 +17,34 @@ use sojourn_units::{Duration, Stream, Time};
 /// No limit.
 pub(crate) const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
 
-/// Packets that wait, each with the time of its arrival.
+/// Waiting packets, each with the time of its arrival.
 pub type Waiting<P> = VecDeque<(Time, P)>;
 
-/// Takes packets that are lost, and why.
+/// Receives lost packets, each with the reason.
 pub type Loss<'a, P> = &'a mut dyn FnMut(P, DropReason);
 
-/// A packet that is offered.
+/// A packet that arrives at a queue.
 #[derive(Debug)]
 pub struct Arrival<P> {
-    /// When.
+    /// The time of the arrival.
     pub now: Time,
     /// The packet.
     pub packet: P,
-    /// Since when the link, or the part of it that it finds here, has had nothing to send; `None` if it has.
+    /// The time since which the packet's part of the link has been idle; `None` if it is busy.
     pub idle_since: Option<Time>,
-    /// Whether the link itself sends nothing.
+    /// Whether the link itself is idle.
     pub link_is_idle: bool,
 }
 
-/// What the queues of an algorithm are made with.
+/// The configuration from which the queues of an algorithm are built.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// The limit of its queue. A discipline that makes room itself takes it ([`Given::take_limit`]).
+    /// The limit of its queue.
+    /// A discipline that drops waiting packets for room takes it over ([`Given::take_limit`]).
     pub limit: Amount,
     /// The DSCP of each group of flows.
     pub dscps: Vec<u8>,
-    /// What packets a dual queue knows by other fields than ECN.
+    /// The filters of a dual queue, which classify packets by other fields than ECN.
     pub filters: Vec<DualFilter>,
 }
 
@@ -53,7 +54,7 @@ impl Given {
         Given { limit: controller.limit, dscps, filters }
     }
 
-    /// The limit, which no arriving packet is then refused for.
+    /// Takes over the limit; arriving packets are then never refused for it.
     pub fn take_limit(&mut self) -> Amount {
         core::mem::replace(&mut self.limit, NO_LIMIT)
     }
@@ -62,7 +63,7 @@ impl Given {
 /// What queues of an algorithm need from their host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Layout {
-    /// The hashes of flows, which find a queue ([`Contents::set_hash`]).
+    /// Hashes of flows, which select a queue ([`Contents::set_hash`]).
     pub hashes_flows: bool,
     /// The groups of flows ([`Contents::add_place`]). Filters need them too.
     pub knows_groups: bool,
@@ -70,7 +71,7 @@ pub struct Layout {
     pub takes_filters: bool,
 }
 
-/// An algorithm that fills queues of its own, as its line in the registry says.
+/// An algorithm with its own queues, as declared by its line in the registry.
 pub trait OwnQueues: Aqm + Clone + Debug + Send + Sync + 'static {
     /// What the queues need.
     const LAYOUT: Layout;
@@ -79,141 +80,146 @@ pub trait OwnQueues: Aqm + Clone + Debug + Send + Sync + 'static {
     /// The queues.
     type Queues<P: Packet>: Queues<P, Self>;
 
-    /// The queues, empty.
+    /// Empty queues.
     fn queues<P: Packet>(&self, given: &mut Given) -> Self::Queues<P>;
 
-    /// The names of the subqueues under these parameters, in the order of [`Contents::subqueues`].
+    /// The names of the subqueues, in the order of [`Contents::subqueues`].
     fn names(params: &Self::Params) -> Vec<&'static str> {
         let _ = params;
         Vec::new()
     }
 }
 
-/// What waits in the queues of a discipline, and what else a host asks besides its packets.
+/// The waiting packets of a discipline, and the other properties that a host reads.
 pub trait Contents<P>: Debug + Send + Sync {
     /// Packets waiting.
     fn packets(&self) -> u32;
 
-    /// Takes out all packets, queue by queue, oldest first in each. They are not counted.
+    /// Removes all packets, queue by queue, oldest first in each. They are not counted.
     fn drain(&mut self, take: &mut dyn FnMut(P));
 
-    /// When something may be sent again that is held back now; `None` if nothing is.
+    /// The time at which a packet that is held back may be sent; `None` if none is held back.
     fn ready(&self) -> Option<Time> {
         None
     }
 
-    /// Whether packets may be held back although nothing is being sent.
+    /// Whether packets may be held back although the link is idle.
     fn may_hold_back(&self) -> bool {
         self.ready().is_some()
     }
 
-    /// When the packet arrived that has waited longest, where that is known.
+    /// The arrival time of the packet that has waited longest, if it is known.
     fn oldest(&self) -> Option<Time> {
         None
     }
 
-    /// The queues that it consists of, which have all of its packets together; nothing if it is one.
+    /// The queues that make up this one and hold all of its packets; empty for a single queue.
     fn subqueues(&self) -> Vec<Subqueue> {
         Vec::new()
     }
 
-    /// The packets and bytes that wait in this one of them.
+    /// The packets and bytes that wait in one of the subqueues.
     fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
         let _ = at;
         (0, 0)
     }
 
-    /// Which of them the last packet that was sent came from.
+    /// The subqueue of the last packet that was sent.
     fn last_subqueue(&self) -> Option<usize> {
         None
     }
 
-    /// Which of them the last packet joined, where that is known.
+    /// The subqueue that the last packet joined, if it is known.
     fn last_joined(&self) -> Option<usize> {
         None
     }
 
-    /// The queue that an ACK would wait in, and its number; `None` where there is none to be looked through.
+    /// The queue that an ACK would join, and its number.
+    /// `None` if it cannot be searched for ACKs.
     fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
         let _ = ack;
         None
     }
 
-    /// Packets of flows of this group come to the link at this place of their route. Called only with [`Layout::knows_groups`] or filters.
+    /// Registers a position on a route at which packets of this group arrive at the link.
+    /// Called only with [`Layout::knows_groups`] or filters.
     fn add_place(&mut self, place: u32, group: u32) {
         let _ = (place, group);
     }
 
-    /// Sets the hash of a flow, by which it finds its queue. A flow without is found by its number. Called only with
-    /// [`Layout::hashes_flows`].
+    /// Sets the hash of a flow, which selects its queue.
+    /// A flow without a hash is hashed by its number. Called only with [`Layout::hashes_flows`].
     fn set_hash(&mut self, flow: u32, hash: u64) {
         let _ = (flow, hash);
     }
 }
 
-/// Queues about whose packets the algorithm `A` decides one at a time: how packets join and leave them.
+/// How packets join and leave the queues under the algorithm `A`.
+/// The algorithm decides about one packet at a time.
 pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
-    /// Adds a packet that is admitted.
+    /// Enqueues an admitted packet.
     fn push(&mut self, now: Time, packet: P);
 
-    /// Takes out the next packet, about which the algorithm is then asked.
+    /// Removes the next packet, about which the algorithm then decides.
     fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>>;
 
-    /// Changes what the algorithm sees of an arriving packet and of the backlog, which is that of all queues.
+    /// Adapts the algorithm's view of an arriving packet and of the backlog.
+    /// The backlog is at first that of all queues.
     fn show(&self, packet: &P, view: &mut PacketView, backlog: &mut Backlog) {
         let _ = (packet, view, backlog);
     }
 
-    /// This becomes of an arriving packet. [`Queues::push`] follows if it is not dropped.
+    /// Reports the fate of an arriving packet. [`Queues::push`] follows if it is not dropped.
     fn arrives(&mut self, packet: &P, fate: Fate) {
         let _ = (packet, fate);
     }
 
-    /// This becomes of a packet that was taken out.
+    /// Reports the fate of a packet that was removed.
     fn leaves(&mut self, packet: &Leaving, fate: Fate) {
         let _ = (packet, fate);
     }
 
-    /// The packet to be dropped, where `packets` and `bytes` are too many: its queue, its arrival and itself.
+    /// The packet to drop if `packets` and `bytes` exceed the limit.
+    /// Returns its queue, its arrival time and the packet.
     fn make_room(&mut self, packets: u32, bytes: u64) -> Option<(u32, Time, P)> {
         let _ = (packets, bytes);
         None
     }
 
-    /// Takes a packet out of a queue at this position, 0 for the head.
+    /// Removes the packet at this position of a queue, 0 for the head.
     fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
         let _ = (queue, at);
         None
     }
 
-    /// The queue of an arriving packet and its number, if the algorithm may look into it.
+    /// The queue of an arriving packet and its number, if the algorithm may inspect it.
     fn looked_into(&self, packet: &P) -> Option<(u32, &Waiting<P>)> {
         let _ = packet;
         None
     }
 
-    /// Tells the algorithm what it must know before its timer expires.
+    /// Reports the backlogs to the algorithm before its timer expires.
     fn before_update(&self, aqm: &mut A) {
         let _ = aqm;
     }
 
-    /// What waits in each of [`Contents::subqueues`].
+    /// The backlog of each of [`Contents::subqueues`].
     fn samples(&self, aqm: &A) -> Vec<SubqueueSample> {
         let _ = aqm;
         Vec::new()
     }
 }
 
-/// A packet that was taken out of its queue.
+/// A packet that was removed from its queue.
 #[derive(Debug)]
 pub struct Taken<P> {
-    /// When it arrived.
+    /// The time of its arrival.
     pub since: Time,
     /// The packet.
     pub packet: P,
-    /// How the algorithm sees it, and what is left behind it.
+    /// The algorithm's view of it.
     pub view: PacketView,
-    /// What is left behind it.
+    /// The backlog behind it.
     pub backlog: Backlog,
     /// Its queue.
     pub queue: u32,
@@ -226,13 +232,14 @@ pub struct Leaving {
     pub queue: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// When its turn came; `None` if it did not and the packet is dropped for another one's sake.
+    /// The time of its turn; `None` if it is dropped before its turn, for room or as an ACK.
     pub at: Option<Time>,
-    /// Whether it had waited since before the time of [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier).
+    /// Whether it had waited since before a set time.
+    /// [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier) sets it.
     pub is_earlier: bool,
 }
 
-/// A packet that waits, and that the next arrival makes useless.
+/// A waiting ACK that the next arrival makes redundant.
 #[derive(Clone, Copy, Debug)]
 pub struct Useless {
     pub(super) queue: u32,
@@ -240,13 +247,14 @@ pub struct Useless {
     pub(super) size: u32,
 }
 
-/// What a queue has whatever its discipline: how much waits and has left, the timer, and the ACK filter.
+/// The state of a queue under any discipline: backlog, departures, timer and ACK filter.
 #[derive(Clone, Debug)]
 pub struct Desk {
     pub(crate) held: Occupancy,
     pub(crate) departed: u64,
     pub(crate) next_update: Time,
-    /// The size of a packet that departs at the instant of the next arrival and still counts for it.
+    /// The size of a packet that departs at the instant of the next arrival.
+    /// The arrival still finds it in the queue.
     pub(crate) departure: Option<u32>,
     pub(crate) ack_filter: AckFilter,
     pub(super) useless: Option<Useless>,
@@ -263,14 +271,14 @@ impl Desk {
         Backlog { packets: self.held.packets, bytes: self.held.bytes, idle_since }
     }
 
-    /// A packet of this size leaves its queue: what is left in all queues.
+    /// Removes a packet of this size from the backlog, and returns the backlog of all queues.
     #[inline]
     pub fn without(&mut self, size: u32) -> Backlog {
         self.held.take(size);
         self.backlog(None)
     }
 
-    /// Looks for a waiting ACK of this queue that the one which arrives next makes useless.
+    /// Searches this queue for a waiting ACK that the next arrival makes redundant.
     pub(crate) fn compare_acks<P: Packet>(
         &mut self,
         (number, queue): (u32, &Waiting<P>),
@@ -282,19 +290,20 @@ impl Desk {
         self.useless = found.map(|at| Useless { queue: number, at, size: queue[at].1.size() });
     }
 
-    /// Whether it has an ACK filter; forgets what that has found.
+    /// Whether it has an ACK filter. Discards the result of the last search.
     pub(crate) fn filters_next_ack(&mut self) -> bool {
         self.useless = None;
         self.ack_filter != AckFilter::None
     }
 }
 
-/// A discipline: what a [`Qdisc`](crate::Qdisc) asks. The queue's [`Desk`] is an argument.
+/// A discipline as [`Qdisc`](crate::Qdisc) uses it; the queue's [`Desk`] is an argument.
 pub(crate) trait Discipline<P>: Debug + Send + Sync {
-    /// Offers a packet. `lost` gets every packet that is lost meanwhile.
+    /// Offers a packet. `lost` receives every packet that is lost by this call.
     fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>);
 
-    /// The next packet to send at `now`, and how long it waited; `None` if none waits or none may be sent yet.
+    /// The next packet to send at `now`, and its sojourn time.
+    /// `None` if no packet waits or none may be sent yet.
     fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)>;
 
     /// Runs the timers that have expired by `now`.
@@ -302,25 +311,25 @@ pub(crate) trait Discipline<P>: Debug + Send + Sync {
         let _ = (desk, now, idle_since);
     }
 
-    /// What waits.
+    /// The waiting packets.
     fn contents(&self) -> &dyn Contents<P>;
 
-    /// The same, to change it.
+    /// The waiting packets, for changes.
     fn contents_mut(&mut self) -> &mut dyn Contents<P>;
 
     /// The counters.
     fn counters(&self) -> &Counters;
 
-    /// The same, to count wrong.
+    /// The counters, for tests that make them wrong.
     #[cfg(test)]
     fn counters_mut(&mut self) -> &mut Counters;
 
-    /// The algorithm, if one decides about all packets.
+    /// The algorithm, if a single one decides about all packets.
     fn aqm(&self) -> Option<&dyn Aqm> {
         None
     }
 
-    /// What waits in each of [`Contents::subqueues`].
+    /// The backlog of each of [`Contents::subqueues`].
     fn samples(&self) -> Vec<SubqueueSample> {
         Vec::new()
     }
@@ -335,7 +344,7 @@ pub(crate) trait Discipline<P>: Debug + Send + Sync {
         None
     }
 
-    /// The same, to go over to another run's.
+    /// The stream that its algorithm draws from, to replace it by another run's.
     fn stream_mut(&mut self) -> Option<&mut Stream> {
         None
     }
@@ -350,7 +359,7 @@ impl<P> Clone for Box<dyn Discipline<P>> {
     }
 }
 
-/// How much waits, in all queues together.
+/// The backlog of all queues together.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Occupancy {
     pub packets: u32,
@@ -379,7 +388,8 @@ pub(crate) struct DropsOfEarlier {
 }
 
 impl DropsOfEarlier {
-    /// A packet that has waited since `since` is dropped; gives whether it counts.
+    /// Counts the drop of a packet that has waited since `since`, if that is before the set time.
+    /// Returns whether it is.
     pub fn add(&mut self, since: Time) -> bool {
         let is_earlier = since < self.from;
         self.count += u64::from(is_earlier);

@@ -1,4 +1,5 @@
-//! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
+//! A dual queue: low-latency and classic, served in weighted round robin by a credit.
+//! Source: rfc9332#4.2.2, Linux `sch_dualpi2.c`.
 
 use crate::classifier::{Classifier, Rule};
 use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, Queues, Taken, Waiting};
@@ -8,74 +9,80 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Probability, Time};
 
-/// Fewer full packets than this are a short queue (Linux `must_drop`).
+/// A queue with fewer full packets than this is short (Linux `must_drop`).
 const FEW_PACKETS: u64 = 2;
 
-/// How two queues share a link.
+/// The shares of the two queues in a link, and their classification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DualQueuing {
-    /// The percentage of the bytes that the classic queue sends while packets wait in both, 0 to 100.
+    /// The percentage of bytes for the classic queue while packets wait in both.
+    /// Range: 0 to 100.
     pub classic_share: u32,
-    /// The size of a full packet in bytes: that much the other queue is ahead at first.
+    /// The size of a full packet in bytes, which is the unit of the initial credit.
     pub packet: u32,
-    /// The bits of the ECN field of which a packet of the low-latency queue has one (Linux `ecn_mask`).
+    /// The mask of the ECN field; packets with one of its bits join the low-latency queue.
+    /// Linux: `ecn_mask`.
     pub ecn_mask: u8,
-    /// Whether the law is told the length of the low-latency queue ([`DualAqm::on_low_latency`]).
+    /// Whether the law receives the low-latency queue's length ([`DualAqm::on_low_latency`]).
     pub tells_length: bool,
 }
 
 impl DualQueuing {
-    /// What the two queues need.
+    /// The needs of the two queues.
     pub const LAYOUT: Layout = Layout { hashes_flows: false, knows_groups: false, takes_filters: true };
 
-    /// Packets of scalable senders, ECT(1) and CE, are in the low-latency queue (rfc9331#5.1).
+    /// The mask of ECT(1) and CE, the codepoints of scalable senders (rfc9331#5.1).
     pub const L4S: u8 = 1;
 
-    /// Whether a packet with this ECN field belongs to the low-latency queue, whatever filters say.
+    /// Whether the ECN field alone assigns a packet to the low-latency queue.
     #[inline]
     pub fn is_l4s(&self, ecn: Ecn) -> bool {
         ecn.bits() & self.ecn_mask != 0
     }
 
-    /// Whether so few bytes wait in both queues that none of their packets is to be signaled (Linux `must_drop`).
+    /// Whether both queues are too short for signals (Linux `must_drop`).
     #[inline]
     pub fn is_short(&self, backlog_bytes: u64) -> bool {
         backlog_bytes < FEW_PACKETS * u64::from(self.packet)
     }
 
-    /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    /// The names of the two queues.
+    /// They are in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
     pub const NAMES: [&str; 2] = ["low-latency", "classic"];
 }
 
-/// What a dual queue asks of an algorithm that fills it.
+/// An algorithm that fills a dual queue.
 pub trait DualAqm: Aqm {
-    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update.
+    /// Reports the arrival time of the packet that has waited longest, before each update.
+    /// `None` if none waits.
     fn on_oldest(&mut self, since: Option<Time>);
 
-    /// A packet leaves the low-latency queue, before [`Aqm::on_dequeue`] of it. Called only where [`DualQueuing::tells_length`].
+    /// A packet leaves the low-latency queue; [`Aqm::on_dequeue`] follows.
+    /// Called only with [`DualQueuing::tells_length`].
     fn on_low_latency(&mut self, length: LowLatency) {
         let _ = length;
     }
 
-    /// The present probability of a signal for packets of the low-latency queue; [`Aqm::probability`] is that of classic packets.
+    /// The present probability of a signal for packets of the low-latency queue.
+    /// [`Aqm::probability`] is that of classic packets.
     fn low_latency_probability(&self) -> Option<Probability>;
 }
 
-/// The length of the low-latency queue in packets, as one leaves it.
+/// The length of the low-latency queue in packets, at a departure from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LowLatency {
-    /// How many it found there as it arrived.
+    /// The number of packets that the departing one found at its arrival.
     pub found: u32,
-    /// How many wait behind it.
+    /// The number of packets behind it.
     pub behind: u32,
 }
 
-/// Filters at work.
+/// The filters, prepared for lookups.
 #[derive(Clone, Debug)]
 struct Filters {
-    /// Says which filter takes a packet, or the number behind the last one.
+    /// Finds the first filter that matches a packet, or the number behind the last filter.
     classifier: Classifier,
-    /// What packets of each filter are taken for, and those that none takes.
+    /// The class for each filter, and at the end the class of unmatched packets.
     classes: Vec<DualClass>,
 }
 
@@ -86,7 +93,7 @@ impl Filters {
         Filters { classifier: Classifier::new(rules), classes }
     }
 
-    /// What a packet of the low-latency queue is taken for as it leaves.
+    /// The class of a packet that leaves the low-latency queue.
     #[cold]
     fn class_of_held(&self, packet: &impl Packet, queuing: DualQueuing) -> DualClass {
         if queuing.is_l4s(packet.ecn()) { DualClass::L4s } else { self.class_of(packet.place(), packet.ecn()) }
@@ -98,14 +105,14 @@ impl Filters {
     }
 }
 
-/// All of the percentages.
+/// The sum of the two percentages.
 const WHOLE: i64 = 100;
 
 /// One of the two queues.
 #[derive(Clone, Debug)]
 struct Queue<P> {
     waiting: Waiting<P>,
-    /// What it did; its packets are counted where they wait.
+    /// Its statistics, except for the number of waiting packets.
     did: Subqueue,
 }
 
@@ -123,16 +130,17 @@ pub struct DualQueues<P> {
     queuing: DualQueuing,
     filters: Option<Box<Filters>>,
     low_latency: Queue<P>,
-    /// How many packets each of those found there as it arrived, where the law is told of them.
+    /// For each waiting packet the queue length that it found, if the law needs it.
     found: VecDeque<u32>,
     classic: Queue<P>,
     /// Above zero it is the classic queue's turn (Linux `c_protection_credit`).
     credit: i64,
-    /// What each byte of the packet that was taken last adds to it.
+    /// The credit per byte of the packet that was removed last.
     charge: i64,
     /// Whether that packet was in the low-latency queue.
     last_is_l4s: bool,
-    /// Whether the packet that arrived last belongs there, and whether the one that joined last did.
+    /// Whether the packet that arrived last belongs to the low-latency queue.
+    /// `joined_l4s` is the same for the packet that joined last.
     arriving_l4s: bool,
     joined_l4s: bool,
 }
@@ -171,13 +179,13 @@ impl<P: Packet> DualQueues<P> {
         if is_l4s { &mut self.low_latency } else { &mut self.classic }
     }
 
-    /// When the packet arrived that has waited longest in each of the two.
+    /// The arrival times of the packets that have waited longest, one for each queue.
     fn heads(&self) -> [Option<Time>; 2] {
         [&self.low_latency, &self.classic].map(|queue| queue.waiting.front().map(|&(since, _)| since))
     }
 
-    /// What a packet at this place of its route, with this ECN field, is taken for: filters are asked about packets that the ECN field leaves
-    /// to the classic queue (Linux `dualpi2_skb_classify`).
+    /// The class of a packet at this position on its route, with this ECN field.
+    /// Filters apply only to packets that the ECN field leaves to the classic queue (Linux `dualpi2_skb_classify`).
     #[inline]
     pub fn class_of(&self, place: u32, ecn: Ecn) -> DualClass {
         match &self.filters {
@@ -194,7 +202,8 @@ impl<P: Packet> DualQueues<P> {
         self.queuing.is_l4s(packet.ecn()) || self.filters.as_deref().is_some_and(filtered)
     }
 
-    /// Adds a packet to the queue of its kind as it arrived (rfc9332#A.1): the mark that this queue has set does not count.
+    /// Adds a packet to a queue (rfc9332#A.1).
+    /// `is_l4s` is its class at arrival: a mark by this queue does not change it.
     fn add(&mut self, now: Time, packet: P, is_l4s: bool) {
         if is_l4s && self.queuing.tells_length {
             self.found.push_back(self.low_latency.waiting.len() as u32);
@@ -205,7 +214,7 @@ impl<P: Packet> DualQueues<P> {
         queue.waiting.push_back((now, packet));
     }
 
-    /// The next packet, the time of its arrival, and what it is taken for.
+    /// The next packet, the time of its arrival, and its class.
     #[inline(always)]
     fn take(&mut self) -> Option<(Time, P, DualClass)> {
         let (low_latency, classic) = (!self.low_latency.waiting.is_empty(), !self.classic.waiting.is_empty());
@@ -217,7 +226,8 @@ impl<P: Packet> DualQueues<P> {
             self.reset_credit();
         }
         let (since, packet) = self.queue(self.last_is_l4s).pop()?;
-        // The mark that this queue has set does not make a packet scalable, and one that gets no signals has none.
+        // A CE mark by this queue must not turn a packet scalable. Packets of the class `LowLatency` are never marked here, so their ECN
+        // field is still that of their arrival.
         let class = match &self.filters {
             _ if !self.last_is_l4s => DualClass::Classic,
             None => DualClass::L4s,
@@ -226,7 +236,8 @@ impl<P: Packet> DualQueues<P> {
         Some((since, packet, class))
     }
 
-    /// The length of the low-latency queue, where the law is told of it and the packet that was taken last came from there.
+    /// The length of the low-latency queue, if the law needs it.
+    /// `None` if the last packet came from the classic queue.
     fn take_length(&mut self) -> Option<LowLatency> {
         if !self.last_is_l4s {
             return None;
@@ -282,7 +293,7 @@ impl<P: Packet> Contents<P> for DualQueues<P> {
     }
 }
 
-/// Queue 1 is the low-latency one.
+/// Queue 1 is the low-latency queue.
 impl<P: Packet, A: DualAqm> Queues<P, A> for DualQueues<P> {
     #[inline]
     fn push(&mut self, now: Time, packet: P) {
@@ -373,13 +384,13 @@ mod tests {
         DualQueues::new(queuing, &mut Given { limit: crate::Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
     }
 
-    /// This becomes of the packet that was taken last.
+    /// Reports the fate of the packet that was removed last.
     fn leave(queues: &mut DualQueues<u32>, size: u32, fate: Fate, is_earlier: bool) {
         let queue = u32::from(queues.last_is_l4s);
         Queues::<_, DualQ>::leaves(queues, &Leaving { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
     }
 
-    /// Which of the next `count` packets are of the low-latency queue.
+    /// Whether each of the next `count` packets is from the low-latency queue.
     fn served(queues: &mut DualQueues<u32>, count: usize) -> Vec<bool> {
         let next = |_| {
             let (_, size, class) = queues.take()?;

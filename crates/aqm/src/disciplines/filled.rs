@@ -15,11 +15,11 @@ pub(crate) struct Filled<A, Q> {
     queues: Q,
 }
 
-/// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
+/// The shortest interval of a timer: a plug-in's interval of zero must not stop the clock.
 const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
 impl<A: OwnQueues> Filled<A, ()> {
-    /// The queues of this algorithm.
+    /// The algorithm with its own queues.
     pub fn own<P: Packet>(mut controller: ControllerOf<A>) -> Filled<A, A::Queues<P>> {
         let mut given = Given::of(&mut controller);
         let queues = controller.aqm.queues(&mut given);
@@ -29,12 +29,12 @@ impl<A: OwnQueues> Filled<A, ()> {
 }
 
 impl<A: Aqm, Q> Filled<A, Q> {
-    /// These queues under this algorithm.
+    /// The algorithm with these queues.
     pub fn new(controller: ControllerOf<A>, queues: Q) -> Self {
         Filled { controller, queues }
     }
 
-    /// Asks the algorithm about an arriving packet.
+    /// The algorithm's decision about an arriving packet.
     #[inline(never)]
     fn ask<P: Packet>(&mut self, now: Time, packet: &P, backlog: &Backlog) -> Fate
     where
@@ -52,7 +52,7 @@ impl<A: Aqm, Q> Filled<A, Q> {
         self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
     }
 
-    /// Drops a packet that waits, for another one's sake.
+    /// Drops a waiting packet because of another one.
     #[cold]
     fn drop_at<P: Packet>(&mut self, desk: &mut Desk, place: Useless, reason: DropReason, lost: Loss<P>)
     where
@@ -62,7 +62,8 @@ impl<A: Aqm, Q> Filled<A, Q> {
         self.drop_waiting(desk, (place.queue, since, packet), reason, lost);
     }
 
-    /// Drops a packet that was taken out of this queue though its turn had not come, and had arrived at this time.
+    /// Drops a packet that was removed from this queue before its turn.
+    /// It arrived at the time `since`.
     #[cold]
     fn drop_waiting<P: Packet>(&mut self, desk: &mut Desk, (queue, since, packet): (u32, Time, P), reason: DropReason, lost: Loss<P>)
     where

@@ -13,30 +13,34 @@ pub struct FlowQueuing {
     pub queues: u32,
     /// Bytes that a queue may send in a round, above zero (rfc8290#5.2.4).
     pub quantum: u32,
-    /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
+    /// Seed of the hash.
+    /// With other seeds, flows that share a queue at one router do not share one at the next.
     pub perturbation: u32,
-    /// What happens where all queues together hold too much.
+    /// The packet to drop if all queues together exceed the limit.
     pub overflow: Overflow,
-    /// Whether the algorithm sees the backlog of all queues together where a packet departs, instead of that of the packet's own queue.
+    /// Whether the algorithm sees the backlog of all queues at a departure.
+    /// Otherwise it sees the backlog of the packet's own queue.
     pub shows_all: bool,
 }
 
-/// What is dropped where all queues together hold too much.
+/// The packet to drop if all queues together exceed the limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overflow {
     /// The arriving packet.
     Arrival,
     /// The packet at the head of the longest queue (rfc8290#4.1.3).
     HeadOfLongest,
-    /// From the head of the longest queue half of its bytes, but at most [`BATCH`] packets (Linux `fq_codel_drop`).
+    /// Half of the bytes of the longest queue, from its head, at most [`BATCH`] packets.
+    /// Linux: `fq_codel_drop`.
     HalfOfLongest,
 }
 
 impl FlowQueuing {
-    /// What queues for flows need.
+    /// The needs of queues per flow.
     pub const LAYOUT: Layout = Layout { hashes_flows: true, knows_groups: false, takes_filters: false };
 
-    /// Queues that drop at the head of the longest one, where the algorithm sees the backlog of a packet's own queue.
+    /// Queues that drop at the head of the longest one.
+    /// The algorithm sees the backlog of a packet's own queue.
     ///
     /// # Errors
     /// The first parameter that is out of range.
@@ -59,27 +63,28 @@ impl FlowQueuing {
     }
 }
 
-/// What a queue for each flow asks of an algorithm that fills it.
+/// An algorithm that fills a queue for each flow.
 pub trait FlowAqm: Aqm {
-    /// The turn of this queue came at `now` and it was empty; returns whether it has nothing more to forget.
+    /// This queue was empty at its turn, at `now`.
+    /// Returns whether its state is the initial one, so that it needs no more such calls.
     fn on_empty(&mut self, queue: u32, now: Time) -> bool {
         let _ = (queue, now);
         true
     }
 
-    /// The timer is about to expire; `packets_and_bytes` returns what waits in a queue.
+    /// The timer is about to expire; `packets_and_bytes` returns the backlog of a queue.
     fn before_update(&mut self, packets_and_bytes: &dyn Fn(u32) -> (u32, u64)) {
         let _ = packets_and_bytes;
     }
 }
 
-/// Packets that are dropped at once at most (Linux `fq_codel`'s `drop_batch`).
+/// The largest number of packets in a batch of drops (Linux `fq_codel`'s `drop_batch`).
 const BATCH: u32 = 64;
 
 /// The list that a queue is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum List {
-    /// In none: it is empty.
+    /// None: it is empty.
     None,
     /// New queues, which are served first.
     New,
@@ -100,18 +105,18 @@ struct FlowQueue<P> {
 #[derive(Clone, Debug)]
 pub struct FlowQueues<P> {
     queuing: FlowQueuing,
-    /// What all of them together hold at most, if they make room.
+    /// The limit of all queues together, if they drop for room.
     limit: Amount,
     hashes: FlowHashes,
     queues: Vec<FlowQueue<P>>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u32,
-    /// What is left of a batch of drops.
+    /// The rest of a batch of drops.
     batch: Option<Batch>,
 }
 
-/// Packets and bytes of a queue that are to be dropped.
+/// Packets and bytes of a queue that are still to be dropped.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     queue: u32,
@@ -120,7 +125,8 @@ struct Batch {
 }
 
 impl<P: Packet> FlowQueues<P> {
-    /// Empty queues. Where the longest queue drops, an arriving packet is always admitted: room is then made there.
+    /// Empty queues.
+    /// If the longest queue drops, an arriving packet is always admitted, and a drop makes room afterwards.
     pub fn new(queuing: FlowQueuing, given: &mut Given) -> Self {
         let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
@@ -129,7 +135,8 @@ impl<P: Packet> FlowQueues<P> {
         FlowQueues { queuing, limit, hashes, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
     }
 
-    /// What the algorithm sees where a packet of `queue` departs; `bytes` wait in all queues together.
+    /// The backlog that the algorithm sees when a packet of `queue` departs.
+    /// `bytes` wait in all queues together.
     pub fn backlog(&self, queue: u32, bytes: u64) -> Backlog {
         if self.queuing.shows_all {
             return Backlog { packets: self.packets, bytes, idle_since: None };
@@ -138,7 +145,7 @@ impl<P: Packet> FlowQueues<P> {
         Backlog { packets: queue.waiting.len() as u32, bytes: queue.bytes, idle_since: None }
     }
 
-    /// What waits in the queue of a flow, and its number.
+    /// The queue of a flow, and its number.
     fn queue_of_flow(&self, flow: u32) -> (u32, &Waiting<P>) {
         let index = self.queuing.queue_of(self.hashes.of(flow));
         (index, &self.queues[index as usize].waiting)
@@ -158,8 +165,8 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// The next packet, its queue and the time of its arrival (rfc8290#4.2). A packet that is sent must be charged to its queue.
-    /// `found_empty` is called with each queue whose turn comes while it is empty.
+    /// The next packet, its queue and the time of its arrival (rfc8290#4.2).
+    /// A packet that is sent must be charged to its queue. `found_empty` is called with each queue whose turn comes while it is empty.
     #[inline(never)]
     fn take(&mut self, mut found_empty: impl FnMut(u32)) -> Option<(u32, Time, P)> {
         loop {
@@ -181,7 +188,7 @@ impl<P: Packet> FlowQueues<P> {
             } else {
                 found_empty(index);
             }
-            // An empty new queue becomes an old one for a round; else a flow could stay new by sending a little at a time.
+            // An empty new queue becomes an old one for a round: a flow that sends one packet at a time would otherwise always go first.
             if out_of_turn || (is_new && !self.old.is_empty()) {
                 queue.list = List::Old;
                 self.old.push_back(index);
@@ -191,7 +198,7 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Takes out the packet at a place of a queue.
+    /// Removes the packet at this position of a queue.
     fn take_at(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
         let queue = &mut self.queues[queue as usize];
         let (since, packet) = queue.waiting.remove(at)?;
@@ -342,7 +349,8 @@ mod tests {
         assert_eq!(queues.packets(), 0);
     }
 
-    /// rfc8290#4.2: an empty new queue moves to the end of the old ones, and leaves them only when its turn comes there.
+    /// An empty new queue moves to the end of the old ones (rfc8290#4.2).
+    /// It leaves them only when its turn comes there.
     #[test]
     fn a_flow_that_sends_a_little_at_a_time_is_new_only_once_a_round() {
         let mut queues = empty(QUEUING);
@@ -396,7 +404,8 @@ mod tests {
         assert!((0..1000).filter(|&flow| other.queue_of(flow) != QUEUING.queue_of(flow)).count() > 900);
     }
 
-    /// The finalizer of MurmurHash3 maps 1 to 0x514e28b7, 2 to 0x30f4c306 and 0xdeadbeef to 0x0de5c6a9; the upper bits choose.
+    /// The finalizer of MurmurHash3; the upper bits choose the queue.
+    /// It maps 1 to 0x514e28b7, 2 to 0x30f4c306 and 0xdeadbeef to 0x0de5c6a9.
     #[test]
     fn a_flow_has_the_queue_of_its_hash() {
         for (flow, hash) in [(0, 0), (1, 0x514e_28b7_u32), (2, 0x30f4_c306), (0xdead_beef, 0x0de5_c6a9)] {

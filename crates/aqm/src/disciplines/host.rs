@@ -1,5 +1,5 @@
-//! A queue that the host keeps, such as a kernel's own queue discipline. [`Qdisc`](crate::Qdisc) gives it packets, asks for the next
-//! one whenever the link is free, and counts for it.
+//! A queue of the host, such as a kernel's own queue discipline.
+//! [`Qdisc`](crate::Qdisc) hands packets to it, requests the next one whenever the link is free, and counts them.
 
 use super::discipline::{Arrival, Contents, Desk, Discipline, Loss};
 use crate::{Counters, DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
@@ -12,7 +12,7 @@ use sojourn_units::{Duration, Time};
 pub struct HostQueues<P> {
     host: Box<dyn HostQueue>,
     counters: Counters,
-    /// By number.
+    /// Indexed by their number.
     packets: Vec<Option<Waiting<P>>>,
     free: Vec<u32>,
     waiting: u32,
@@ -26,7 +26,7 @@ pub struct HostQueues<P> {
 struct Waiting<P> {
     since: Time,
     packet: P,
-    /// Whether an earlier queue has marked it.
+    /// Whether an earlier queue on the path marked it.
     was_marked: bool,
 }
 
@@ -44,7 +44,7 @@ impl<P: Packet> HostQueues<P> {
         }
     }
 
-    /// What the host decided since this was asked last.
+    /// The host's decisions since the last call.
     pub fn take_decisions(&mut self) -> Vec<HostDecision> {
         core::mem::take(&mut self.decisions)
     }
@@ -60,7 +60,7 @@ impl<P: Packet> HostQueues<P> {
         None
     }
 
-    /// Counts what the host has dropped in a call, which has ended.
+    /// Counts the packets that the host dropped during a call, at its end.
     fn end_call(&mut self, desk: &mut Desk, lost: Loss<P>) {
         while let Some((Waiting { since, packet, .. }, reason)) = self.next_lost() {
             desk.earlier.add(since);
@@ -71,7 +71,7 @@ impl<P: Packet> HostQueues<P> {
         self.calls += 1;
     }
 
-    /// Takes a packet out; `None` if there is none of this number.
+    /// Removes a packet; `None` for an unknown number.
     fn take(&mut self, number: u32) -> Option<Waiting<P>> {
         let kept = self.packets.get_mut(number as usize)?.take()?;
         self.free.push(number);
@@ -79,7 +79,7 @@ impl<P: Packet> HostQueues<P> {
         Some(kept)
     }
 
-    /// The packet that the host sends next, and whether it has marked it.
+    /// The packet that the host sends next, and whether the host marked it.
     fn next(&mut self, now: Time) -> Option<(Waiting<P>, bool)> {
         let next = self.host.dequeue(now, &mut self.lost)?;
         let mut kept = self.take(next.number)?;
@@ -152,7 +152,7 @@ impl<P: Packet> Contents<P> for HostQueues<P> {
         self.waiting
     }
 
-    /// They stay there: the host frees them.
+    /// The packets stay in the host, which frees them.
     fn drain(&mut self, _take: &mut dyn FnMut(P)) {}
 
     fn may_hold_back(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::{
 use sojourn_units::{Bytes, Stream};
 use std::vec::Vec;
 
-/// Answers from a list: one verdict for each arrival, one for each departure.
+/// Verdicts from a list: one for each arrival, one for each departure.
 #[derive(Clone)]
 struct Scripted {
     arrivals: Vec<ArrivalVerdict>,
@@ -155,7 +155,7 @@ fn a_timer_with_a_zero_interval_still_moves_on() {
     assert_eq!(q.next_update(), Time::from_nanos(4));
 }
 
-/// Marks every second arrival, and has two queues.
+/// An algorithm with two queues that marks every second arrival.
 #[derive(Clone, Debug)]
 struct MarksEarly(bool);
 
@@ -194,7 +194,8 @@ fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic
     assert!(q.balances());
 }
 
-/// Linux `dualpi2_skb_classify`: the ECN field first, then the first filter that takes the packet, else the classic queue.
+/// The ECN field decides first, then the first filter that matches.
+/// Otherwise a packet joins the classic queue (Linux `dualpi2_skb_classify`).
 #[test]
 fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_queue() {
     let filter = |groups: &[u32], ecn: Option<Ecn>, class| {
@@ -217,7 +218,8 @@ fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_qu
     assert_eq!(queues.class_of(7, Ecn::Ect0), C, "a packet of no group");
 }
 
-/// A dual queue under `params` in which every packet of place 1 is taken for `class`, on a busy link.
+/// A dual queue under `params` on a busy link.
+/// A filter assigns every packet of position 1 to `class`.
 fn filtered(params: &dualpi2::Params, class: DualClass, limit: u32) -> Qdisc<Parcel> {
     let aqm = AnyAqm::DualPi2(params.build(&test_link()).unwrap());
     let mut controller = QueueController::new(aqm, Amount::Packets(limit), true, Stream::named(1, "qdisc"));
@@ -227,7 +229,8 @@ fn filtered(params: &dualpi2::Params, class: DualClass, limit: u32) -> Qdisc<Par
     q
 }
 
-/// What becomes of 40 packets that are not ECT and wait 5 ms, which is above the step of 1 ms: sent, dropped.
+/// The numbers of sent and dropped packets among 40.
+/// They are not ECN-capable and wait 5 ms, which is above the step of 1 ms.
 #[test]
 fn what_a_filter_takes_for_scalable_is_dropped_above_the_step_and_what_it_takes_for_low_latency_gets_no_signals() {
     let ends = |class| {
@@ -245,7 +248,8 @@ fn what_a_filter_takes_for_scalable_is_dropped_above_the_step_and_what_it_takes_
     assert_eq!(ends(DualClass::Classic), (40, 0, 40, 0));
 }
 
-/// 780 B and its own bytes for each: 1780 B here. Linux counts what does not fit as full, whichever queue it would join.
+/// A packet takes its own bytes and 780 B of memory: 1780 B here.
+/// Linux treats a packet without memory as one that finds its queue full, whichever queue it would join.
 #[test]
 fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full() {
     let params = dualpi2::Params { memory_limit: Bytes(10_000), ..dualpi2::Params::default() };
@@ -260,7 +264,8 @@ fn a_packet_that_memory_does_not_suffice_for_is_lost_as_where_the_queue_is_full(
     assert!(q.balances());
 }
 
-/// Classes of these disciplines with 8 kbit/s each, for the groups 0, 1, and so on, which packets name by their place.
+/// Classes of these disciplines with 8 kbit/s each.
+/// They match the groups 0, 1, and so on; the position of a packet is its group.
 fn slow_classes<const N: usize>(disciplines: [&str; N]) -> Qdisc<Parcel> {
     let slow = Shares { rate: sojourn_units::Rate::from_bps(8_000).unwrap(), ceil: sojourn_units::Rate::from_bps(8_000), link: None };
     let class = |group: u32, discipline: &str| {

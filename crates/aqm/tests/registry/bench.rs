@@ -49,7 +49,8 @@ impl Packet for TestPacket {
 }
 
 impl TestPacket {
-    /// What an ACK filter reads of a packet without payload: one that acknowledges more than those before it, some with SACK blocks.
+    /// The ACK header of a packet without payload, for an ACK filter.
+    /// Its acknowledgment number is higher than those before it; some have SACK blocks.
     pub fn ack(&self) -> Option<AckHeader> {
         let number = self.id / 4 * 1000;
         let blocks = usize::from(self.id.is_multiple_of(7));
@@ -71,10 +72,11 @@ pub fn link() -> Link {
     Link { rate, delay: Duration::from_millis(20), mean_packet: 1000, limit_packets: 100 }
 }
 
-/// What decides in which queue a packet waits: its flow, and whether it is of a scalable sender.
+/// The properties that select a packet's queue: its flow, and whether its sender is scalable.
 type Kind = (u32, bool);
 
-/// A qdisc and the link that it feeds. The caller says when packets arrive and when the link is free.
+/// A qdisc and the link that it feeds.
+/// The caller decides when packets arrive and when the link is free.
 #[derive(Clone)]
 pub struct Bench {
     pub queue: Qdisc<TestPacket>,
@@ -84,7 +86,7 @@ pub struct Bench {
     /// The kind of each packet offered.
     kinds: HashMap<u32, Kind>,
     limit: Amount,
-    /// Whether packets of one kind are sent in order, or all of them are.
+    /// Whether packets of one kind are sent in order, or all packets.
     has_queues: bool,
 }
 
@@ -112,7 +114,8 @@ impl Bench {
         }
     }
 
-    /// The link has sent its packet and takes the next one. Returns its size, or `None` if the link becomes idle.
+    /// Completes the link's transmission and starts the next one.
+    /// Returns the size of the next packet, or `None` if the link becomes idle.
     pub fn free(&mut self) -> Option<u32> {
         if self.idle_since.is_some() {
             return None;
@@ -130,7 +133,7 @@ impl Bench {
         }
     }
 
-    /// What must be true at any time.
+    /// Checks the invariants that hold at any time.
     pub fn check(&self) -> Result<(), String> {
         let p = self.queue.probability().map_or(0.0, sojourn_units::Probability::get);
         let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
@@ -145,7 +148,8 @@ impl Bench {
         check((packets == 0) == (bytes == 0), format!("{packets} packets of {bytes} bytes"))
     }
 
-    /// What must be true at the end: every packet offered was sent or lost once, and packets were sent in order.
+    /// Checks the invariants at the end.
+    /// Every packet offered was sent or lost once, and packets were sent in order.
     pub fn drain(&mut self, offered: &[u32]) -> Result<(), String> {
         while self.idle_since.is_none() {
             self.free();
@@ -176,13 +180,14 @@ impl Bench {
 /// Round-trip times in ms that the flows of the workload carry, 0 for none.
 const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 
-/// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
-/// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
+/// Twenty seconds of a 10 Mbit/s link under an oscillating load of 0.5 to 1.5 of its rate.
+/// Bursts, pauses, four packet sizes and many flows, most of them with ECN, bring every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
     workload_while(aqm, seed, |_| true)
 }
 
-/// Whether the workload has another outcome than `usual`; it ends with the first packet that has another fate.
+/// Whether the outcome of the workload differs from `usual`.
+/// The run ends with the first packet that has another fate.
 pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
     let mut same = 0;
     let fates = workload_while(aqm, seed, |fates| {
@@ -193,7 +198,7 @@ pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
     fates != usual
 }
 
-/// The workload, for as long as `goes_on` says so of the fates so far.
+/// The workload, for as long as `goes_on` returns true for the fates so far.
 fn workload_while(aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
     let mut bench = Bench::new(aqm, Amount::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));

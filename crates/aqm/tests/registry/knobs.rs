@@ -1,8 +1,8 @@
-//! Every parameter of every registered algorithm has an effect: some value of it changes the outcome of a run.
+//! Every parameter of every algorithm has an effect: some value changes the outcome of a run.
 //!
-//! Parameters are found by writing the default configuration as JSON, and so are the values to try: other numbers,
-//! quantities, booleans, or the names of a closed set. A parameter that has no effect with the other parameters at their
-//! defaults is tried again with random values of the others. A new algorithm needs no entry here.
+//! Parameters are found by writing the default configuration as JSON, and so are the values to try: other numbers, quantities, booleans, or
+//! the names of a closed set. A parameter that has no effect with the other parameters at their defaults is tried again with random values
+//! of the others. A new algorithm needs no entry here.
 
 use crate::bench::{link, workload, workload_differs};
 use proptest::sample::Index;
@@ -11,7 +11,7 @@ use sojourn_aqm::{AqmConfig, Entry, REGISTRY};
 use sojourn_units::{Stream, parse_bytes, parse_duration, parse_rate};
 use std::sync::Mutex;
 
-/// Parameters that may be without effect: algorithm, parameter, and why.
+/// Parameters that may be without effect: algorithm, parameter, and the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("external", "law", "the name of the law with which the host replaces the placeholder; the placeholder passes every packet"),
     ("linux", "linux", "the discipline of the kernel that takes the place of the placeholder, which passes every packet"),
@@ -23,7 +23,8 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 /// Random combinations of the other parameters in which a parameter is tried.
 const COMBINATIONS: u64 = 200;
 
-/// Combinations that show the effect of a parameter which few show: they are tried first, which saves most of the time.
+/// Combinations that show the effect of a parameter that few combinations show.
+/// They are tried first, which saves most of the time.
 const KNOWN: &[(&str, &str, u64)] =
     &[("red", "idle_packet", 107), ("red", "feng_beta", 14), ("red", "alpha", 10), ("red", "top", 6), ("red", "feng_alpha", 3)];
 
@@ -94,7 +95,8 @@ fn guesses(config: &AqmConfig, path: &str) -> Vec<Value> {
     }
 }
 
-/// `config` with some parameters changed, each by its pair (which, to what); a change that cannot be built is left out.
+/// `config` with some parameters changed, each by its pair of parameter and value.
+/// A change that cannot be built is left out.
 pub fn change(config: &AqmConfig, changes: &[(Index, Index)]) -> AqmConfig {
     let mut config = config.clone();
     for (which, value) in changes {
@@ -112,7 +114,7 @@ pub fn change(config: &AqmConfig, changes: &[(Index, Index)]) -> AqmConfig {
     config
 }
 
-/// Whether some value of the leaf at `path` gives another outcome than the present value.
+/// Whether some value of the leaf at `path` changes the outcome.
 fn has_effect(config: &AqmConfig, path: &str) -> bool {
     let build = |config: &AqmConfig| config.build(&link()).expect("built before");
     let present = written(config);
@@ -145,7 +147,7 @@ fn field(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or_default()
 }
 
-/// The parameters of an algorithm for which no value changes anything.
+/// The parameters of an algorithm that have no effect at any value.
 fn without_effect(entry: &Entry) -> Vec<String> {
     let (default, mut paths) = ((entry.default)(), Vec::new());
     leaves(&written(&default), "", &mut paths);

@@ -1,4 +1,4 @@
-//! Random operations on every registered algorithm, with its defaults and with other parameters.
+//! Random operations on every registered algorithm, with default and random parameters.
 
 use crate::bench::{Bench, TestPacket, link, workload};
 use crate::{entries, knobs};
@@ -8,14 +8,14 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Entry, Needs, PacketView, REGISTRY};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
-/// One thing that happens to a queue, `gap` nanoseconds after the last.
+/// An event at a queue, `gap` nanoseconds after the previous one.
 #[derive(Clone, Debug)]
 enum Op {
     Arrive { gap: u64, size: u32, flow: u32, ect: bool, rtt_hint_ms: u16, has_data: bool },
     Free { gap: u64 },
 }
 
-/// A case: the algorithm's parameters that differ from their defaults, its queue, and what happens.
+/// A case: the non-default parameters of the algorithm, its queue, and the events.
 #[derive(Clone, Debug)]
 struct Case {
     changed: Vec<(Index, Index)>,
@@ -129,7 +129,7 @@ fn every_algorithm_survives_hours_without_packets_and_bursts_without_a_gap() {
     }
 }
 
-/// An algorithm that is shown every departure.
+/// An algorithm that sees every departure.
 #[derive(Clone)]
 struct ShownDepartures(AnyAqm);
 

@@ -1,8 +1,8 @@
-//! Every registered algorithm decides about the same packets as stored in `records.txt`, with its defaults and with drawn parameters, and takes
-//! and refuses the same values.
-//! A change of a line is meant, and then it is stored anew with the change, or it is a fault.
+//! Every registered algorithm decides as on record in `records.txt`.
+//! The records cover defaults and drawn parameters, and the values that each parameter accepts and rejects. A changed line is either
+//! intended, and stored with the change, or a defect.
 //!
-//! `cargo test --package sojourn-aqm --test registry -- --ignored` stores what this build gives.
+//! `cargo test --package sojourn-aqm --test registry -- --ignored` stores the results of this build.
 
 use crate::bench::{Bench, Fate, TestPacket, link};
 use crate::knobs::{combination, leaves, read, written};
@@ -41,7 +41,8 @@ impl Hash {
     }
 }
 
-/// Time to the next packet. Every second combination has times on a grid, where limits are met exactly.
+/// Time to the next packet.
+/// Every second combination has times on a grid, so that limits are met exactly.
 fn gap(number: u64, id: u32, random: &mut Stream) -> Duration {
     let phase = id / 100 % 4;
     // Every third queue is long, and so overloaded that packets wait for 0.3 s.
@@ -60,7 +61,7 @@ struct Run {
     random: Stream,
     wire: Serializer,
     arrival: Time,
-    /// When the packet has left that is on the wire, and its size.
+    /// The end of the present transmission, and the size of its packet.
     free: Time,
     sending: u32,
     id: u32,
@@ -82,7 +83,7 @@ impl Run {
         Run { bench, random: Stream::named(number, config.name()), wire, arrival: Time::ZERO, free: Time::NEVER, sending: 0, id: 0 }
     }
 
-    /// The next thing that happens.
+    /// The next event.
     fn step(&mut self, number: u64) {
         let next = self.arrival.min(self.free).min(self.bench.queue.next_update().max(self.bench.now));
         self.bench.advance(next);
@@ -124,7 +125,7 @@ impl Run {
     }
 }
 
-/// The hash of all that an algorithm does and shows.
+/// The hash of all decisions and outputs of an algorithm.
 fn outcome(config: &AqmConfig, number: u64) -> u64 {
     let (mut run, mut hash) = (Run::new(config, number), Hash(number));
     while run.id < PACKETS {
@@ -146,7 +147,8 @@ fn outcome(config: &AqmConfig, number: u64) -> u64 {
     hash.0
 }
 
-/// Adds what the law of an algorithm answers to drawn samples, if it has one: what the fluid model makes of it.
+/// Adds the answers of an algorithm's law to drawn samples, if it has a law.
+/// These are the inputs of the fluid model.
 fn add_law(aqm: &AnyAqm, hash: &mut Hash) {
     let Some(mut law) = aqm.law() else { return };
     hash.add_text(&format!("{:?} {:?} {:?}", law.interval(), law.first_step(), law.needs()));
@@ -172,7 +174,7 @@ fn add_law(aqm: &AnyAqm, hash: &mut Hash) {
     }
 }
 
-/// The hash of which values each parameter takes, and of how the others are refused.
+/// The hash of the accepted values of each parameter, and of the errors for the others.
 fn bounds(entry: &Entry) -> u64 {
     let (default, mut paths, mut hash) = (written(&(entry.default)()), Vec::new(), Hash(0));
     leaves(&default, "", &mut paths);
@@ -193,7 +195,7 @@ fn bounds(entry: &Entry) -> u64 {
     hash.0
 }
 
-/// A line for an algorithm: 32 bits of its bounds, and of each outcome.
+/// The record of an algorithm: 32 bits of its bounds, and of each outcome.
 fn record(entry: &Entry) -> String {
     let outcomes = (0..COMBINATIONS).map(|number| {
         let config = if number == 0 { (entry.default)() } else { combination(&(entry.default)(), "", number) };

@@ -16,7 +16,8 @@ fn packet(now: Time) -> PacketView {
     PacketView { now, size: 1500, ..test_packet() }
 }
 
-/// The times in ms of the drops if a packet leaves every ms from 0 on, each with this sojourn time.
+/// The times of drops in ms if a packet leaves every ms from 0 on.
+/// `wait_ms` returns the sojourn time at each of them.
 fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
     let mut codel = params.build(&test_link()).unwrap();
     let mut times = Vec::new();
@@ -30,7 +31,7 @@ fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> 
     times
 }
 
-/// The count goes on where the last drop was due less than 16 intervals ago (rfc8289#5.5).
+/// The count continues if the last drop was due less than 16 intervals ago (rfc8289#5.5).
 #[test]
 fn a_state_that_ended_16_intervals_ago_begins_with_a_count_of_one() {
     let count_after = |ms: u64| {
@@ -155,7 +156,7 @@ fn parameters_out_of_range_are_named() {
     }
 }
 
-/// The pseudocode of rfc8289#5, word by word, with a queue of its own: (arrival, id).
+/// The pseudocode of rfc8289#5, word for word, with its own queue of (arrival, id).
 struct Pseudocode {
     queue: VecDeque<(f64, u32)>,
     first_above_time: f64,
@@ -274,12 +275,14 @@ fn linuxs_root_is_rough_at_first_and_after_a_jump_of_the_count() {
     // No packet has waited for 5 ms before 5 ms. The gaps are steps of Newton's method from 1: 1, 0.5, 0.5625, 0.4878, 0.4415 and 0.4068 of
     // 100 ms, where the roots are 1, 0.707, 0.577, 0.5, 0.447 and 0.408.
     assert_eq!(drops(&linux, |_| 6, 450), [105, 205, 255, 312, 361, 405, 445]);
-    // Six drops and a pause: the count is 6 - 1, and the root a step from that of 6: 0.4068 (3 - 5 * 0.4068^2)/2 = 0.4419, then 0.4040, 0.3752.
+    // Six drops and a pause: the count is 6 - 1, and the root a step from that of 6: 0.4068 (3 - 5 * 0.4068^2)/2 = 0.4419, then 0.4040,
+    // 0.3752.
     let resumed = drops(&linux, |ms| if (410..420).contains(&ms) { 1 } else { 6 }, 660).split_off(6);
     assert_eq!(resumed, [521, 566, 606, 644]);
 }
 
-/// A departure: how long after the one before in µs, how long it waited in µs, its size, the bytes behind it and those known of before.
+/// A departure: gap since the previous one and wait in µs, size, and bytes behind it.
+/// The last field is the part of these bytes that is known in advance.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     gap: u64,
@@ -289,7 +292,8 @@ struct Departure {
     known_behind: u64,
 }
 
-/// What a discipline makes of departures, and its state behind; and of how many it knew before that they pass, where it is asked for that.
+/// The verdicts on departures, the final state, and the number of early decisions.
+/// With `asked`, [`Codel::passes_ahead`] is called before each departure.
 fn decided(params: &Params, departures: &[Departure], asked: bool) -> (Vec<DepartureVerdict>, Codel, usize) {
     let mut codel = params.build(&test_link()).unwrap();
     let (mut now, mut known) = (Time::ZERO, 0);

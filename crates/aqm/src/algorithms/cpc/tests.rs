@@ -10,7 +10,8 @@ fn example_link() -> Link {
     Link { rate, delay: Duration::from_millis(100), mean_packet: 500, limit_packets: 800 }
 }
 
-/// The paper's numerical example, N = 60, C = 3750/s, R = 0.246 s, with the round-trip time split into propagation and queuing.
+/// The paper's numerical example: N = 60, C = 3750/s, R = 0.246 s.
+/// The round-trip time is split into propagation and queuing.
 fn example() -> Params {
     Params { flows: 60.0, rtt: Duration::from_millis(200), target: 172.5, ..Params::default() }
 }

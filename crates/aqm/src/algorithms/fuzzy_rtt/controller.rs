@@ -1,12 +1,12 @@
-//! The fuzzy controller that `FuzzyRTT` and FLC share: fuzzyrtt-2024#table1, with an option for everything that the figures
-//! leave open.
+//! The fuzzy controller that `FuzzyRTT` and FLC share (fuzzyrtt-2024#table1).
+//! Options cover everything that the paper's figures leave open.
 
 use crate::{Link, ParamError};
 use alloc::boxed::Box;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, Variable};
 use sojourn_units::{Bytes, Duration, range};
 
-/// How the ticks of fuzzyrtt-2024#fig2 give the centers of the output's sets.
+/// How the ticks of fuzzyrtt-2024#fig2 define the centers of the output's sets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -53,7 +53,7 @@ const TABLE_I: &str = "
     PM    NS Z  PS PM PB PH PH
     PB    Z  PS PM PB PB PH PH";
 
-/// What a law takes of the fuzzy controller of a queue: parameters of that law.
+/// The parameters of a law that define its fuzzy controller.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueDesign {
     /// Target queuing time, above 0.
@@ -71,7 +71,8 @@ pub struct QueueDesign {
 }
 
 impl QueueDesign {
-    /// The fuzzy controller, from error and change in -1..=1 to a number on the axis of fuzzyrtt-2024#fig2.
+    /// The fuzzy controller, from error and change to a number.
+    /// Its inputs are in -1..=1, its output is on the axis of fuzzyrtt-2024#fig2.
     ///
     /// # Errors
     /// None that a parameter can cause.
@@ -79,7 +80,7 @@ impl QueueDesign {
         table_i(self.output, self.inference, self.inputs)
     }
 
-    /// The same over the queue of this link.
+    /// The fuzzy controller, scaled to the queue of this link.
     ///
     /// # Errors
     /// `target`, `packet` or `segment` is out of range.
@@ -99,7 +100,8 @@ impl QueueDesign {
     }
 }
 
-/// The controller, from error and change in -1..=1 to a number on the axis of fuzzyrtt-2024#fig2.
+/// The controller, from error and change to a number.
+/// Its inputs are in -1..=1, its output is on the axis of fuzzyrtt-2024#fig2.
 fn table_i(reading: Reading, inference: Inference, inputs: Inputs) -> Result<Controller, ParamError> {
     let [near, far] = match inputs {
         Inputs::Uniform => [1.0 / 3.0, 2.0 / 3.0],
@@ -167,8 +169,8 @@ pub struct QueueRules {
 }
 
 impl QueueRules {
-    /// What the rules give for a queue of so many packets, `change` more than at the update before, on the axis of
-    /// fuzzyrtt-2024#fig2: the probability changes in proportion to it.
+    /// The output of the rules, to which the change of the probability is proportional.
+    /// `queue` is in packets, `change` its difference to the update before. The output is on the axis of fuzzyrtt-2024#fig2.
     #[inline]
     pub fn output(&self, queue: f64, change: f64) -> f64 {
         let (x1, x2) = self.axes.scaled(queue - self.axes.target, change);

@@ -1,4 +1,4 @@
-//! A queue discipline as `tc` says it, and as the kernel is sent it.
+//! Converts a queue discipline from `tc`'s syntax to the attributes that the kernel receives.
 
 use super::red;
 use super::table::{Form, Given, KINDS, Kind, OURS, Value, Word, put};
@@ -11,12 +11,12 @@ use sojourn_units::{parse_duration, parse_rate};
 /// The name of the field.
 const FIELD: &str = "linux";
 
-/// A queue discipline as the kernel takes it (rtnetlink's `TCA_KIND` and `TCA_OPTIONS`).
+/// A queue discipline as the kernel receives it (rtnetlink's `TCA_KIND` and `TCA_OPTIONS`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Qdisc {
     /// Its name.
     pub kind: &'static str,
-    /// Its parameters; empty where all have their defaults.
+    /// Its parameters; empty if all have their defaults.
     pub options: Vec<u8>,
 }
 
@@ -25,12 +25,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
 }
 
-/// Names as a sentence lists them.
+/// Names as a list in a sentence.
 fn listed(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What follows the name of the discipline that runs ours: the table of a queue as in a scenario; `None` where another is meant.
+/// The queue's table, as in a scenario, behind the name of our kernel discipline.
+/// `None` if the text names another discipline.
 pub(super) fn own_queue(text: &str) -> Option<&str> {
     let rest = text.trim().strip_prefix(OURS)?;
     let ends = rest.chars().next().is_none_or(char::is_whitespace);
@@ -38,7 +39,7 @@ pub(super) fn own_queue(text: &str) -> Option<&str> {
 }
 
 impl Qdisc {
-    /// The discipline that runs ours, told of its queue by this text.
+    /// Our kernel discipline, configured with this text of its queue.
     pub fn ours(text: &str) -> Qdisc {
         let mut options = Vec::new();
         put(&mut options, 1, text.as_bytes());
@@ -48,7 +49,7 @@ impl Qdisc {
     /// Reads a discipline such as `pie target 15ms limit 1000`.
     ///
     /// # Errors
-    /// The first word that is not known, or a value that is none.
+    /// The first unknown word, or an invalid value.
     pub fn read(text: &str) -> Result<Qdisc, ParamError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
@@ -109,7 +110,7 @@ fn encoded(given: &Given) -> Vec<u8> {
     }
 }
 
-/// The value of a word: the word itself, or what follows it.
+/// The value of a word: fixed by the word itself, or the word after it.
 fn value_of<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a str>) -> Result<u64, ParamError> {
     let (expected, most) = match word.value {
         Value::Is(value) => return Ok(u64::from(value)),
@@ -138,7 +139,8 @@ fn value_of<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a str>) -> Result
         .ok_or_else(|| ParamError::new(FIELD, &format!("\"{text}\""), format!("after \"{}\" {expected}", word.word)))
 }
 
-/// A number of bytes as `tc` reads it: `k`, `m` and `g` are powers of 1024, and may be followed by `b`.
+/// A number of bytes in `tc`'s syntax.
+/// `k`, `m` and `g` are powers of 1024, and may be followed by `b`.
 fn size(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     let lower = lower.strip_suffix('b').unwrap_or(&lower);
@@ -151,7 +153,7 @@ fn size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// A rate in bytes per second: `10mbit` as `tc` has it, or `10Mbit/s`.
+/// A rate in bytes per second: `10mbit` in `tc`'s syntax, or `10Mbit/s`.
 fn rate(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     let bits = match lower.strip_suffix("bit") {

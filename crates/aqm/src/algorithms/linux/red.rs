@@ -1,8 +1,8 @@
-//! Parameters of the kernel's RED and CHOKe: `tc` computes the logarithms and the table of idle times that the kernel takes
-//! (iproute2 `tc_red.c`, `q_red.c`, `q_choke.c`).
+//! Parameters of the kernel's RED and CHOKe, as `tc` computes them.
+//! These are the logarithms and the table of idle times (iproute2 `tc_red.c`, `q_red.c`, `q_choke.c`).
 //!
-//! `tc` computes the table in ticks of 64 ns and the kernel reads it in us, so the average falls more slowly in an idle time than
-//! the formula says. It is sent here as `tc` sends it.
+//! `tc` computes the table in ticks of 64 ns and the kernel reads it in us. The average therefore falls more slowly in an idle time than
+//! the formula says. This file sends the same table as `tc`.
 
 use super::table::{Given, field, put};
 use crate::algorithms::red::{TC_BURST, tc_weight_log};
@@ -13,13 +13,13 @@ use alloc::{format, vec};
 /// Ticks of the kernel's packet scheduler in a microsecond.
 const TICKS: f64 = 1e3 / 64.0;
 
-/// A share of 1 as it is sent.
+/// A share of 1 in the kernel's encoding.
 const SHARE: f64 = 4_294_967_296.0;
 
-/// What was got and what was expected.
+/// The value found and the expectation.
 type Wrong = (String, &'static str);
 
-/// What the kernel calls the parameters (`struct tc_red_qopt`, `struct tc_choke_qopt`).
+/// The parameters under the kernel's names (`struct tc_red_qopt`, `struct tc_choke_qopt`).
 struct Logs {
     w: u8,
     p: u8,
@@ -60,7 +60,8 @@ pub(super) fn options(choke: bool, given: &[Given]) -> Result<Vec<u8>, Wrong> {
     Ok(encoded([limit as u32, min as u32, max as u32], &logs, flags as u8, share as u32))
 }
 
-/// The time in ticks to send so many bytes at this rate in bytes a second, as `tc` computes it: in whole microseconds and whole ticks.
+/// The transmission time in ticks of `bytes` at `rate` bytes a second.
+/// Computed as by `tc`: in whole microseconds and whole ticks.
 fn ticks(bytes: u64, rate: u64) -> f64 {
     libm::floor(libm::floor(1e6 * bytes as f64 / rate as f64) * TICKS)
 }
@@ -85,7 +86,8 @@ fn slope(span: u64, probability: f64) -> Option<u8> {
     (0..32).find(|&log| at_first * libm::exp2(f64::from(log)) > 1.0)
 }
 
-/// By how many halvings the average falls in an idle time, for steps of 2^cell ticks; a packet takes `packet` ticks.
+/// The table of idle times: the shift of the average after each multiple of 2^cell ticks.
+/// A packet takes `packet` ticks.
 fn idle(w: u8, packet: f64) -> Option<(u8, [u8; 256])> {
     let per_tick = -libm::log(1.0 - libm::exp2(-f64::from(w))) / packet;
     let longest = 31.0 / per_tick;

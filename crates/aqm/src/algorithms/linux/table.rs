@@ -1,14 +1,14 @@
-//! The queue disciplines of Linux 7.3 and the words that `tc` has for their parameters, with the numbers of their attributes
-//! (include/uapi/linux/pkt_sched.h).
+//! The queue disciplines of Linux 7.3 with the parameters that `tc` has for them.
+//! Each has the number of its attribute (include/uapi/linux/pkt_sched.h).
 
 use alloc::vec::Vec;
 
-/// What follows a word, and in which unit it is sent.
+/// The kind of value that follows a word, and the unit in which it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Value {
-    /// Nothing: the word itself stands for this number.
+    /// No value follows: the word itself means this number.
     Is(u32),
-    /// The same, sent as one byte.
+    /// No value follows: the word means this number, sent as one byte.
     IsByte(u8),
     /// A whole number.
     Count,
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Seconds,
     /// A rate, in bytes per second.
     Rate,
-    /// The same with 64 bits.
+    /// A rate, in bytes per second, sent with 64 bits.
     Rate64,
     /// A share of 0 to 1, times 2^32.
     Share,
@@ -43,7 +43,7 @@ pub(super) enum Form {
     Red,
     /// As `struct tc_choke_qopt` with a table: thresholds in packets.
     Choke,
-    /// As the text of a queue of ours.
+    /// As the text of a queue of the simulator.
     Ours,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct Word {
     pub word: &'static str,
-    /// The number of the attribute; of a struct's field its place.
+    /// The number of the attribute; for a field of a struct, its position.
     pub at: u16,
     pub value: Value,
 }
@@ -62,7 +62,8 @@ pub(super) struct Given {
     pub value: u64,
 }
 
-/// Appends an attribute of netlink: length, type, value, filled up to a multiple of four bytes.
+/// Appends a netlink attribute: length, type and value.
+/// It is padded to a multiple of four bytes.
 pub(super) fn put(bytes: &mut Vec<u8>, attribute: u16, value: &[u8]) {
     bytes.extend_from_slice(&(value.len() as u16 + 4).to_ne_bytes());
     bytes.extend_from_slice(&attribute.to_ne_bytes());
@@ -96,7 +97,7 @@ pub(super) mod field {
 
 use Value::{Byte, Count, Is, IsByte, Rate, Rate64, Seconds, Share, Size, Time, Times256};
 
-/// The discipline in which the kernel runs ours (`hosts/linux/kernel/discipline.c`).
+/// The kernel discipline that runs our queues (`hosts/linux/kernel/discipline.c`).
 pub(super) const OURS: &str = "sojourn";
 
 pub(super) const KINDS: &[Kind] = &[

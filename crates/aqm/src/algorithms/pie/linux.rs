@@ -1,8 +1,11 @@
-//! PIE as Linux has it (`sch_pie.c`), for `pie` with that rule and for each queue of `fq-pie`.
+//! PIE as in Linux (`sch_pie.c`), for `pie` with that rule and for each queue of `fq-pie`.
 //!
-//! The delay is that of the last packet that left (rfc8033#5.2 allows time stamps), drops are spread out (rfc8033#5.4), above a
-//! delay of 250 ms the probability rises faster, and a burst ends by the time between departures. A probability may grow beyond 1,
-//! and after a long overload it takes as long to fall.
+//! It differs from the RFC's example:
+//! - The delay is that of the last packet that left (rfc8033#5.2 allows time stamps).
+//! - Drops are spread out (rfc8033#5.4).
+//! - Above a delay of 250 ms the probability rises faster.
+//! - The time between departures uses up the burst allowance.
+//! - A probability may grow beyond 1, and then takes as long to fall after an overload.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, Law, Needs, PacketView, Sample};
 use sojourn_units::{Duration, Probability, Stream, Time};
@@ -16,11 +19,13 @@ pub struct Constants {
     pub beta: f64,
     pub burst: Duration,
     pub bytemode: bool,
-    /// The size of a packet that gets the computed probability; at less than twice that all packets pass.
+    /// The size of a packet that gets the computed probability.
+    /// At a backlog of less than twice this size all packets pass.
     pub mtu: u32,
 }
 
-/// A probability that would grow beyond this is 1 again: the end of Linux's numbers (`MAX_PROB`, the 256th part of the largest).
+/// The largest probability; one that would exceed it becomes 1.
+/// It is the end of Linux's number range (`MAX_PROB`, the 256th part of the largest).
 const LARGEST: f64 = 256.0;
 
 impl Constants {
@@ -39,13 +44,13 @@ pub struct Vars {
     pub accu_prob: f64,
     pub qdelay: Duration,
     pub qdelay_old: Duration,
-    /// The rest of the time for which a burst passes.
+    /// The remaining time for which a burst passes.
     pub burst: Duration,
     last_departure: Option<Time>,
 }
 
 impl Vars {
-    /// The state of a queue that nothing has entered.
+    /// The state of a queue without packets so far.
     pub fn new(constants: &Constants) -> Self {
         let none = Duration::ZERO;
         Vars { prob: 0.0, accu_prob: 0.0, qdelay: none, qdelay_old: none, burst: constants.burst, last_departure: None }
@@ -57,16 +62,17 @@ impl Vars {
         self.burst > Duration::ZERO || is_light || backlog < 2 * u64::from(constants.mtu)
     }
 
-    /// What happens to a packet of `size` bytes that finds `backlog` bytes; above `ecn_prob` it is dropped instead of marked
-    /// (Linux `pie_drop_early`).
+    /// The verdict on a packet of `size` bytes at a backlog of `backlog` bytes.
+    /// Above `ecn_prob` it is dropped instead of marked (Linux `pie_drop_early`).
     pub fn on_enqueue(&mut self, constants: &Constants, backlog: u64, size: u32, ecn_prob: f64, random: &mut Stream) -> ArrivalVerdict {
-        // It draws for each packet, so that one signal does not shift all later draws.
+        // Every packet draws, so that one signal does not shift all later draws.
         let random = random.unit();
         if self.bypass(constants, backlog) {
             return ArrivalVerdict::Pass;
         }
         let scales = constants.bytemode && size <= constants.mtu;
         let prob = if scales { self.prob * f64::from(size) / f64::from(constants.mtu) } else { self.prob };
+        // Drops are spread out: none below an accumulated probability of 0.85, a certain one from 8.5 on (rfc8033#5.4).
         self.accu_prob = if prob == 0.0 { 0.0 } else { self.accu_prob + prob };
         if self.accu_prob < 0.85 {
             return ArrivalVerdict::Pass;
@@ -89,7 +95,8 @@ impl Vars {
         self.accu_prob = 0.0;
     }
 
-    /// A packet left at `now` after a wait of `sojourn`, and so many bytes stay (Linux `pie_process_dequeue`).
+    /// A packet left at `now` after a wait of `sojourn`, and `backlog` bytes stay.
+    /// Linux: `pie_process_dequeue`.
     pub fn on_dequeue(&mut self, now: Time, sojourn: Duration, backlog: u64) {
         self.qdelay = if backlog > 0 { sojourn } else { Duration::ZERO };
         if let Some(before) = self.last_departure.replace(now) {
@@ -112,6 +119,7 @@ impl Vars {
         if self.prob >= 0.1 {
             delta = delta.min(0.02);
         }
+        // Above 250 ms the probability rises without a bound, so that the delay falls even if the bound above applies.
         if delay > 0.25 {
             delta += 0.02;
         }
@@ -119,6 +127,7 @@ impl Vars {
         if self.prob >= LARGEST {
             self.prob = 1.0;
         } else if delay == 0.0 && old == 0.0 && backlog == 0 {
+            // Exponential decay in Linux's integers: 1 - 1/64 for each update of an empty queue.
             self.prob -= self.prob / 64.0;
         }
         let half = constants.target / 2;
@@ -142,7 +151,7 @@ impl LinuxPie {
         LinuxPie { vars: Vars::new(&constants), constants }
     }
 
-    /// Takes the delay of a fluid: what waits, at the rate at which it left.
+    /// Sets the delay of a fluid: the backlog over the departure rate.
     fn measure(&mut self, sample: &Sample) {
         if sample.departed_bytes > 0.0 {
             let seconds = sample.backlog_bytes / sample.departed_bytes * self.constants.tupdate.as_secs_f64();
@@ -244,7 +253,7 @@ mod tests {
         let mut one = vars(0.99, 400);
         one.qdelay_old = one.qdelay;
         (0..25).for_each(|_| one.on_update(&CONSTANTS, 20_000));
-        // 25 times 0.02 and what two hundredths bound.
+        // 25 updates of 0.02 each, because the delay is above 250 ms, and 25 of the bound of 0.02.
         assert!((one.prob - 1.99).abs() < 1e-9, "{}", one.prob);
         one.prob = 255.99;
         one.on_update(&CONSTANTS, 20_000);
@@ -281,8 +290,9 @@ mod tests {
         assert_eq!(one.qdelay, Duration::ZERO);
     }
 
-    /// Linux `pie_drop_early`: all pass while a burst is allowed, while the delay is below half of the target and the probability
-    /// below 20 %, and while fewer than two packets of the MTU wait.
+    /// The conditions under which all packets pass (Linux `pie_drop_early`).
+    /// A burst is allowed; or the delay is below half of the target and the probability below 20 %; or fewer than two packets of the MTU
+    /// wait.
     #[test]
     fn packets_pass_in_a_burst_at_a_light_load_and_in_a_short_queue() {
         let passes = |prob: f64, delay_us: u64, burst: Duration, backlog: u64| {

@@ -1,104 +1,114 @@
-//! RED's parameters, with the short names of `tc` and those of ns-2 as aliases, and their values on a link.
+//! RED's parameters and their values on a link.
+//! Aliases are the short names of `tc` and the names of ns-2.
 
 use crate::{Link, ParamError};
 use sojourn_units::{Bytes, Duration};
 
-/// The parameters of RED. The defaults are those of ns-2.35, except that the queue is measured in packets and the mean packet
-/// is the link's ([`Params::ns2`] has exactly the defaults of ns-2).
+/// The parameters of RED.
+/// The defaults are those of ns-2.35, except that the queue is measured in packets and the mean packet is the link's ([`Params::ns2`] has
+/// exactly the defaults of ns-2).
 ///
-/// Linux `tc red` gives `min` and `max` in bytes: divide them by `avpkt`. Its RED is `wait = false`, `gentle = false`,
-/// `queue_in_bytes = true`, and `mark_p = 1` unless `harddrop` is given; its `limit`, like ns-2's `limit_`, is the
-/// queue's.
+/// Linux `tc red` has `min` and `max` in bytes: divide them by `avpkt`. Its RED is `wait = false`, `gentle = false`, `queue_in_bytes =
+/// true`, and `mark_p = 1` unless `harddrop` is given; its `limit`, like ns-2's `limit_`, is the queue's.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Average queue in mean packets above which early drops begin; 0 (the default) is automatic: the greater of 5
-    /// and half of the packets that the link sends in `target` (ns-2 `thresh_`).
+    /// Average queue in mean packets above which early drops begin.
+    /// 0 (the default) is automatic: the greater of 5 and half of the packets that the link sends in `target` (ns-2 `thresh_`).
     #[cfg_attr(feature = "serde", serde(alias = "thresh_", alias = "thresh", alias = "min_th"))]
     pub min: f64,
-    /// Average queue in mean packets at which the probability is `max_p`; 0 (the default) is 3 `min` (ns-2
-    /// `maxthresh_`).
+    /// Average queue in mean packets at which the probability is `max_p`.
+    /// 0 (the default) is 3 `min` (ns-2 `maxthresh_`).
     #[cfg_attr(feature = "serde", serde(alias = "maxthresh_", alias = "maxthresh", alias = "max_th"))]
     pub max: f64,
-    /// Probability of an early drop at `max`, above 0 and up to 1, default 0.1; with `adaptive` only the
-    /// initial value (ns-2 1/`linterm_`, tc `probability`).
+    /// Probability of an early drop at `max`.
+    /// Range: above 0 and up to 1; default 0.1. With `adaptive` it is only the initial value (ns-2 1/`linterm_`, tc `probability`).
     #[cfg_attr(feature = "serde", serde(alias = "probability"))]
     pub max_p: f64,
     /// Instead of `max_p`: its inverse, at least 1 (ns-2 `linterm_`, default absent).
     #[cfg_attr(feature = "serde", serde(alias = "linterm_"))]
     pub linterm: Option<f64>,
-    /// Weight of the newest queue length in the average, above 0 and up to 1; automatic for 0: 1 - exp(-1/ptc), for
-    /// -2: 1 - exp(-10/ptc), for -1 (the default): 1 - exp(-1/(10 R ptc)), where ptc is mean packets a second and R
-    /// = max(0.1 s, 3 (link delay + 1/ptc)) (ns-2 `q_weight_`).
+    /// Weight of the newest queue length in the average.
+    /// Range: above 0 and up to 1. Automatic for 0: 1 - exp(-1/ptc), for -2: 1 - exp(-10/ptc), for -1 (the default): 1 - exp(-1/(10 R
+    /// ptc)), where ptc is mean packets a second and R = max(0.1 s, 3 (link delay + 1/ptc)) (ns-2 `q_weight_`).
     #[cfg_attr(feature = "serde", serde(alias = "q_weight_", alias = "q_weight"))]
     pub weight: f64,
-    /// Instead of `weight`: the packets that may arrive at an empty queue in one burst; the weight follows from it as in tc,
-    /// rounded to a power of 1/2 (tc `burst`, default absent).
+    /// Instead of `weight`: the packets that may arrive at an empty queue in one burst.
+    /// The weight follows from it as in tc, rounded to a power of 1/2 (tc `burst`, default absent).
     pub burst: Option<u32>,
-    /// Whether the probability rises in a line from `max_p` at `max` to 1 at twice `max`, instead of jumping to 1; default
-    /// true (ns-2 `gentle_`).
+    /// Whether the probability rises in a line from `max_p` at `max` to 1 at twice `max`.
+    /// Otherwise it jumps to 1; default true (ns-2 `gentle_`).
     #[cfg_attr(feature = "serde", serde(alias = "gentle_"))]
     pub gentle: bool,
     /// Whether at least 1/p packets pass between two drops; default true (ns-2 `wait_`).
     #[cfg_attr(feature = "serde", serde(alias = "wait_"))]
     pub wait: bool,
-    /// Whether the probability scales with the packet's size over `mean_packet`, and the count since the last drop is in
-    /// bytes; default false (ns-2 `bytes_`, there true since October 2004).
+    /// Whether the probability scales with the packet's size over `mean_packet`.
+    /// The count since the last drop is then in bytes; default false (ns-2 `bytes_`, there true since October 2004).
     #[cfg_attr(feature = "serde", serde(alias = "bytes_"))]
     pub bytes: bool,
-    /// Whether the queue is measured in bytes, with thresholds times `mean_packet`; default false (ns-2
-    /// `queue_in_bytes_`, there true since October 2004).
+    /// Whether the queue is measured in bytes, with thresholds times `mean_packet`.
+    /// Default false (ns-2 `queue_in_bytes_`, there true since October 2004).
     #[cfg_attr(feature = "serde", serde(alias = "queue_in_bytes_", alias = "qib_"))]
     pub queue_in_bytes: bool,
-    /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 500; tc `avpkt`).
+    /// Mean packet size; `"0 B"` (the default) is the link's.
+    /// See ns-2 `mean_pktsize_`, there 500; tc `avpkt`.
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize", alias = "avpkt"))]
     pub mean_packet: Bytes,
-    /// Whether packets are dropped instead of marked above `mark_p`; default true. If false, every packet is dropped at a
-    /// probability of 1, and packets are marked below it (ns-2 `use_mark_p_`).
+    /// Whether packets are dropped instead of marked above `mark_p`; default true.
+    /// If false, every packet is dropped at a probability of 1, and packets are marked below it (ns-2 `use_mark_p_`).
     #[cfg_attr(feature = "serde", serde(alias = "use_mark_p_"))]
     pub use_mark_p: bool,
-    /// With `use_mark_p`, the probability (before the correction for even spacing) above which packets are dropped instead of marked, 0 or
-    /// more (1 and more: never), default 0.1 (ns-2 `mark_p_`).
+    /// With `use_mark_p`, the probability above which packets are dropped instead of marked.
+    /// It is compared before the correction for even spacing. Range: 0 or more (1 and more: never); default 0.1 (ns-2 `mark_p_`).
     #[cfg_attr(feature = "serde", serde(alias = "mark_p_"))]
     pub mark_p: f64,
-    /// Whether `max_p` is adapted to keep the average between `min` and `max`; default false (ns-2 `adaptive_`, tc
-    /// `adaptive`).
+    /// Whether `max_p` is adapted to keep the average between `min` and `max`.
+    /// Default false (ns-2 `adaptive_`, tc `adaptive`).
     #[cfg_attr(feature = "serde", serde(alias = "adaptive_"))]
     pub adaptive: bool,
-    /// With `adaptive`, whether Feng's rule is used instead of Floyd's; default false (ns-2 `feng_adaptive_`).
+    /// With `adaptive`, whether Feng's rule is used instead of Floyd's.
+    /// Default false (ns-2 `feng_adaptive_`).
     #[cfg_attr(feature = "serde", serde(alias = "feng_adaptive_"))]
     pub feng_adaptive: bool,
-    /// The most that adaptive RED adds to `max_p` in one step, above 0 and up to 1, default 0.01 (floyd-2001, ns-2 `alpha_`).
+    /// The most that adaptive RED adds to `max_p` in one step.
+    /// Range: above 0 and up to 1; default 0.01 (floyd-2001, ns-2 `alpha_`).
     #[cfg_attr(feature = "serde", serde(alias = "alpha_"))]
     pub alpha: f64,
-    /// Factor by which adaptive RED lowers `max_p`, above 0 and below 1, default 0.9 (floyd-2001, ns-2 `beta_`).
+    /// Factor by which adaptive RED lowers `max_p`.
+    /// Range: above 0 and below 1; default 0.9 (floyd-2001, ns-2 `beta_`).
     #[cfg_attr(feature = "serde", serde(alias = "beta_"))]
     pub beta: f64,
-    /// With `feng_adaptive`, the divisor of `max_p` when the average falls below `min`, above 1, default 3
-    /// (feng-1999b; ns-2 uses `alpha_` for this too).
+    /// With `feng_adaptive`, the divisor of `max_p` when the average falls below `min`.
+    /// Range: above 1; default 3 (feng-1999b; ns-2 uses `alpha_` for this too).
     pub feng_alpha: f64,
-    /// With `feng_adaptive`, the factor on `max_p` when the average rises above `max`, above 1, default 2
-    /// (feng-1999b; ns-2 uses `beta_` for this too).
+    /// With `feng_adaptive`, the factor on `max_p` when the average rises above `max`.
+    /// Range: above 1; default 2 (feng-1999b; ns-2 uses `beta_` for this too).
     pub feng_beta: f64,
-    /// Shortest time between two adaptations, default `"500 ms"` (ns-2 `interval_`, in seconds there).
+    /// Shortest time between two adaptations.
+    /// Default `"500 ms"` (ns-2 `interval_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "interval_"))]
     pub interval: Duration,
-    /// Value from which adaptive RED no longer raises `max_p`; above 0 and up to 1, default 0.5 (ns-2 `top_`).
+    /// Value from which adaptive RED no longer raises `max_p`.
+    /// Range: above 0 and up to 1; default 0.5 (ns-2 `top_`).
     #[cfg_attr(feature = "serde", serde(alias = "top_"))]
     pub top: f64,
-    /// Value from which adaptive RED no longer lowers `max_p`; 0 (the default) is automatic: the smaller of 0.01 and 80 kbit/s
-    /// over the link's rate (ns-2 `bottom_`).
+    /// Value from which adaptive RED no longer lowers `max_p`.
+    /// 0 (the default) is automatic: the smaller of 0.01 and 80 kbit/s over the link's rate (ns-2 `bottom_`).
     #[cfg_attr(feature = "serde", serde(alias = "bottom_"))]
     pub bottom: f64,
-    /// Queuing delay that gives an automatic `min`, default `"5 ms"` (ns-2 `targetdelay_`, in seconds there).
+    /// Queuing delay from which an automatic `min` is computed.
+    /// Default `"5 ms"` (ns-2 `targetdelay_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "targetdelay_", alias = "targetdelay"))]
     pub target: Duration,
-    /// Experiments of ns-2, default 0: with 1 no early drops and with 2 fewer while the queue is far shorter than its
-    /// average; with 3 idle time counts in packets of `idle_packet` (ns-2 `cautious_`).
+    /// Experiments of ns-2, default 0.
+    /// While the queue is far shorter than its average, 1 disables early drops and 2 reduces them. With 3 idle time counts in packets of
+    /// `idle_packet` (ns-2 `cautious_`).
     #[cfg_attr(feature = "serde", serde(alias = "cautious_"))]
     pub cautious: u8,
-    /// Packet size in which idle time is counted with `cautious = 3`, default `"100 B"` (ns-2 `idle_pktsize_`).
+    /// Packet size in which idle time is counted with `cautious = 3`.
+    /// Default `"100 B"` (ns-2 `idle_pktsize_`).
     #[cfg_attr(feature = "serde", serde(alias = "idle_pktsize_", alias = "idle_pktsize"))]
     pub idle_packet: Bytes,
 }
@@ -135,14 +145,15 @@ impl Default for Params {
     }
 }
 
-/// The parameters on a link: all automatic values are known, and lengths are in the unit of the average.
+/// The parameters on a link, with all automatic values computed.
+/// Lengths are in the unit of the average.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolved {
     /// Mean packet size in bytes.
     pub mean_packet: u32,
     /// Packets of mean size that the link sends in a second (ns-2's packet time constant).
     pub ptc: f64,
-    /// The same for idle time: packets of `idle_packet` with `cautious = 3`.
+    /// Packets sent in a second of idle time: packets of `idle_packet` with `cautious = 3`.
     pub idle_ptc: f64,
     /// Average above which early drops begin.
     pub min: f64,
@@ -159,8 +170,8 @@ pub struct Resolved {
 }
 
 impl Params {
-    /// Exactly the defaults of ns-2.35: as [`Params::default`], with the queue and the probability in bytes and a mean packet
-    /// of 500 bytes.
+    /// Exactly the defaults of ns-2.35.
+    /// These are [`Params::default`], with the queue and the probability in bytes and a mean packet of 500 bytes.
     pub fn ns2() -> Self {
         Params { bytes: true, queue_in_bytes: true, mean_packet: Bytes(500), ..Params::default() }
     }
@@ -241,16 +252,17 @@ impl Params {
     }
 }
 
-/// The bursts for which [`tc_weight`] has a weight.
+/// The expected range of bursts in the error, those for which [`tc_weight`] has a weight.
 pub(crate) const TC_BURST: &str = "a burst of enough packets to fill an empty queue to min, and fewer than a billion";
 
-/// The weight that tc derives from a burst: the greatest power of 1/2 at which a burst of this many packets into an empty
-/// queue leaves the average below `min` (tc-red(8), iproute2 `tc_red_eval_ewma`); `None` if there is none.
+/// The weight that tc derives from a burst (tc-red(8), iproute2 `tc_red_eval_ewma`).
+/// It is the greatest power of 1/2 at which a burst of this many packets into an empty queue leaves the average below `min`; `None` if no
+/// such weight exists.
 pub(crate) fn tc_weight(burst: f64, min: f64) -> Option<f64> {
     tc_weight_log(burst, min).map(|log| libm::ldexp(1.0, -i32::from(log)))
 }
 
-/// The logarithm of the inverse of that weight to the base of 2.
+/// The logarithm to the base of 2 of the inverse of [`tc_weight`].
 pub(crate) fn tc_weight_log(burst: f64, min: f64) -> Option<u8> {
     let excess = burst + 1.0 - min;
     let fits = |log: &u8| {

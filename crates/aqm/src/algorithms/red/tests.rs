@@ -35,7 +35,8 @@ impl Bench {
         self.red.on_enqueue(&arrival, &backlog, &mut self.random)
     }
 
-    /// Offers `n` arrivals, a millisecond apart, that each find `packets`; returns the number that did not pass.
+    /// Offers `n` arrivals, a millisecond apart, that each find `packets`.
+    /// Returns the number that did not pass.
     fn offers(&mut self, n: usize, packets: u32) -> usize {
         let mut signals = 0;
         for _ in 0..n {

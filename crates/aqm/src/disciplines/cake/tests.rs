@@ -1,4 +1,4 @@
-//! What CAKE's queues do with packets whose groups are known.
+//! The scheduling of CAKE's queues for packets whose groups are known.
 
 use super::*;
 use crate::algorithms::test_link;
@@ -18,7 +18,7 @@ fn queue(params: cake::Params, limit: u32, dscps: [u8; 3]) -> Qdisc<Parcel> {
     queue
 }
 
-/// A packet of a flow that comes by the route of its group.
+/// A packet of a flow on the route of its group.
 fn parcel(flow: u32, group: u32) -> Parcel {
     Parcel { flow, place: group * 10, size: 1000, ..Parcel::default() }
 }
@@ -28,7 +28,7 @@ fn fill(queue: &mut Qdisc<Parcel>, flow: u32, group: u32, packets: u32) -> Vec<D
     (0..packets).flat_map(|_| queue.offer(Time::ZERO, parcel, None)).map(|(_, reason)| reason).collect()
 }
 
-/// The next packets that are sent at this time.
+/// The next packets that are sent at this time, at most `most`.
 fn served(queue: &mut Qdisc<Parcel>, now: Time, most: usize) -> Vec<Parcel> {
     (0..most).map_while(|_| queue.take(now).0).collect()
 }

@@ -1,4 +1,4 @@
-//! A tin of CAKE: its queues, the lists in which they take turns, and its part of the shaper.
+//! A tin of CAKE: its queues, the round-robin lists, and its part of the shaper.
 
 use crate::disciplines::flows::{FlowQueuing, Overflow};
 use crate::{Fate, Packet, Subqueue};
@@ -6,26 +6,26 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
 
-/// Queues of a tin, and how many of them a flow may have its own in.
+/// The number of queues of a tin, and of those among which a flow can have its own.
 pub(crate) const QUEUES: u32 = 1024;
 pub(crate) const WAYS: usize = 8;
 
-/// What a queue is, as Linux names it.
+/// The state of a queue, under the names of Linux.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Set {
-    /// Empty and at rest.
+    /// Empty and idle.
     None,
-    /// New, with something to send.
+    /// New and not yet through its first quantum.
     Sparse,
-    /// In the turn of the old ones with a debt, though it was empty when that came.
+    /// A sparse queue that was empty when its quantum ended; it is in the list of old queues.
     SparseWait,
-    /// It always has something to send.
+    /// A queue that has used up its first quantum and still has packets.
     Bulk,
-    /// Empty, with an algorithm that still comes to rest.
+    /// Empty, while its algorithm still returns to its initial state.
     Decaying,
 }
 
-/// A list of queues that take turns.
+/// One of the round-robin lists of queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum List {
     New,
@@ -33,7 +33,7 @@ pub(super) enum List {
     Decaying,
 }
 
-/// Who sends a packet: the hash of its flow, and its host.
+/// The sender of a packet: the hash of its flow, and its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sender {
     pub hash: u32,
@@ -47,10 +47,10 @@ pub(super) struct Flow<P> {
     pub bytes: u64,
     /// Bytes that it may still send in this round.
     pub deficit: i64,
-    /// What was cut from its last quantum, in parts of 2^16.
+    /// The remainder of its last quantum after rounding down, in parts of 2^16.
     rest: u32,
     set: Set,
-    /// The hash of the flow that it is kept for (Linux `tags`).
+    /// The hash of the flow to which it is assigned (Linux `tags`).
     tag: Option<u32>,
     host: Option<u32>,
 }
@@ -62,32 +62,33 @@ pub(super) struct Tin<P> {
     new: VecDeque<u16>,
     old: VecDeque<u16>,
     decaying: VecDeque<u16>,
-    /// Queues that are sparse, and those that are bulk.
+    /// The numbers of sparse and of bulk queues.
     sparse: u32,
     bulk: u32,
-    /// Bulk queues of each host.
+    /// The number of bulk queues of each host.
     bulk_of_host: Vec<u32>,
-    /// Bytes that a queue gets in a round.
+    /// The bytes that a queue may send in a round.
     flow_quantum: u32,
-    /// The same of the tin among tins, and what it may still send.
+    /// The bytes that the tin may send in a round of the tins, and what remains of them.
     pub quantum: i64,
     pub deficit: i64,
     rate: Option<Rate>,
-    /// When it has used its rate up to.
+    /// The time from which its rate allows another packet.
     pub next: Time,
     packets: u32,
-    /// What it did; its packets are counted beside it.
+    /// Its statistics, except for the number of waiting packets.
     did: Subqueue,
 }
 
 /// The quantum of the first tin.
 const TIN_QUANTUM: i64 = 1024;
 
-/// The most and the least bytes that a queue gets in a round.
+/// The bounds of the bytes that a queue may send in a round.
 const QUANTUM: (u64, u64) = (300, 1514);
 
 impl<P: Packet> Tin<P> {
-    /// An empty tin with so much of the shaper, which has `shift` binary places less than the first.
+    /// An empty tin with this rate of the shaper.
+    /// Its quantum is that of the first tin, shifted right by `shift` bits.
     pub fn new(rate: Option<Rate>, shift: u32) -> Self {
         let empty = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, rest: 0, set: Set::None, tag: None, host: None };
         let quantum = rate.map_or(QUANTUM.1, |rate| ((rate.as_bps() / 8) >> 12).clamp(QUANTUM.0, QUANTUM.1));
@@ -118,22 +119,22 @@ impl<P: Packet> Tin<P> {
         &self.flows[at]
     }
 
-    /// What it did, and what waits in it.
+    /// Its statistics, including the number of waiting packets.
     pub fn subqueue(&self) -> Subqueue {
         Subqueue { packets: self.packets, ..self.did }
     }
 
-    /// When the packet arrived that has waited longest in it.
+    /// The arrival time of the packet that has waited longest.
     pub fn oldest(&self) -> Option<Time> {
         self.flows.iter().filter_map(|flow| flow.waiting.front()).map(|&(since, _)| since).min()
     }
 
-    /// The packets and bytes that wait in it.
+    /// The waiting packets and bytes.
     pub fn backlog(&self) -> (u32, u64) {
         (self.packets, self.did.bytes)
     }
 
-    /// Counts what becomes of a packet: see [`CakeQueues::count`](super::CakeQueues::count).
+    /// Counts the fate of a packet: see [`CakeQueues::count`](super::CakeQueues::count).
     pub fn count(&mut self, size: u32, fate: Fate, is_earlier: bool) {
         self.did.counters.count(size, fate);
         self.did.drops_of_earlier += u64::from(is_earlier && matches!(fate, Fate::Dropped(_)));
@@ -144,19 +145,20 @@ impl<P: Packet> Tin<P> {
         self.sparse + self.bulk == 0
     }
 
-    /// The queues that a flow with this hash may have, its own first.
+    /// The queues that a flow with this hash may use, its own first.
     fn ways(of: u32) -> impl Iterator<Item = usize> {
         let hash = FlowQueuing { queues: QUEUES, quantum: 1, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
         let home = hash.queue_of(of) as usize;
         (0..WAYS).map(move |way| home - home % WAYS + (home + way) % WAYS)
     }
 
-    /// The queue that a flow with this hash has.
+    /// The queue that is assigned to a flow with this hash.
     pub fn find(&self, hash: u32) -> Option<usize> {
         Self::ways(hash).find(|&at| self.flows[at].tag == Some(hash))
     }
 
-    /// The queue of a flow: the one that it has, or an empty one, or else one that it shares (Linux `cake_hash`).
+    /// Assigns a queue to a flow (Linux `cake_hash`).
+    /// It is the one that the flow has, or an empty one, or else one that it shares.
     fn assign(&mut self, Sender { hash, host }: Sender) -> usize {
         let empty = || Self::ways(hash).find(|&at| self.flows[at].set == Set::None);
         let at = self.find(hash).or_else(empty).or_else(|| Self::ways(hash).next()).unwrap_or(0);
@@ -173,7 +175,7 @@ impl<P: Packet> Tin<P> {
         at
     }
 
-    /// A queue becomes bulk, or ceases to be.
+    /// Counts a queue that becomes bulk (`more`) or stops being bulk.
     fn count_bulk(&mut self, at: usize, more: bool) {
         let step = |count: &mut u32| if more { *count += 1 } else { *count -= 1 };
         step(&mut self.bulk);
@@ -185,7 +187,7 @@ impl<P: Packet> Tin<P> {
         }
     }
 
-    /// The quantum of a queue: its part of that of its host (Linux `cake_get_flow_quantum`).
+    /// The quantum of a queue, an equal part of its host's (Linux `cake_get_flow_quantum`).
     fn quantum_of(&mut self, at: usize) -> i64 {
         let flow = &mut self.flows[at];
         let load = flow.host.and_then(|host| self.bulk_of_host.get(host as usize)).map_or(1, |&load| load.max(1));
@@ -235,13 +237,14 @@ impl<P: Packet> Tin<P> {
         }
     }
 
-    /// The queue whose turn it is. One that decays comes first if `decays`, else last.
+    /// The queue whose turn it is. The decaying list comes first if `decays`, else last.
     pub fn first(&mut self, decays: bool) -> Option<(List, usize)> {
         let order = if decays { [List::Decaying, List::New, List::Old] } else { [List::New, List::Old, List::Decaying] };
         order.into_iter().find_map(|list| self.list(list).front().map(|&at| (list, usize::from(at))))
     }
 
-    /// The queue at the front of a list has used its quantum: it gets the next one, and goes to the end of the old ones.
+    /// Adds a quantum to the queue at the front of a list, which has used up its last one.
+    /// The queue moves to the end of the old ones.
     pub fn refill(&mut self, list: List, at: usize) {
         if self.flows[at].set == Set::Sparse {
             if self.flows[at].waiting.is_empty() {
@@ -256,7 +259,7 @@ impl<P: Packet> Tin<P> {
         self.old.push_back(at as u16);
     }
 
-    /// The queue at the front of a list is empty: it is at rest, or decays.
+    /// Removes an empty queue from the front of its list: it becomes idle, or decays.
     pub fn leave(&mut self, list: List, at: usize, to: Set) {
         self.list(list).pop_front();
         match self.flows[at].set {
@@ -275,7 +278,7 @@ impl<P: Packet> Tin<P> {
         self.remove(at, 0)
     }
 
-    /// The packet at a place of a queue.
+    /// Removes the packet at this position of a queue.
     pub fn remove(&mut self, at: usize, place: usize) -> Option<(Time, P)> {
         let flow = &mut self.flows[at];
         let (since, packet) = flow.waiting.remove(place)?;
@@ -285,7 +288,7 @@ impl<P: Packet> Tin<P> {
         Some((since, packet))
     }
 
-    /// A packet of a queue is sent that counts as `size` bytes.
+    /// Charges a sent packet of `size` bytes to its queue, the tin, and the tin's rate.
     pub fn charge(&mut self, at: usize, size: u32, now: Time) {
         self.flows[at].deficit -= i64::from(size);
         self.deficit -= i64::from(size);
@@ -295,7 +298,7 @@ impl<P: Packet> Tin<P> {
         }
     }
 
-    /// The queue with the most bytes, and how many.
+    /// The queue with the most bytes, and their number.
     pub fn longest(&self) -> Option<(usize, u64)> {
         let active = self.new.iter().chain(&self.old).map(|&at| usize::from(at));
         active.map(|at| (at, self.flows[at].bytes)).max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at)).filter(|&(_, bytes)| bytes > 0)
@@ -307,7 +310,8 @@ mod tests {
     use super::*;
     use crate::parcel::Parcel;
 
-    /// Linux `cake_hash`: 1024 queues in sets of 8. A flow may have any queue of its set, and looks at its own first.
+    /// A flow may use any queue of its set of 8, and tries its own first (Linux `cake_hash`).
+    /// The 1024 queues form sets of 8.
     #[test]
     fn a_flow_may_have_each_queue_of_its_set_once() {
         for flow in 0..500 {

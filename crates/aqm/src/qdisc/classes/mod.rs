@@ -1,10 +1,12 @@
-//! Classes: several queues of one link, each under a discipline of its own, and the rule by which they share the link.
+//! Classes: queues that share one link, each under its own discipline.
 //!
-//! A class with a lower priority number goes first. Those of one priority take turns in bytes, by deficit round robin
-//! (shreedhar-1995). Where classes have rates, those go first that have not used their own rate yet; what is left goes to those
-//! below their highest rate (the two levels of Linux's `sch_htb`, with the link as the root). As in Linux, a packet that is sent with
-//! what others leave is not taken from its class's own rate, a class has turns of its own at each level, and one that comes to its highest
-//! rate loses its turn and waits for the next round.
+//! A class with a lower priority number goes first. Those of one priority take turns in bytes, by deficit round robin (shreedhar-1995).
+//!
+//! Classes may have rates, as in Linux's `sch_htb`, with the link as the root. A class goes first while it has not used its own rate. The
+//! rest of the link is lent to classes below their `ceil`. As in Linux:
+//! - A packet that is sent with lent capacity is not charged to its class's own rate.
+//! - A class has separate turns at each of the two levels.
+//! - A class that reaches its `ceil` loses its turn and waits for the next round.
 
 mod rotation;
 mod shares;
@@ -22,18 +24,19 @@ use rotation::{Rotation, Turns};
 use shares::{Credits, Root, Turn};
 use sojourn_units::{Duration, Time};
 
-/// What a class is made from.
+/// The configuration of a class.
 #[derive(Clone, Debug)]
 pub struct ClassConfig {
-    /// The packets that it takes; a packet that no rule takes goes to the last class.
+    /// The packets that it matches; unmatched packets go to the last class.
     pub rule: Rule,
-    /// Its queue, or classes of its own.
+    /// Its queue, or its own classes.
     pub queue: QdiscConfig,
     /// Classes with a lower number go first.
     pub priority: u32,
     /// Bytes that it may send in a round of its priority, above zero.
     pub quantum: u32,
-    /// Its rates; `None`: it sends whenever it is its turn. All classes have them, or none.
+    /// Its rates; `None`: it sends whenever it is its turn.
+    /// Either all classes have rates, or none.
     pub shares: Option<Shares>,
 }
 
@@ -43,22 +46,22 @@ impl ClassConfig {
         classes.iter().flat_map(|class| class.queue.controllers())
     }
 
-    /// What the disciplines of these classes need together.
+    /// The needs of the disciplines of these classes together.
     pub fn needs(classes: &[ClassConfig]) -> Needs {
         let all = ClassConfig::controllers(classes).map(|controller| controller.aqm.needs());
         all.fold(Needs { head_drop: true, ..Needs::default() }, Needs::and)
     }
 
-    /// When the first timer of a discipline expires.
+    /// The time at which the first timer of a discipline expires.
     pub fn first_update(classes: &[ClassConfig]) -> Time {
         ClassConfig::controllers(classes).map(|controller| controller.aqm.first_update()).min().unwrap_or(Time::NEVER)
     }
 }
 
-/// What a queue is made from.
+/// The configuration of a queue.
 #[derive(Clone, Debug)]
 pub enum QdiscConfig {
-    /// A discipline, with a queue for each flow under it where that is given, though it fills one.
+    /// A discipline, optionally with a queue for each flow under its one algorithm.
     One(Box<QueueController>, Option<FlowQueuing>),
     /// Classes, each with a queue.
     Classes(Vec<ClassConfig>),
@@ -73,7 +76,7 @@ impl QdiscConfig {
         }
     }
 
-    /// The same, to change them.
+    /// The controllers of its disciplines, for changes.
     pub fn controllers_mut(&mut self) -> Vec<&mut QueueController> {
         match self {
             QdiscConfig::One(controller, _) => Vec::from([&mut **controller]),
@@ -100,27 +103,28 @@ impl<P: Packet> Qdisc<P> {
     }
 }
 
-/// The classes of a link, with the packets that wait.
+/// The classes of a link, with the waiting packets.
 #[derive(Clone, Debug)]
 struct Classes<P> {
     counters: Counters,
     classifier: Classifier,
     classes: Vec<Class<P>>,
-    /// Who goes first: those that send at their own rates, then those that send with what is left.
+    /// The order of classes that send at their own rates, by priority.
+    /// `spare` is the order of those that send with lent capacity.
     own: Vec<Rotation>,
     spare: Vec<Rotation>,
     root: Option<Root>,
     /// The class of the last packet that was sent.
     last: usize,
-    /// The queues of the classes that have several, in order.
+    /// The queues of the classes that consist of several, in order.
     within: Vec<Within>,
 }
 
-/// A queue of a class that has several.
+/// A queue of a class that consists of several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Within {
     class: usize,
-    /// Which one of them.
+    /// Its index within the class.
     queue: usize,
 }
 
@@ -128,36 +132,38 @@ struct Within {
 struct Class<P> {
     qdisc: Qdisc<P>,
     credits: Option<Credits>,
-    /// How much it holds at most where it has one queue.
+    /// Its limit if it has a single queue.
     limit: Option<Amount>,
-    /// Since when it has been empty, if it is.
+    /// The time at which it became empty, if it is.
     empty_since: Time,
-    /// Since when packets have waited in it, if some do.
+    /// The time at which packets began to wait in it, if some do.
     busy_since: Time,
-    /// When its queue gave nothing though packets waited.
+    /// The time at which its queue returned no packet although some waited.
     refused_at: Option<Time>,
 }
 
 impl<P: Packet> Class<P> {
-    /// Since when a packet of `size` bytes finds its class without work; `None` if others wait in it, or if there is no room for it.
+    /// The time since which the class has been idle, for an arriving packet of `size` bytes.
+    /// `None` if others wait in it, or if there is no room for the packet.
     fn idle_since(&self, link_is_idle: bool, size: u32) -> Option<Time> {
         let goes_straight = link_is_idle && self.credits.is_none();
         let fits = self.limit.is_none_or(|limit| !limit.is_exceeded(1, size.into()));
         (self.qdisc.packets() == 0 && (goes_straight || fits)).then_some(self.empty_since)
     }
 
-    /// Whether its queue has a packet that it gives at `now`.
+    /// Whether its queue has a packet that may be sent at `now`.
     fn is_ready(&self, now: Time) -> bool {
         self.qdisc.packets() > 0 && self.refused_at != Some(now) && self.qdisc.ready().is_none_or(|ready| ready <= now)
     }
 
-    /// Whether it has a packet to send in this turn, one that leaves the root at `leaves` and is sent at `now`.
+    /// Whether it has a packet for this turn.
+    /// The packet leaves the root at `leaves` and is sent at `now`.
     fn can_send(&mut self, [leaves, now]: [Time; 2], turn: Turn) -> bool {
         let ready = self.is_ready(now) && self.busy_since <= leaves;
         ready && self.credits.as_mut().map_or(Turn::Own, |credits| credits.turn(leaves)) == turn
     }
 
-    /// When it may send, if it holds packets back by its rates or its queue does.
+    /// The time at which it may send, if its rates or its queue hold packets back.
     fn ready(&self) -> Option<Time> {
         let by_rates = self.credits.as_ref().map(Credits::ready);
         [by_rates, self.qdisc.ready()].into_iter().flatten().max()
@@ -193,12 +199,12 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// When a timer of a discipline expires next.
+    /// The time at which the next timer of a discipline expires.
     pub fn next_update(&self) -> Time {
         self.classes.iter().map(|class| class.qdisc.next_update()).min().unwrap_or(Time::NEVER)
     }
 
-    /// What waits in all of them.
+    /// The backlog of all classes.
     fn held(&self) -> Occupancy {
         self.classes.iter().fold(Occupancy::default(), |sum, Class { qdisc, .. }| Occupancy {
             packets: sum.packets + qdisc.packets(),
@@ -206,7 +212,8 @@ impl<P: Packet> Classes<P> {
         })
     }
 
-    /// The next packet to send at `now`, and how long it waited, of the first class that gives one.
+    /// The next packet to send at `now`, and its sojourn time.
+    /// It comes from the first class that returns one.
     fn next(&mut self, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let times = [self.next_leaves(now), now];
         for turn in [Turn::Own, Turn::Spare] {
@@ -220,7 +227,8 @@ impl<P: Packet> Classes<P> {
                     if class.qdisc.packets() == 0 {
                         class.empty_since = now;
                     }
-                    // Its discipline may have dropped everything that waited.
+                    // Its discipline may have dropped all waiting packets. If it dropped none, it holds them back: do not ask again at this
+                    // time.
                     let Some((packet, wait)) = next else {
                         class.refused_at = Some(now).filter(|_| class.qdisc.packets() == waiting);
                         continue;
@@ -231,7 +239,7 @@ impl<P: Packet> Classes<P> {
                         credits.spend(turn, packet.size());
                     }
                     self.root.iter_mut().for_each(|root| root.spend(times[0], packet.size()));
-                    // With what is left it keeps its turn until the next packet (Linux `htb_deactivate_prios`).
+                    // With lent capacity it keeps its turn until the next packet (Linux `htb_deactivate_prios`).
                     if turn == Turn::Own && !classes[at].can_send(times, turn) {
                         rotation.end_turn_of(at, |other| classes[other].can_send(times, turn));
                     }
@@ -242,7 +250,8 @@ impl<P: Packet> Classes<P> {
         None
     }
 
-    /// When the next packet leaves the root that is sent at `now`: `now` without one, or if none leaves it by then.
+    /// The time at which the packet that is sent at `now` leaves the root.
+    /// `now` without a root, or if no packet leaves it by then.
     fn next_leaves(&self, now: Time) -> Time {
         let Some(root) = &self.root else { return now };
         let (earliest, spare) = (root.earliest(now), root.ready().min(now));

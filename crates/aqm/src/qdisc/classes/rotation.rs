@@ -1,15 +1,17 @@
-//! Classes of one priority take turns: deficit round robin (shreedhar-1995), as `drr` or as `htb` has it.
+//! The turns of classes of one priority: deficit round robin, as in `drr` or as in `htb`.
+//! Source: shreedhar-1995.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// How a turn ends.
+/// The rule by which a turn ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turns {
-    /// A class sends while it may still send bytes in this round. One that can't send loses its turn.
+    /// A class sends while it has a deficit left in this round.
+    /// A class that can't send loses its turn.
     Drr,
-    /// A class sends a packet whenever it is its turn, and keeps the turn until it has sent more than it may. One that can't send
-    /// loses its turn, and what it may still send it has when it comes again (Linux `htb_dequeue_tree`).
+    /// A class sends at each turn until its deficit is negative (Linux `htb_dequeue_tree`).
+    /// A class that can't send loses its turn and keeps its deficit for the next one.
     Htb,
 }
 
@@ -18,7 +20,7 @@ pub(super) enum Turns {
 pub(super) struct Rotation {
     turns: Turns,
     members: Vec<Member>,
-    /// Whose turn it is.
+    /// The index of the class whose turn it is.
     turn: usize,
 }
 
@@ -32,8 +34,8 @@ struct Member {
 }
 
 impl Rotation {
-    /// Every priority of the classes, the first one first, and in it the classes that take turns. Classes are given by
-    /// priority and quantum.
+    /// One rotation for each priority, the most urgent first.
+    /// `classes` are pairs of priority and quantum.
     pub fn by_priority(classes: &[(u32, u32)], turns: Turns) -> Vec<Rotation> {
         let mut priorities: Vec<u32> = classes.iter().map(|&(priority, _)| priority).collect();
         priorities.sort_unstable();
@@ -48,7 +50,7 @@ impl Rotation {
         rotations
     }
 
-    /// The class whose turn it is, of those that can send.
+    /// The class whose turn it is, among those that can send.
     pub fn next(&mut self, mut can_send: impl FnMut(usize) -> bool) -> Option<usize> {
         if !self.members.iter().any(|member| can_send(member.class)) {
             return None;
@@ -65,7 +67,8 @@ impl Rotation {
         }
     }
 
-    /// A packet of `size` bytes of the class whose turn it is was sent. Of the others, `can_send` says which can send now.
+    /// Charges a sent packet of `size` bytes to the class whose turn it is.
+    /// `can_send` returns whether another class can send now.
     pub fn charge(&mut self, size: u32, can_send: impl FnMut(usize) -> bool) {
         let member = &mut self.members[self.turn];
         member.deficit -= i64::from(size);
@@ -75,15 +78,16 @@ impl Rotation {
         }
     }
 
-    /// The turn of the class that sent last is over, if it still has it (Linux `htb_remove_class_from_row`).
+    /// Ends the turn of the class that sent last, if it still has it.
+    /// Linux: `htb_remove_class_from_row`.
     pub fn end_turn_of(&mut self, class: usize, can_send: impl FnMut(usize) -> bool) {
         if self.turns == Turns::Htb && self.members[self.turn].class == class {
             self.pass_on(can_send);
         }
     }
 
-    /// The next class that can send now has the turn, even if others before it can by the time that it sends; the first if there is none
-    /// behind this one.
+    /// Passes the turn to the next class that can send now, or else to the first one.
+    /// A class before it that can send later does not get the turn back.
     fn pass_on(&mut self, mut can_send: impl FnMut(usize) -> bool) {
         let behind = self.turn + 1;
         let next = self.members[behind..].iter().position(|member| can_send(member.class));
@@ -108,14 +112,14 @@ mod tests {
             sent[class] += 1;
         }
         assert_eq!(sent, [300, 100, 0]);
-        // One that cannot send loses its turn to the other.
+        // A class that cannot send loses its turn to the other one.
         (0..10).for_each(|_| {
             assert_eq!(rotations[1].next(|class| class == 1), Some(1));
             rotations[1].charge(1500, |_| true);
         });
     }
 
-    /// The classes that send `packets` of 500 B one after the other.
+    /// The order of classes that send `packets` of 500 B one after the other.
     fn order(rotation: &mut Rotation, packets: u32, can_send: impl Fn(usize) -> bool) -> Vec<usize> {
         let next = |_| {
             let class = rotation.next(&can_send)?;
@@ -128,7 +132,7 @@ mod tests {
     #[test]
     fn in_htb_a_turn_lasts_until_more_is_sent_than_the_quantum() {
         let mut rotation = Rotation::by_priority(&[(0, 2000), (0, 500)], Turns::Htb).remove(0);
-        // The first packet of each is over its deficit of 0; after it each has a quantum, less what it was over.
+        // The first packet of each class exceeds its deficit of 0; the excess is subtracted from its next quantum.
         assert_eq!(order(&mut rotation, 10, |_| true), [0, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
     }
 
@@ -137,7 +141,7 @@ mod tests {
         let mut rotation = Rotation::by_priority(&[(0, 2000), (0, 2000)], Turns::Htb).remove(0);
         assert_eq!(order(&mut rotation, 3, |_| true), [0, 1, 0]);
         rotation.end_turn_of(0, |class| class == 1);
-        // 1500 B are left to the first, 1000 B after this one.
+        // The first class has a deficit of 1500 B, and of 1000 B after this packet.
         assert_eq!(order(&mut rotation, 2, |_| true), [1, 1]);
         rotation.end_turn_of(1, |class| class == 0);
         assert_eq!(order(&mut rotation, 4, |_| true), [0, 0, 0, 1]);

@@ -1,19 +1,20 @@
-//! The rates of a class: the one that it has by itself, and the most that it gets.
+//! The rates of a class: its own rate, and its `ceil`.
 
 use sojourn_units::{Duration, Rate, Time};
 
 /// The rates of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shares {
-    /// The rate that it has whatever the others do.
+    /// The rate that it has whatever the other classes do.
     pub rate: Rate,
-    /// The most that it gets where others leave something; `None`: all of it.
+    /// The most that it gets if others leave capacity; `None`: all of it.
     pub ceil: Option<Rate>,
-    /// The rate of the link, if that never changes: that of the root class, and the `ceil` of classes without one.
+    /// The rate of the link, if it is constant.
+    /// It is the rate of the root class, and the `ceil` of classes without one.
     pub link: Option<Rate>,
 }
 
-/// Bytes by which a class may be ahead of its rate: what `tc` takes for a packet.
+/// Bytes by which a class may be ahead of its rate: `tc`'s size of a packet.
 const BURST: u64 = 1600;
 
 /// Whether a class may send.
@@ -34,34 +35,35 @@ pub(super) struct Credits {
     most: Option<Credit>,
 }
 
-/// The root class of the link, whose classes send at their own rates whatever it has sent, and with what is left once it has credit
-/// (Linux `sch_htb`). Packets leave it at these times, and wait for the link as in the queue of a device.
+/// The root class of the link (Linux `sch_htb`).
+/// Classes send at their own rates whatever credit it has, and with lent capacity only if it has credit. Packets leave it at these times,
+/// and then wait for the link as in the queue of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
     credit: Credit,
-    /// When the last packet left it.
+    /// The time at which the last packet left it.
     pub last: Time,
-    /// A packet leaves it at most so long before it is sent.
+    /// The longest time between a packet's departure from the root and its transmission.
     lead: Duration,
 }
 
 impl Root {
-    /// The root of so many classes.
+    /// The root of this number of classes.
     pub fn new(rate: Rate, classes: usize) -> Self {
         Root { credit: Credit::new(rate), last: Time::ZERO, lead: rate.time_for(BURST * classes as u64) }
     }
 
-    /// The earliest time at which a packet may leave it that is sent at `now`.
+    /// The earliest time at which a packet sent at `now` may leave it.
     pub fn earliest(&self, now: Time) -> Time {
         self.last.max(Time::from_nanos(now.as_nanos().saturating_sub(self.lead.as_nanos())))
     }
 
-    /// When classes may send with what is left.
+    /// The time from which classes may send with lent capacity.
     pub fn ready(&self) -> Time {
         self.credit.ready()
     }
 
-    /// A packet of `size` bytes leaves it at `at`.
+    /// Charges a packet of `size` bytes that leaves it at `at`.
     pub fn spend(&mut self, at: Time, size: u32) {
         self.credit.is_left(at);
         self.credit.spend(size);
@@ -74,7 +76,7 @@ impl Credits {
         Credits { own: Credit::new(shares.rate), most: shares.ceil.or(shares.link).map(Credit::new) }
     }
 
-    /// Whether the class may send at `now`.
+    /// The turn in which the class may send at `now`.
     pub fn turn(&mut self, now: Time) -> Turn {
         match (self.most.as_mut().is_none_or(|most| most.is_left(now)), self.own.is_left(now)) {
             (false, _) => Turn::Wait,
@@ -83,17 +85,18 @@ impl Credits {
         }
     }
 
-    /// When it may send again, by its highest rate.
+    /// The time at which its `ceil` allows the next packet.
     pub fn ready(&self) -> Time {
         self.most.as_ref().map_or(Time::ZERO, Credit::ready)
     }
 
-    /// When it may send again at its own rate.
+    /// The time at which its own rate allows the next packet.
     pub fn own_ready(&self) -> Time {
         self.own.ready().max(self.ready())
     }
 
-    /// It sends `size` bytes. What it sends with what others leave is not taken from its own rate (Linux `htb_charge_class`).
+    /// Charges `size` bytes to its rates.
+    /// Bytes of lent capacity are not charged to its own rate (Linux `htb_charge_class`).
     pub fn spend(&mut self, turn: Turn, size: u32) {
         if let Some(most) = &mut self.most {
             most.spend(size);
@@ -104,7 +107,8 @@ impl Credits {
     }
 }
 
-/// Credit that grows at a rate up to [`BURST`], in bits times 10^9: a nanosecond at a rate in bit/s adds whole ones.
+/// Credit that grows at a rate up to [`BURST`], in bits times 10^9.
+/// In this unit a nanosecond at a rate in bit/s adds a whole number.
 #[derive(Clone, Debug)]
 struct Credit {
     rate: i128,

@@ -6,7 +6,7 @@ use sojourn_units::{Rate, Stream};
 use std::boxed::Box;
 use std::vec;
 
-/// A packet of a class, known by its place.
+/// A packet of a class, identified by its position.
 fn parcel(class: u32, size: u32, ect: bool) -> Parcel {
     Parcel { place: class, flow: size % 7, size, ect, ..Parcel::default() }
 }
@@ -27,7 +27,7 @@ fn class(aqm: AnyAqm, group: u32, priority: u32, quantum: u32) -> ClassConfig {
     ClassConfig { rule: Rule { groups: Some(vec![group]), ecn: None }, queue, priority, quantum, shares: None }
 }
 
-/// A queue with these classes; the place of a packet is the number of its class.
+/// A queue with these classes; the position of a packet is the number of its class.
 fn queue(classes: Vec<ClassConfig>) -> Qdisc<Parcel> {
     let groups = classes.len() as u32;
     let mut queue = Qdisc::of_classes(classes);
@@ -39,7 +39,8 @@ fn fifo() -> AnyAqm {
     discipline(0).unwrap()
 }
 
-/// Keeps 20 packets of 1000 bytes in each class for a time on a link, and gives the bytes of each class that were sent.
+/// The bytes sent by each class in `time` on a link.
+/// 20 packets of 1000 bytes wait in each class all the time.
 fn share(mut queue: Qdisc<Parcel>, link: Rate, classes: &[u32], time: Duration) -> Vec<u64> {
     let (mut now, mut sent) = (Time::ZERO, vec![0; 8]);
     while now < Time::ZERO + time {
@@ -80,10 +81,10 @@ fn classes_with_rates_have_them_share_the_rest_by_priority_and_stay_below_their_
         share(classes(), rate(10_000_000), of, Duration::from_secs(10)).iter().map(|bytes| *bytes as f64 * 8.0 / 1e7).collect::<Vec<_>>()
     };
     let near = |got: f64, expected: f64| assert!((got - expected).abs() < 0.01 * expected, "expected {expected} Mbit/s, got {got}");
-    // All busy: each its rate, and of the 3 Mbit/s left the first class takes what it may, the others 1 : 2 of the rest.
+    // All busy: each has its rate. Of the other 3 Mbit/s the first class gets 1 up to its ceil, the others share the rest 1 : 2.
     let all = share(&[0, 1, 2]);
     [2.0, 2.0 + 2.0 / 3.0, 4.0 + 4.0 / 3.0].iter().zip(&all).for_each(|(expected, got)| near(*got, *expected));
-    // Alone, a class has its highest rate, and the link is idle between.
+    // Alone, a class has its ceil; the link is idle for the rest.
     near(share(&[0])[0], 2.0);
     near(share(&[1])[1], 10.0);
 }
@@ -123,7 +124,7 @@ fn an_idle_class_sees_an_idle_link_although_others_are_busy() {
     (0..3).for_each(|_| drop(queue.offer(at(0), parcel(1, 1000, false), None)));
     queue.offer(at(1), parcel(0, 1000, false), None);
     assert_eq!(queue.take(at(5)).0.unwrap().place, 0);
-    // Its packet was taken at 5: since then it has been idle, and its discipline drops what comes.
+    // Its packet was sent at 5 ns: since then it has been idle, and its discipline drops arrivals.
     queue.offer(at(9), parcel(0, 1000, false), None);
     assert_eq!((queue.packets(), queue.counters().dropped_forced), (3, 1));
 }
@@ -153,7 +154,7 @@ proptest! {
         }
         prop_assert!(queue.balances());
         prop_assert_eq!(steps.len(), lost + sent + queue.packets() as usize);
-        // What is held back comes when it was said to come.
+        // A packet that is held back leaves at the time that `ready` returned.
         while queue.packets() > 0 {
             let before = queue.packets();
             now = now.max(queue.ready().unwrap_or(now));
@@ -164,7 +165,8 @@ proptest! {
     }
 }
 
-/// Two levels of deficit round robin: 3 to 1 outside and 1 to 1 inside leave 3/8, 3/8 and 1/4 of the link.
+/// Two levels of deficit round robin: 3 to 1 outside and 1 to 1 inside.
+/// They leave 3/8, 3/8 and 1/4 of the link.
 #[test]
 fn classes_of_a_class_share_what_it_has() {
     let inner = vec![class(fifo(), 0, 1, 1000), class(fifo(), 1, 1, 1000)];
@@ -187,7 +189,7 @@ fn classes_of_a_class_share_what_it_has() {
     assert!(queue.balances());
 }
 
-/// The inner class has at most 1 Mbit/s of the 2 Mbit/s that the outer one has at most.
+/// The `ceil` of the inner class is 1 Mbit/s, that of the outer class 2 Mbit/s.
 #[test]
 fn a_class_is_held_back_by_its_own_ceil_and_by_that_of_the_class_around_it() {
     let with = |group, ceil| ClassConfig {

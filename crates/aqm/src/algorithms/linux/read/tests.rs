@@ -25,9 +25,10 @@ fn a_discipline_is_sent_as_tc_sends_it() {
     assert_eq!(Qdisc::read("cake bandwidth 8mbit").unwrap().options[4..], 1_000_000u64.to_ne_bytes());
 }
 
-/// What `tc` of iproute2 sends for these texts: sizes, logarithms (`Wlog`, `Plog`, `Scell_log`), the sum and three entries of the table of idle
-/// times, and the probability. The first is the example of tc-red(8): a burst of 55 packets, with the weight 1/32, brings the average to 26.4
-/// packets, which is more than the 26 that are wanted; 0.02 / 60000 B is above 2^-22.
+/// The attributes that `tc` of iproute2 sends for these texts.
+/// Sizes, logarithms (`Wlog`, `Plog`, `Scell_log`), the sum and three entries of the table of idle times, and the probability. The first is
+/// the example of tc-red(8): a burst of 55 packets, with the weight 1/32, brings the average to 26.4 packets, which is more than the
+/// required 26; 0.02 / 60000 B is above 2^-22.
 #[test]
 fn the_logarithms_and_the_table_of_red_are_those_of_tc() {
     type Sent = (&'static str, [u32; 3], [u8; 3], u32, [u8; 3], u32);
