@@ -72,7 +72,7 @@ def inexact(measures: Sequence[Measure]) -> list[str]:
     names = list(dict.fromkeys(each.label.rpartition(" ")[2] for each in found))
     most = max((each.error for each in found), default=0.0)
     said = (
-        f"{', '.join(names)}: quantiles from a histogram, off by at most {100 * most:.1f} %, which intervals leave out"
+        f"{', '.join(names)}: from a histogram, so each may be wrong by {100 * most:.1f} % more than its interval says"
     )
     return [said] if found else []
 
