@@ -16,7 +16,8 @@ use sojourn_units::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Random loss that loses nothing in a run of a few million packets: shows what an impairment costs.
+/// Random loss that drops no packet in a run of a few million packets.
+/// It shows the cost of an impairment.
 fn rare_loss(place: Place) -> ImpairmentConfig {
     ImpairmentConfig { place, ..loss::Params { probability: 1e-15, per: Per::Packet }.into() }
 }
@@ -26,7 +27,7 @@ fn controller(name: &str, link: &sojourn_aqm::Link, ecn: bool, label: &str) -> Q
     QueueController::new(config.build(link).unwrap(), Amount::Packets(link.limit_packets), ecn, Stream::named(1, label))
 }
 
-/// What the command line asks for: numbers, then words.
+/// The arguments of the command line: numbers, then words.
 struct Asked {
     flows: u32,
     rate: Rate,
@@ -129,7 +130,7 @@ fn stack(asked: &Asked) -> TcpOptions {
     TcpOptions { control, accecn_option, ..stack }.with_accecn_room()
 }
 
-/// The seconds that a call takes, and what it gives.
+/// The seconds that a call takes, and its result.
 #[allow(clippy::disallowed_methods)]
 fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
     let begin = std::time::Instant::now();

@@ -1,7 +1,8 @@
-//! Times networks that are no dumbbell: `topology parking-lot|fat-tree FLOWS MBIT SECONDS`, with NewReno flows over DropTail.
+//! Times networks other than a dumbbell, with NewReno flows over DropTail.
+//! Usage: `topology parking-lot|fat-tree FLOWS MBIT SECONDS`.
 //!
-//! The parking lot has five hops in a row: one flow in six crosses all of them, the others one each. The 4-ary fat tree has 16 hosts,
-//! which share their links, and 20 switches; a flow keeps to one of the shortest ways between two hosts.
+//! The parking lot has five hops in a row: one flow in six crosses all of them, the others one each. The 4-ary fat tree has 16 hosts, which
+//! share their links, and 20 switches; a flow uses one of the shortest paths between two hosts.
 
 use sojourn_aqm::{Amount, AqmConfig, QueueController};
 use sojourn_sim::tcp::*;
@@ -13,12 +14,12 @@ use sojourn_units::*;
 use std::collections::BTreeMap;
 
 const HOPS: u32 = 5;
-/// Hosts, and switches of each kind, in a pod of the fat tree.
+/// The number of hosts, and of switches of each kind, in a pod of the fat tree.
 const HOSTS: u32 = 4;
 const SWITCHES: u32 = 2;
 const PODS: u32 = 4;
 
-/// A network to come: links are made when a route first uses them.
+/// A network under construction: links are made when a route first uses them.
 struct Made {
     rate: Rate,
     links: Vec<LinkConfig>,
@@ -44,7 +45,7 @@ impl Made {
         self.links.len() as u32 - 1
     }
 
-    /// The links along these places, and back.
+    /// The links along these places, and the links of the reverse path.
     fn routes(&mut self, places: &[String], hosts_are_shared: bool) -> (Vec<u32>, Vec<u32>) {
         let last = places.len() - 2;
         let mut along = |places: &[String]| -> Vec<u32> {
@@ -57,14 +58,15 @@ impl Made {
     }
 }
 
-/// The places along a parking lot that a flow passes.
+/// The places in a parking lot through which a flow passes.
 fn parking_lot(flow: u32) -> Vec<String> {
     let (first, last) = if flow.is_multiple_of(HOPS + 1) { (0, HOPS) } else { (flow % (HOPS + 1) - 1, flow % (HOPS + 1)) };
     let routers = (first..=last).map(|at| format!("r{at}"));
     [format!("s{flow}")].into_iter().chain(routers).chain([format!("d{flow}")]).collect()
 }
 
-/// The places along a 4-ary fat tree that a flow passes: each host sends to every other one.
+/// The places in a 4-ary fat tree through which a flow passes.
+/// Each host sends to every other one.
 fn fat_tree(flow: u32) -> Vec<String> {
     let hosts = PODS * HOSTS;
     let (from, to) = (flow % hosts, (flow + 1 + flow / hosts % (hosts - 1)) % hosts);

@@ -1,5 +1,5 @@
 //! Accounts of packets in the network and at hosts.
-//! The observer is told of each packet, and drops are counted.
+//! Each packet is reported to the observer, and drops are counted.
 
 use crate::flow::Drops;
 use crate::observer::{HostDoes, Observer};
@@ -8,7 +8,7 @@ use crate::tcp::{AckOptions, AckOptionsPool, Sender, TcpOptions};
 use sojourn_net::{DropCause, LinkObserver, TcpOption};
 use sojourn_units::Time;
 
-/// What the world does when a packet is sent, delivered, dropped or marked.
+/// The events of packets: sent, delivered, dropped and marked.
 /// Each of these is reported to the observer.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketAccounts<O> {

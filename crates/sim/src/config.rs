@@ -26,12 +26,12 @@ pub struct WorldConfig<'a> {
     /// A stop at the end of the run or later has no effect.
     pub flows: Cow<'a, [Flow]>,
     /// Makes an event of every hop and turns header prediction off.
-    /// Tests use it to show that leaving events out and fast paths change nothing.
+    /// Tests use it to show that elided events and fast paths change nothing.
     #[doc(hidden)]
     pub all_events: bool,
 }
 
-/// Why a world cannot be made.
+/// The reason why a world cannot be made.
 /// Scenarios are checked earlier and with better messages; this is the last check.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
@@ -51,9 +51,9 @@ pub enum BuildError {
     Needs {
         /// The name of the link.
         link: String,
-        /// What the discipline needs.
+        /// The information that the discipline needs.
         expected: &'static str,
-        /// What the traffic supplies.
+        /// The information that the traffic supplies.
         got: &'static str,
     },
 }

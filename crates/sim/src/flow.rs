@@ -16,11 +16,12 @@ pub(crate) struct FlowRoutes {
     pub least_delay: Duration,
 }
 
-/// What a flow measured within the window of statistics.
+/// The measures of a flow within the window of statistics.
 #[derive(Clone, Copy, Default, Debug)]
 #[non_exhaustive]
 pub struct FlowStats {
-    /// Bytes that became readable, in order. In a report: without those that had arrived before the window.
+    /// Bytes that became readable, in order.
+    /// In a report: without those that had arrived before the window.
     pub delivered: u64,
     /// Bytes on the wire that arrived, retransmissions included.
     pub received: u64,
@@ -45,8 +46,8 @@ pub struct Completion {
     pub size: u64,
 }
 
-/// The packets of a flow that were sent and that arrived, data and ACKs. Endpoints run ahead, so an arrival may lie ahead of the
-/// network's time.
+/// The packets of a flow that were sent and that arrived, data and ACKs.
+/// Endpoints run ahead, so an arrival may lie ahead of the network's time.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Travels {
     pub sent: u64,
@@ -68,38 +69,40 @@ impl Travels {
         (self.arrived, self.last_ack) = (self.arrived + 1, at);
     }
 
-    /// Whether no packet was in the network at `now`, after these `drops`. The answer does not depend on how far endpoints have run
-    /// ahead: a packet that was there at that time still is, or has left at a later one.
+    /// Whether no packet was in the network at `now`, after these `drops`.
+    /// The answer does not depend on how far endpoints have run ahead: a packet that was there at that time still is, or has left at a
+    /// later one.
     pub fn over_before(&self, now: Time, drops: SlotDrops) -> bool {
         self.sent + drops.copies == self.arrived + drops.dropped && self.last_data.max(self.last_ack).max(drops.last) < now
     }
 }
 
-/// The packets of a slot that were dropped since the start, data and ACKs, and the copies that impairments made of others.
+/// The dropped packets of a slot since the start, data and ACKs.
+/// It also counts the copies that impairments made of other packets.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct SlotDrops {
     copies: u64,
     dropped: u64,
-    /// When the last was dropped, which may lie ahead of the network's time.
+    /// The time of the last drop, which may lie ahead of the network's time.
     last: Time,
 }
 
 /// The dropped packets of all flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Drops {
-    /// Those of each flow in the window of statistics.
+    /// The drops of each flow in the window of statistics.
     in_window: Vec<u64>,
-    /// Those of slots, which are the last flows.
+    /// The drops of slots, which are the last flows.
     slots: Vec<SlotDrops>,
 }
 
 impl Drops {
-    /// None, with room for so many flows.
+    /// Counters at zero, with room for this number of flows.
     pub fn with_room(flows: usize) -> Self {
         Drops { in_window: Vec::with_capacity(flows), slots: Vec::new() }
     }
 
-    /// Another flow, or slot.
+    /// Adds a flow or slot.
     pub fn add_flow(&mut self, is_slot: bool) {
         self.in_window.push(0);
         if is_slot {
@@ -122,12 +125,12 @@ impl Drops {
         }
     }
 
-    /// Those of each flow in the window of statistics.
+    /// The drops of each flow in the window of statistics.
     pub fn in_window(&self) -> &[u64] {
         &self.in_window
     }
 
-    /// Those of a slot; none for another flow.
+    /// The drops of a slot; zero for another flow.
     pub fn of_slot(&self, flow: u32) -> SlotDrops {
         let first = self.in_window.len() - self.slots.len();
         (flow as usize).checked_sub(first).map_or(SlotDrops::default(), |slot| self.slots[slot])
@@ -145,7 +148,8 @@ impl Memory for Drops {
     }
 }
 
-/// The sending side. Nearly all flows are TCP, whose sender stands beside the rest of its flow: it is read with it.
+/// The sending side.
+/// Nearly all flows are TCP. Their senders are stored inline, because they are read together with the rest of the flow.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant)]
 pub(crate) enum Endpoint {
@@ -162,18 +166,19 @@ pub(crate) struct Datagrams {
     pub counted: u64,
     /// The time of its pending timer event, or never.
     pub armed: Time,
-    /// Round trips in seconds, where datagrams come back.
+    /// Round-trip times in seconds, for datagrams that are echoed.
     pub echo: Option<Moments>,
 }
 
-/// A transfer that has an end: a flow's only one, or that of the present connection of a slot.
+/// A finite transfer: a flow's only one, or that of the present connection of a slot.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Transfer {
     /// The session that it serves.
     pub session: Option<u32>,
     pub opened: Time,
     pub size: u64,
-    /// For the request of a session: the bytes that are sent back once the request is complete. Otherwise 0.
+    /// For the request of a session, the size of the answer in bytes; otherwise 0.
+    /// The answer is sent once the request is complete.
     pub requested_bytes: u64,
     /// Connections completed within the window of statistics.
     pub completed: u64,
@@ -191,9 +196,9 @@ pub(crate) struct Flow {
     pub endpoint: Endpoint,
     pub receiver: Receiver,
     pub application: Application,
-    /// Where it carries a transfer that has an end.
+    /// The finite transfer that it carries, if any.
     pub transfer: Option<Box<Transfer>>,
-    /// What it measured since the window of statistics opened, or since the start before.
+    /// The totals since the window of statistics opened, or before that since the start.
     pub totals: FlowStats,
     /// Whether a packet has arrived since the window opened.
     pub in_window: bool,
@@ -202,14 +207,14 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// The window of statistics opens: the next packet is the first in it that arrives.
+    /// Opens the window of statistics: the next packet is the first in it that arrives.
     #[cold]
     pub fn open_window(&mut self) {
         (self.totals, self.in_window) = (FlowStats::default(), true);
         self.receiver.open_window();
     }
 
-    /// What it measured within the window of statistics.
+    /// The measures within the window of statistics.
     pub fn stats(&self) -> FlowStats {
         match self.in_window {
             false => FlowStats::default(),
@@ -217,7 +222,7 @@ impl Flow {
         }
     }
 
-    /// Its receiver sends an ACK: gives the route.
+    /// Counts an ACK of its receiver, and returns the route.
     #[inline(always)]
     pub fn sends_back(&mut self) -> RouteId {
         if let Some(transfer) = &mut self.transfer {
@@ -235,7 +240,7 @@ impl Flow {
         }
     }
 
-    /// The same, mutable.
+    /// The time of that event, for changes.
     #[inline]
     pub fn armed_mut(&mut self) -> &mut Time {
         match &mut self.endpoint {
@@ -244,7 +249,7 @@ impl Flow {
         }
     }
 
-    /// When the sending side acts next.
+    /// The time at which the sending side acts next.
     #[inline]
     pub fn sender_due(&self) -> Time {
         match &self.endpoint {

@@ -1,4 +1,4 @@
-//! What endpoints do: receivers acknowledge, and senders continue.
+//! The actions of endpoints: receivers acknowledge, and senders continue.
 
 use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Transfer};
@@ -79,7 +79,7 @@ impl<O: Observer> World<O> {
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
-    /// A segment arrives at its receiver; most take the fast path, and are acknowledged at once.
+    /// A segment arrives at its receiver; most take the fast path and are acknowledged at once.
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &self.flows[packet.flow as usize];
@@ -90,7 +90,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Takes the next segment in order, which needs only an ACK at once.
+    /// Handles the next segment in order, which needs only an immediate ACK.
     #[inline(never)]
     fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
@@ -108,7 +108,7 @@ impl<O: Observer> World<O> {
         self.send_ack(now, back, &mut ack);
     }
 
-    /// Takes a packet of any kind from the sending side.
+    /// Handles a packet of any kind from the sending side.
     #[inline(never)]
     fn at_receiver_of_any(&mut self, now: Time, packet: &Packet) {
         let mut flow = &mut self.flows[packet.flow as usize];
@@ -226,7 +226,7 @@ impl<O: Observer> World<O> {
         self.after_ack(now, ack.flow, rtt_sample);
     }
 
-    /// Takes an ACK of any kind, after what its sender is due to do before.
+    /// Handles an ACK of any kind, after all actions of its sender that are due before it.
     #[inline(never)]
     fn at_sender_of_any(&mut self, now: Time, ack: &Packet) {
         let options = self.accounts.pool.take(ack.extra);
@@ -253,7 +253,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// What the world does after a sender has processed an ACK of any kind.
+    /// The actions that follow after a sender has processed an ACK of any kind.
     #[inline(always)]
     fn after_ack(&mut self, now: Time, index: u32, rtt_sample: Option<Duration>) {
         if let Some(rtt) = rtt_sample {
@@ -267,7 +267,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// A datagram is back at its sender.
+    /// A datagram returns to its sender.
     #[inline(never)]
     fn datagram_comes_back(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
@@ -280,7 +280,7 @@ impl<O: Observer> World<O> {
         self.accounts.observer.on_rtt(now, packet.flow, rtt.as_nanos());
     }
 
-    /// Tells links that count flows if this one became active or inactive at `at`.
+    /// Reports to links that count flows if this one became active or inactive at `at`.
     fn count_flow(&mut self, at: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
         let Endpoint::Tcp(sender) = &flow.endpoint else { return };
@@ -310,9 +310,8 @@ impl<O: Observer> World<O> {
         self.arm_sender(index);
     }
 
-    /// Runs in order what the sending side is due to do before `now`.
-    /// With `inclusive` also what is due at `now`.
-    /// The caller then has to set its timer.
+    /// Runs the actions of the sending side that are due before `now`, in order.
+    /// With `inclusive` also those that are due at `now`. The caller then has to set its timer.
     fn sender_until(&mut self, now: Time, index: u32, inclusive: bool) {
         loop {
             let flow = &mut self.flows[index as usize];

@@ -6,7 +6,7 @@ use crate::tcp::{AckOptions, Sender, TcpOptions};
 use sojourn_net::DropCause;
 use sojourn_units::Time;
 
-/// What a host does with a packet.
+/// The action of a host on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostDoes {
     /// The host sends the packet.
@@ -72,12 +72,11 @@ pub trait Observer {
         false
     }
     /// A sender has processed an ACK, a timer or data of its application.
-    /// `cwnd` is its congestion window and `ssthresh` its slow-start threshold, in segments.
-    /// Only called if [`Observer::watches_senders`].
+    /// `cwnd` is its congestion window and `ssthresh` its slow-start threshold, in segments. Only called if [`Observer::watches_senders`].
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);
     }
-    /// The state of the same sender, for what its congestion controller reports beside that.
+    /// The full state of the same sender, including its congestion controller.
     /// Only called if [`Observer::watches_senders`].
     fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let _ = (now, flow, sender, options);

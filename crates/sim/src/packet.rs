@@ -18,7 +18,7 @@ pub mod flag {
     pub const CE: u16 = 16;
     /// Echoes a congestion mark (ECE, rfc3168#6.1).
     pub const ECE: u16 = 32;
-    /// Says that the sender has reduced its window (CWR, rfc3168#6.1).
+    /// The sender has reduced its window (CWR, rfc3168#6.1).
     pub const CWR: u16 = 64;
     /// Is a retransmission.
     pub const RETRANSMIT: u16 = 128;
@@ -31,11 +31,11 @@ pub mod flag {
     /// A packet of the data's sender that carries `AccECN`'s option (rfc9768#3.2.3).
     /// The options of ACKs are stored beside them.
     pub const ACCECN: u16 = 2048;
-    /// A SYN without ECN where others of its connection ask for it, and the answer to it.
+    /// A SYN without ECN among SYNs that request it, and the answer to such a SYN.
     pub const NO_ECN: u16 = 4096;
     /// The ACE field (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
     pub(crate) const ACE: u16 = 7 << 13;
-    /// The highest bit of the ACE field, which has its own place in the header.
+    /// The highest bit of the ACE field, which is separate in the header.
     /// It is the AE bit (rfc9768#3.1).
     pub const AE: u16 = 4 << 13;
 }
@@ -53,7 +53,7 @@ pub struct Packet {
     pub peer: Time,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown).
+    /// Data: the sender's smoothed RTT in ms, or a router's estimate of it (0 unknown).
     /// ACK: handle of its options (0 none).
     pub extra: u32,
     /// Size on the wire, in bytes.
@@ -77,7 +77,7 @@ impl Packet {
         Packet { flow, incarnation, flags: flag::ACK | flag::BACK | flags, ..Packet::EMPTY }
     }
 
-    /// What an ACK filter reads of it besides its options; `None` if it does not ACK data.
+    /// The fields that an ACK filter reads, except options; `None` if it is not an ACK of data.
     pub(crate) fn ack_header(&self) -> Option<net::AckHeader> {
         if !self.has(flag::ACK | flag::BACK) || self.has(flag::SYN) {
             return None;
@@ -97,7 +97,7 @@ impl Packet {
         })
     }
 
-    /// Tells its connection from others; when a flow is reused its connection has other ports.
+    /// Identifies its connection; when a flow is reused its connection has other ports.
     fn connection(&self) -> u64 {
         u64::from(self.flow) | u64::from(self.incarnation) << 32
     }

@@ -1,4 +1,4 @@
-//! What a finished run reports of its flows.
+//! The report of a finished run on its flows.
 
 use crate::flow::{Endpoint, FlowStats};
 use crate::observer::Observer;
@@ -13,11 +13,11 @@ pub struct FlowReport {
     pub entry: u32,
     /// Its group.
     pub group: u32,
-    /// What was received.
+    /// The counters of its receiver.
     pub stats: FlowStats,
     /// Its packets that links dropped in the measurement window, data and ACKs.
     pub dropped: u64,
-    /// What its sender counted; all zero for datagrams.
+    /// The counters of its sender; all zero for datagrams.
     pub sender: SenderStats,
     /// Whether it is TCP.
     pub tcp: bool,

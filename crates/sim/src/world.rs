@@ -71,7 +71,7 @@ const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
 /// The number of flows from which on the state for the next event is prefetched.
-/// So many flows take 350 kB with their links.
+/// That many flows take 350 kB with their links.
 /// With fewer flows it is mostly in the processor's cache, and prefetching would be wasted.
 const MANY_FLOWS: usize = 512;
 

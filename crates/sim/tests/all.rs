@@ -1,4 +1,5 @@
-//! All tests of the simulator as one program: `cargo test -p sojourn-sim --test all timelines` runs those of one file.
+//! All tests of the simulator as one program.
+//! `cargo test -p sojourn-sim --test all timelines` runs those of one file.
 
 mod bounds;
 mod conformance;

@@ -1,5 +1,5 @@
-//! Every documented bound at once: rates, sizes, delays, windows and times at the edges of their ranges overflow nothing. Arithmetic
-//! is checked in test builds, so an overflow is a panic.
+//! No overflow if all parameters are at the edges of their documented ranges at once.
+//! These are rates, sizes, delays, windows and times. Arithmetic is checked in test builds, so an overflow is a panic.
 
 use proptest::prelude::*;
 use sojourn_aqm::{Amount, QueueController, REGISTRY};
@@ -105,12 +105,12 @@ proptest! {
         let config = WorldConfig {
             end: Time::ZERO + if has_timer { Duration::from_secs(10) } else { range::LONGEST_TIME },
             links,
-            // Thousands of connections may begin between two looks at how much memory is in use.
+            // Thousands of connections may open between two checks of the memory in use.
             stacks: vec![TcpOptions { mss, window, initial_window: f64::from(window.min(1_000)), ..base }],
             flows: kinds.iter().enumerate().map(flow).collect(),
             ..Default::default()
         };
-        // A discipline that needs what is not here is refused; a run without end is left after some thousands of events.
+        // Disciplines with unmet needs are rejected. An endless run ends after some thousands of events.
         let Ok(mut world) = World::new(config) else { return Ok(()) };
         if !world.run_some(Time::NEVER) {
             prop_assert!(world.stalled().is_some() || world.finish().is_ok(), "{:?}", world.finish());

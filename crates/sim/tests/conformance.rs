@@ -1,28 +1,28 @@
 //! TCP behavior as scripts that a network engineer can read: `conformance/*.txt`.
 //!
-//! A script says what is lost or marked and what must then happen. Above its line of dashes stand the settings, one a
-//! line; below it the timeline, one line for each time the sender acts:
+//! A script defines losses and marks and the resulting timeline. Above its line of dashes stand the settings, one a line. Below it is the
+//! timeline, one line for each time the sender acts:
 //!
 //! ```text
 //! tcp recovery=newreno iw=4         options that differ from the rfc profile's (see `options` below)
-//! delay 50 ms                       one way; links are so fast that sending takes no time worth showing
+//! delay 50 ms                       one way; links are so fast that the transmission time is negligible
 //! writes 20 segments                or: writes 5 segments every 2 s
 //! lose 3                            the first sending of segment 3; `3#2` the second, `syn`, `ack 9`, `ack 9#2`
-//! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
-//! strips accecn there               a middlebox on the way of the data (or `back`) takes an option out of packets: `accecn` or `sack`
-//! drops accecn back                 it loses the packets that have it
-//! show receiver                     lines of the receiver too
+//! mark 7                            congestion at segment 7: a mark if it can carry one, otherwise a loss
+//! strips accecn there               a middlebox on the path of the data (or `back`) removes an option from packets: `accecn` or `sack`
+//! drops accecn back                 a middlebox drops the packets that have the option
+//! show receiver                     adds lines of the receiver
 //! show rtt                          samples of the round-trip time, in ms
 //! show feedback                     with the receiver's lines: size and ACE field of ACKs, kind and fields of AccECN's option; the ACE
-//!                                   field of the sender's packets, where it is another than that of a host that has got no marks
+//!                                   field of the sender's packets, if it differs from that of a host without marks
 //! end 3 s
 //! ---
 //!   100.0  ack 4 sack 6-8       cwnd  4.00  ssthresh  4   sends 4r 9(lost)
 //! ```
 //!
-//! Times are in ms. Segments are numbered from 1 and `ack 4` asks for segment 4 next; `r` is a retransmission, `C` carries
-//! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
-//! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
+//! Times are in ms. Segments are numbered from 1, and `ack 4` asks for segment 4 next; `r` is a retransmission, `C` carries CWR, `(lost)`
+//! and `(marked)` are actions of the script. The window is the one after the line's event, in segments. `SOJOURN_BLESS=1` rewrites the
+//! timelines; compare changes with the RFC that the script names.
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
@@ -40,7 +40,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// What the links do with the packet that is being sent, and how often each was sent.
+/// The actions of the script on the links, and the number of transmissions of each segment.
 #[derive(Default, Debug)]
 struct Fate {
     lose: Vec<String>,
@@ -49,7 +49,7 @@ struct Fate {
     next: Option<ArrivalVerdict>,
 }
 
-/// The ACE field of a host that has got no marks (rfc9768#3.2.1).
+/// The ACE field of a host without received marks (rfc9768#3.2.1).
 const NO_MARKS: u16 = 5;
 
 #[derive(Clone)]
@@ -174,7 +174,7 @@ impl Observer for Timeline {
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
         let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{}", (ssthresh * 100.0).round() / 100.0) };
         let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
-        // The window belongs to the line of what the sender did.
+        // The window is shown on the line of the sender's action.
         if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
             line.window = window;
         }
@@ -191,7 +191,7 @@ struct Script {
     show_rtt: bool,
     show_feedback: bool,
     fate: Fate,
-    /// Impairments of the links there and back.
+    /// Impairments of the forward and the reverse link.
     impairments: [Vec<ImpairmentConfig>; 2],
 }
 

@@ -1,5 +1,5 @@
-//! Drawn worlds for `records.rs`: TCP stacks, links, impairments and flows. Each option draws from a stream of its own name, so a new option
-//! changes no other.
+//! Drawn worlds for `records.rs`: TCP stacks, links, impairments and flows.
+//! Each option draws from a stream of its own name, so a new option changes no other.
 
 use sojourn_aqm::{AckFilter, Amount, Aqm, QueueController};
 use sojourn_link::kinds::{
@@ -38,18 +38,20 @@ impl Draw {
         values[self.of(name).below(values.len() as u64) as usize].clone()
     }
 
-    /// One of these by its name: the one whose own draw is the largest, so that a new one changes only the worlds that it comes in.
+    /// One of the entries: the one whose own draw is the largest.
+    /// A new entry changes only the worlds that choose it.
     fn pick_named<T: Copy>(&self, name: &str, entries: impl Iterator<Item = (&'static str, T)>) -> T {
         let own = |entry: &str| self.of(&format!("{name} {entry}")).below(u64::MAX);
         entries.max_by_key(|(entry, _)| own(entry)).expect("a registry has entries").1
     }
 
-    /// Whether full segments take whole milliseconds on links, so that much happens at the same time.
+    /// Whether full segments take whole milliseconds on links, so that events coincide.
     fn on_grid(&self) -> bool {
         self.0 % 4 == 1
     }
 
-    /// Whether the second link is so fast that packets arrive there and leave at the same nanosecond.
+    /// Whether the second link is very fast.
+    /// Packets then arrive there and leave at the same nanosecond.
     fn has_fast_link(&self) -> bool {
         self.pick("hops", &HALVES) == 2 && self.chance("fast", 0.6)
     }
@@ -71,7 +73,7 @@ fn rate(bps: u64) -> Rate {
     Rate::from_bps(bps).expect("above zero")
 }
 
-/// Each option with its values: in most stacks it is as in the profile.
+/// Each option with its values; most stacks keep the value of the profile.
 macro_rules! drawn {
     ($options:ident, $draw:ident, $name:ident, $chance:expr; $($option:ident: [$($value:expr),*];)*) => {
         $(if $draw.chance(&format!("{} {}?", $name, stringify!($option)), $chance) {
@@ -120,7 +122,7 @@ fn turn_switches(options: &mut TcpOptions, draw: &Draw, name: &str, chance: f64)
     }
 }
 
-/// A stack: a profile with some other options; as it is if they don't go together.
+/// A stack: a profile with some changed options, or unchanged if they are incompatible.
 pub fn stack(profile: &TcpOptions, draw: &Draw, name: &str, chance: f64) -> TcpOptions {
     let mut options = profile.clone();
     turn_switches(&mut options, draw, name, chance);
@@ -238,7 +240,7 @@ fn trace(draw: &Draw, name: &str) -> Trace {
     Trace { sha256: "".into(), rows: Arc::new(builder.finish().expect("it has a capacity")) }
 }
 
-/// A link of the core: its discipline with its defaults, and what changes on the way.
+/// A link of the core: its discipline with its defaults, and its changes during the run.
 fn link(name: &str, reverse: u32, draw: &Draw) -> LinkConfig {
     let name = name.to_string();
     let pick = |what: &str| format!("{name} {what}");
@@ -286,7 +288,7 @@ fn link(name: &str, reverse: u32, draw: &Draw) -> LinkConfig {
     config
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 fn traffic(draw: &Draw, name: &str) -> Traffic {
     let bps = draw.pick(&format!("{name} pace"), &[150_000, 600_000, 3_000_000]);
     let rate = rate(bps);

@@ -1,4 +1,4 @@
-//! Leaving out events changes nothing: the same world with an event at every hop does exactly the same.
+//! Elided events change nothing: a world with an event at every hop behaves the same.
 
 use crate::watch::Watch;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
+/// Drops packets at the head that waited too long, like CoDel, so its link must hold packets.
 #[derive(Clone)]
 struct HeadDrop(u32);
 
@@ -32,7 +32,7 @@ impl Aqm for HeadDrop {
     }
 }
 
-/// Lets everything in, as `DropTail` does, but is asked.
+/// Passes everything, as `DropTail` does, but is called for each packet.
 #[derive(Clone)]
 struct PassAll;
 
@@ -42,7 +42,7 @@ impl Aqm for PassAll {
     }
 }
 
-/// One flow of a random world: what it is, where it goes and how its hosts are attached.
+/// A flow of a random world: its traffic, its route and its access links.
 #[derive(Clone, Debug)]
 struct Made {
     kind: u8,
@@ -50,7 +50,7 @@ struct Made {
     hops: usize,
     backward: bool,
     access: u8,
-    /// The links of its receiver.
+    /// The access links of its receiver.
     egress: u8,
     delay: u64,
     start: u64,
@@ -73,7 +73,8 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-/// As Linux has it, for queues that are short: there are signals in most runs, and marks of a threshold.
+/// CoDel with Linux's rule for short queues.
+/// Most runs have signals, and marks of a threshold.
 fn quick_codel() -> codel::Params {
     let (target, interval) = (Duration::from_millis(3), Duration::from_millis(20));
     codel::Params { target, interval, rule: codel::Rule::Linux, ce_threshold: Duration::from_millis(9), ..Default::default() }
@@ -119,7 +120,7 @@ pub fn stack(stack_choice: u8) -> TcpOptions {
     options.with_accecn_room()
 }
 
-/// Takes its receiver's timers from a stack.
+/// Takes the receiver's timers out of a stack.
 pub fn answer_at_once(stack: &mut TcpOptions) {
     let TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, .. } = TcpOptions::rfc();
     let plain = TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, ..stack.clone() };
@@ -132,7 +133,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
     for (at, &aqm) in aqms.iter().enumerate() {
         let rate = 1_000_000 + 700_000 * (at as u64 % 3);
         let mut core = link(format!("core{at}"), Some(rate), 3_000 + 1_000 * at as u64, aqm, seed);
-        // A route that gets longer, and shorter than it was: packets behind the change would pass those ahead of it.
+        // A route that becomes longer, then shorter than before: packets after the change would overtake earlier ones.
         let delays = [(2_000 + 100 * at as u64, 40), (4_000, 1), (5_000, 25)];
         if (seed + at as u64).is_multiple_of(3) {
             let change = |(at, delay)| DelayChange { at: Time::ZERO + Duration::from_millis(at), delay: Duration::from_millis(delay) };
@@ -174,7 +175,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
             back.push(own("access:back", rate, flow.delay));
         }
         if flow.egress > 0 {
-            // Mostly faster than the links in the core, so that answers come back nearly in order.
+            // Mostly faster than the links in the core, so that ACKs come back nearly in order.
             let rate = [None, None, Some(3_000_000), Some(20_000_000), Some(900_000)][usize::from(flow.egress)];
             forward.push(own("access:egress", rate, flow.delay % 5_000));
             back.insert(0, own("access:answers", rate, 0));
@@ -222,7 +223,7 @@ fn sampled(config: WorldConfig<'_>) -> World {
     world
 }
 
-/// Everything that a world measured, as text.
+/// All measures of a world, as text.
 pub fn measured<O: Observer>(mut world: World<O>) -> Result<Vec<String>, String> {
     let audit = world.finish()?;
     let mut said = vec![format!("fingerprint {:016x} {audit:?}", world.fingerprint())];
@@ -316,7 +317,7 @@ proptest! {
         let with = |asks: bool| {
             let mut config = world(&flows, &aqms, seed, false);
             for (config, _) in config.links.iter_mut().zip(&aqms).filter(|(_, aqm)| **aqm == 0) {
-                // All but how often a probability was read: one that is always zero is not read at a free link.
+                // All but the number of readings of a probability: at an idle link one that is always zero is not read.
                 config.link.measure = Measure::Moments;
                 if asks {
                     config.controller.aqm = AnyAqm::Custom(Box::new(PassAll));
@@ -344,8 +345,8 @@ proptest! {
     }
 }
 
-/// Transfers one after another over access links so slow, or paths so long, that packets of a connection are in the network for
-/// longer than a slot rests; the link in the middle has no rate.
+/// Consecutive transfers whose packets stay in the network longer than a slot rests.
+/// The access links are very slow, or the paths very long; the link in the middle has no rate.
 fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64), all_events: bool) -> WorldConfig<'static> {
     let mut links = vec![link("there".into(), None, 1_000 * delay_ms, 0, seed), link("back".into(), None, 1_000 * delay_ms, 0, seed)];
     for name in ["access", "access:back"] {
@@ -394,8 +395,9 @@ proptest! {
     }
 }
 
-/// A path whose last link, without a rate unless `last` has one, takes no time, so that segments arrive at the very times of delayed
-/// ACKs: 60 ms there and 60 ms back, and an ACK waits for 100 ms. With `shared` a flow that never starts has the same last link.
+/// A path on which segments arrive exactly when delayed ACKs are due.
+/// The last link has no delay, and no rate unless `last` has one. Each direction takes 60 ms, and an ACK waits for 100 ms. With `shared` a
+/// flow that never starts uses the same last link.
 fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) -> WorldConfig<'static> {
     let [there, back] = [("there", 60_000), ("back", 60_000)].map(|(name, delay)| link(name.into(), None, delay, 0, 1));
     let end = Time::ZERO + Duration::from_millis(900);
@@ -423,7 +425,7 @@ fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) 
 /// The times at which a host sent an ACK before a segment arrived there.
 #[derive(Clone, Default)]
 struct AckedFirst {
-    /// When the first flow's receiver last acted, and whether it began with an ACK then.
+    /// The time at which the first flow's receiver last acted, and whether it began with an ACK.
     last: Option<(Time, bool)>,
     times: Vec<Time>,
 }
@@ -450,7 +452,8 @@ impl Observer for AckedFirst {
     }
 }
 
-/// The times at which a delayed ACK came before a segment that arrived when it was due, for several windows.
+/// The times at which a delayed ACK came before a segment that arrived when it was due.
+/// The runs have several initial windows.
 fn delayed_acks_before_segments(last: &LinkConfig, shared: bool) -> Vec<Time> {
     let with = |initial_window| {
         let config = |all_events| WorldConfig { all_events, ..last_link_takes_no_time(last.clone(), shared, initial_window) };

@@ -1,5 +1,5 @@
-//! Answers that come back over access links of their own, nearly in order, pass the shared link of their reverse path without an event each,
-//! and nothing else changes.
+//! ACKs from access links pass the shared link of their reverse path without events.
+//! They arrive there nearly in order. Nothing else changes.
 
 use crate::elision::{answer_at_once, link, measured, stack};
 use proptest::prelude::*;
@@ -10,13 +10,14 @@ use sojourn_spec::link::Measure;
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Time};
 
-/// A flow over two shared links, there and back, with access links of its own at both ends.
+/// A flow over two shared links, forward and reverse, with its own access links at both ends.
 #[derive(Clone, Debug)]
 struct Made {
     traffic: u8,
     stack: u8,
     mss: u32,
-    /// How many times faster than the shared link its receiver's links are; 0 only delays. And their delays in microseconds.
+    /// The links of its receiver: rate over the shared link's rate, and delay in µs.
+    /// 0 is a pure delay.
     egress: [(u64, u64); 2],
     /// The rates of its sender's links, in kbit/s, and their delay in microseconds.
     access: [u64; 2],
@@ -113,7 +114,8 @@ proptest! {
     }
 }
 
-/// The same flows and links so many times faster: each flow sends a file, and all start together.
+/// The same flows and links, `times` as fast.
+/// Each flow sends a file, and all start together.
 fn faster(flows: &[Made], shared: &Shared, times: u64) -> (Vec<Made>, Shared) {
     let flow = |made: &Made| Made { traffic: 2, access: made.access.map(|rate| rate * times), start: made.start / 1_000, ..made.clone() };
     (flows.iter().map(flow).collect(), shared.map(|(rate, delay, aqm)| (rate * times, delay, aqm)))
@@ -122,7 +124,7 @@ fn faster(flows: &[Made], shared: &Shared, times: u64) -> (Vec<Made>, Shared) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Two packets of less than a nanosecond may come at the same time.
+    /// Two packets of less than a nanosecond may arrive at the same time.
     #[test]
     fn answers_over_fast_links_do_the_same_with_an_event_each(
         flows in prop::collection::vec(made(), 2..20),
@@ -143,7 +145,7 @@ proptest! {
     }
 }
 
-/// How many events concern the hosts of a world, and how many packets they send.
+/// The numbers of events at the hosts of a world, and of packets that they send.
 fn events(mut world: World) -> (u64, u64) {
     let mut events = 0;
     while world.run_events(Time::NEVER, 1).is_some() {
@@ -152,7 +154,8 @@ fn events(mut world: World) -> (u64, u64) {
     (events, world.finish().unwrap().sent)
 }
 
-/// Ten flows of equal links, those of their receivers ten times faster than the shared one; all links so many times faster.
+/// Ten flows over equal links, with all links `times` as fast.
+/// Those of their receivers are ten times faster than the shared one.
 fn ten(times: u64, all_events: bool) -> World {
     let made = |start| Made { traffic: 0, stack: 0, mss: 1000, egress: [(10, 500); 2], access: [20_000; 2], delay: 2_000, start };
     let flows: Vec<Made> = (0..10).map(|number| made(100_000 * number)).collect();

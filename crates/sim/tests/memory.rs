@@ -1,4 +1,4 @@
-//! The memory that a world reports is what the allocator has given it.
+//! The memory that a world reports is the memory that it has allocated.
 
 use crate::drawn::{Draw, ms, world};
 use crate::records::profiles;
@@ -14,7 +14,7 @@ fn reported(world: &World) -> i64 {
     (world.memory() + traced) as i64
 }
 
-/// A drawn world whose queues are plain: disciplines do not report what they hold.
+/// A drawn world with plain queues: disciplines do not report their memory.
 fn plain(place: usize, number: u64) -> WorldConfig<'static> {
     let mut config = world(&profiles()[place].1, &Draw::new(number));
     for link in &mut config.links {

@@ -1,4 +1,4 @@
-//! A host with packets of its own kind that drives a network by hand gets the figures that the simulator gets.
+//! A network driven by hand, with its own kind of packets, has the simulator's results.
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_net::{Audit, Delivered, Delivery, Event, Network, NetworkBuilder, TimerClass, Window};
@@ -41,7 +41,8 @@ fn link(name: String, aqm: &str, rate: u64, limit: u32, measure: Measure) -> Lin
     LinkConfig::new(PlannedLink { name, rate: Some(rate), delay, measure, ..PlannedLink::default() }, controller)
 }
 
-/// A shared link, and an access link of each source, some with so little room that they drop too.
+/// A shared link, and an access link for each source.
+/// Some have so little room that they drop too.
 fn links(aqm: &str) -> Vec<LinkConfig> {
     let mut links = vec![link("shared".into(), aqm, 4_000_000, 40, Measure::All)];
     let access = |i| link(format!("access/{i}"), "droptail", 2_000_000 + 100_000 * i, 2 + i as u32, Measure::Counts);
@@ -57,7 +58,7 @@ fn traffic(source: u32) -> Traffic {
     }
 }
 
-/// What the simulator's datagrams find on the shared link.
+/// The results of the simulator for datagrams on the shared link.
 fn simulated(aqm: &str) -> (Audit, String) {
     let flow = |source: u32| Flow {
         name: format!("f/{source}"),
@@ -83,7 +84,8 @@ fn simulated(aqm: &str) -> (Audit, String) {
     (audit, format!("{:?}", world.links()[0].stats()))
 }
 
-/// The same by hand: the sources are timers in the network's calendar. Also gives the times of all deliveries.
+/// The results of a network driven by hand, and the times of all deliveries.
+/// The sources are timers in the network's calendar.
 fn by_hand(aqm: &str) -> (Audit, String, Vec<Time>) {
     let mut builder = NetworkBuilder::new(WINDOW);
     links(aqm).into_iter().for_each(|link| _ = builder.add_link(link));

@@ -1,4 +1,5 @@
-//! What the pace lets go one after another is sent in one go where nothing else comes to the sender before, and at the same times.
+//! Paced segments are sent within one call if nothing else reaches the sender before.
+//! They leave at the same times.
 
 use crate::elision::{link, measured, stack};
 use crate::watch::Watch;
@@ -12,7 +13,7 @@ use sojourn_units::{Bytes, Duration, Rate, Time};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Watches senders, so that each segment is sent by itself.
+/// Watches senders, so that each segment has its own event.
 struct Watcher;
 
 impl Observer for Watcher {
@@ -21,7 +22,7 @@ impl Observer for Watcher {
     }
 }
 
-/// Paced stacks: as in Linux, by quanta, and where a strategy without segments of its own repairs losses.
+/// Paced stacks: as in Linux, by quanta, and with a strategy that stores no segments.
 fn paced(choice: u8) -> TcpOptions {
     let plain = stack(2 + choice / 3);
     let control = [CcConfig::Bbr3(Default::default()), CcConfig::Prague(Default::default()), CcConfig::Cubic(Default::default())];

@@ -1,5 +1,5 @@
-//! Links with buffered queues against links with precomputed queues, and the hints that queues get from senders or
-//! read from headers.
+//! Links with buffered queues compared with precomputed queues, and the hints of queues.
+//! Hints come from senders or from headers.
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// Passes everything, with the needs it is told to have; notes what it sees.
+/// An algorithm that passes everything, with any needs, and records its inputs.
 #[derive(Clone, Default)]
 pub(crate) struct Idle {
     pub(crate) needs: Needs,
@@ -23,7 +23,7 @@ pub(crate) struct Idle {
 
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Seen {
-    /// Hints at arrival and at departure, and the packets that waited at each arrival.
+    /// Hints at arrival and at departure, and the waiting packets at each arrival.
     pub(crate) hints: Vec<(u32, u16)>,
     waited: Vec<u32>,
     departed: Vec<(u32, u16, Duration)>,
@@ -95,8 +95,8 @@ pub(crate) fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions)
     }
 }
 
-/// All that a run measured, as text, so that nothing can be left out; the fingerprint goes by the order in which the
-/// world comes to deliveries, which may differ where flows act side by side.
+/// All measures of a run, as text, so that nothing can be left out.
+/// The fingerprint depends on the order in which the world processes deliveries, which may differ for flows side by side.
 fn outcome(config: WorldConfig<'_>) -> String {
     let mut world = World::new(config).unwrap();
     world.links_mut()[0].trace_queue(ms(7));
@@ -173,7 +173,7 @@ fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queu
         let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
         for ecn in [Ecn::Off, Ecn::Classic] {
             let aqm = (entry.default)().build(&at).unwrap();
-            // A queue of its own may drop packets at its head when it is full.
+            // A discipline with its own queues may drop packets at the head when it is full.
             let has_queues = aqm.layout().is_some();
             let mut params = TcpOptions::rfc();
             params.ecn = ecn;
@@ -181,11 +181,11 @@ fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queu
             let audit = world.finish().unwrap_or_else(|what| panic!("{}: {what}", entry.name));
             assert!(audit.delivered > 10_000, "{}: {audit:?}", entry.name);
             let stats = world.links()[0].stats();
-            // Little's law over the window: mean queue = rate of departures times mean wait, the ends aside.
+            // Little's law over the window: mean queue = rate of departures times mean wait, except at the ends.
             let (queue, rate) = (stats.queue.packets.mean(), stats.sent as f64 / 15.0);
             let wait = stats.wait.mean();
             let counters = world.links()[0].counters();
-            // What is dropped at the head has waited, and does not count as sent.
+            // Packets dropped at the head have waited, but do not count as sent.
             let head_drops = counters.dropped_early > 0 || (has_queues && counters.dropped_tail > 0);
             let slack = if head_drops { 0.06 } else { 0.01 };
             assert!((queue - rate * wait).abs() <= slack * queue + 0.1, "{}: {queue} against {rate} x {wait}", entry.name);
@@ -202,7 +202,7 @@ fn packets_carry_the_handshakes_round_trip_time_at_first_and_the_smoothed_one_th
         World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 2, params)).unwrap().finish().unwrap();
         let seen = seen.lock().unwrap();
         let of = |flow| seen.hints.iter().filter(move |hint| hint.0 == flow).map(|hint| hint.1);
-        // A SYN knows nothing; the ACK of its ACK is no data; then 1 + 10 + 10 ms and sending times.
+        // A SYN has no estimate, and the ACK of the SYN-ACK no data; then 1 + 10 + 10 ms and transmission times.
         assert_eq!(of(0).take(4).collect::<Vec<_>>(), [0, 0, 21, 21]);
         assert!(of(0).skip(2).all(|hint| (21..=90).contains(&hint)));
         assert!(of(0).any(|hint| hint > 40), "the queue must show");
@@ -236,7 +236,7 @@ fn a_queue_that_counts_flows_learns_of_every_start_and_end() {
     for (i, (at, active)) in flows[..20].iter().enumerate() {
         assert_eq!((*at, *active), (Time::from_secs_f64(0.1 * i as f64), i as u32 + 1));
     }
-    // Ten stop at 15 s, each when what it sent is acknowledged.
+    // Ten flows stop at 15 s; each counts as active until its data is acknowledged.
     assert!(flows[20..].iter().all(|(at, _)| (15.0..20.0).contains(&at.as_secs_f64())));
     assert_eq!(flows[29].1, 10);
 }
@@ -268,7 +268,7 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
     }
 }
 
-/// Where a queue's hints come from.
+/// The source of a queue's hints.
 #[derive(Clone, Copy)]
 pub(crate) enum HintSource {
     Senders,
@@ -289,7 +289,8 @@ impl HintSource {
     }
 }
 
-/// What a queue of 10 packets with these needs sees, its hints from `source`, and what became of the run.
+/// The inputs of a queue of 10 packets with these needs, and the result of the run.
+/// Its hints come from `source`.
 fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (Seen, String) {
     let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
@@ -302,8 +303,9 @@ fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (S
 
 pub(crate) const ROUTER: HintSource = HintSource::Router { reverse: Some(1) };
 
-/// Over the second half of a flow's packets, the mean of what the queue was told of the round-trip time and that of what
-/// it was: 21 + 5 i ms of path and sending times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms a packet that waits.
+/// The mean estimated and the mean true round-trip time in the second half of a flow.
+/// The true one is 21 + 5 i ms of path and transmission times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms for each waiting
+/// packet.
 fn means(seen: &Seen, flow: u32) -> (f64, f64) {
     let own = seen.hints.iter().zip(&seen.waited).filter(|(hint, _)| hint.0 == flow);
     let all: Vec<(f64, f64)> = own.map(|(hint, &waited)| (f64::from(hint.1), 1.2 * f64::from(waited))).collect();
@@ -338,7 +340,7 @@ fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
                 let unknown = own.iter().position(|&ms| ms > 0).unwrap();
                 assert!((1..10).contains(&unknown), "a SYN knows nothing, lost or not, and an ACK says nothing");
                 let known = own[unknown];
-                // The first packets may find 10 of 1.2 ms ahead.
+                // The first packets may find 10 packets of 1.2 ms in the queue.
                 assert!((path..path + 14).contains(&known), "{known} for {path} ms");
                 assert!(own[unknown..].iter().all(|ms| (path..path + 15).contains(ms)), "only the queue moves it");
             }
@@ -382,7 +384,7 @@ fn a_router_counts_the_flows_that_sent_in_each_second() {
             let known = |time: Time| exact.flows.iter().take_while(|change| change.0 <= time).last().map_or(0, |change| change.1);
             let within = exact.flows.iter().filter(|change| (before..=at).contains(&change.0)).map(|change| change.1);
             let (least, most) = within.chain([known(before), known(at)]).fold((u32::MAX, 0), |(l, m), n| (l.min(n), m.max(n)));
-            // One bit of 4096 may serve for two flows; a flow in a long timeout is not seen.
+            // Two flows may share one of 4096 bits; a flow in a long timeout sends nothing to count.
             assert!(count + 1 >= least && count <= most + 1, "{count} of {least} to {most} flows by {at:?}");
         }
     }
@@ -409,7 +411,7 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
     }
 }
 
-/// When each datagram was sent and when it arrived, in milliseconds.
+/// The send time and the arrival time of each datagram, in milliseconds.
 #[derive(Clone, Default)]
 struct Arrivals(Vec<(f64, f64)>);
 
@@ -426,7 +428,7 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let change = |(seconds, delay)| DelayChange { at: Time::from_secs_f64(seconds), delay: ms(delay) };
     config.links[0].link.delay_changes = [(5.0, 50), (10.0, 20)].map(change).into();
     config.flows.to_mut()[0].stack = None;
-    // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
+    // A packet every 10 ms with a transmission time of 1 ms, and at the access link 0.1 ms and a delay of 1 ms.
     config.flows.to_mut()[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
     let arrivals = Rc::new(RefCell::new(Arrivals::default()));
     World::watched(config, Watch::of(&arrivals)).unwrap().finish().unwrap();
@@ -440,7 +442,7 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
         let took = took(from, to);
         assert!(took.len() > 400 && took.iter().all(|&ms| (ms - delay).abs() < 1e-3), "{from} ms: {took:?}");
     }
-    // For 30 ms what is sent waits for what is still in transit.
+    // For 30 ms packets wait behind those in transit, which the longer route delays.
     let held = took(10e3, 10.03e3);
     assert!(held.len() == 3 && held[0] > 40.0 && held.is_sorted_by(|a, b| a > b) && held[2] > 20.0, "{held:?}");
 }

@@ -1,4 +1,4 @@
-//! Routers that read ACKs: what comes over another link is read when it comes, whatever that link is.
+//! A router reads ACKs of another link when they arrive, whatever kind that link is.
 
 use crate::queues::{Idle, ROUTER, config, ms};
 use sojourn_aqm::{Amount, AnyAqm, Needs, QueueController};
@@ -10,23 +10,23 @@ use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Duration, Stream};
 use std::sync::Arc;
 
-/// What the ACKs that a router reads come over.
+/// The link over which the ACKs come that a router reads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Back {
-    /// A link that tells at once when each packet comes out.
+    /// A link that determines the departure of each packet at its arrival.
     Foreseen,
-    /// A link behind which two impairments stand, which let everything pass and could delay it.
+    /// A link followed by two impairments that pass everything and could delay it.
     Impaired,
-    /// A link behind which two impairments delay every third packet each.
+    /// A link followed by two impairments that each delay every third packet.
     Reordered,
-    /// A link that holds its packets: when one comes out is not known before.
+    /// A link that holds its packets, so departures are not known in advance.
     Buffered,
-    /// A link that takes no time, behind one of each flow's own.
+    /// A link without delay, behind a separate one for each flow.
     Immediate,
 }
 
 impl Back {
-    /// Makes the link back so.
+    /// Configures the reverse link.
     fn set(self, link: &mut LinkConfig) {
         let impaired = |kind: ImpairmentKind| {
             let one = ImpairmentConfig::from(kind);
@@ -48,7 +48,8 @@ impl Back {
     }
 }
 
-/// What a queue of 10 packets is told, if 20 senders stand at the router: what an ACK lets them send comes in the nanosecond of the ACK.
+/// The inputs of a queue of 10 packets, with 20 senders at the router.
+/// A segment that an ACK releases arrives in the same nanosecond as the ACK.
 fn told_beside_senders(back: Back, all_events: bool) -> Vec<(u32, u16)> {
     let idle = Idle { needs: Needs { rtt_hints: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
@@ -70,8 +71,8 @@ fn told_beside_senders(back: Back, all_events: bool) -> Vec<(u32, u16)> {
 
 #[test]
 fn an_ack_is_read_before_what_is_sent_for_it_whether_it_has_an_event_or_not() {
-    // From the router over 10 ms and back over 10 ms, at most 1.23 ms to send, and up to 12 ms in the queue; 0 before it is known.
-    // Reordered up to 6 ms more; over links of the flows' own 20 ms and back over 1 to 96.
+    // Path from the router and back: 10 ms each, at most 1.23 ms of transmission, and up to 12 ms in the queue; 0 if unknown.
+    // Reordering adds up to 6 ms. Over separate links it is 20 ms forward and 1 to 96 ms back.
     let plausible = |hints: &[(u32, u16)], most: u16| hints.iter().all(|&(_, ms)| ms == 0 || (20..=most).contains(&ms));
     let plain = told_beside_senders(Back::Foreseen, true);
     for (back, most) in [(Back::Foreseen, 34), (Back::Impaired, 34), (Back::Buffered, 34), (Back::Reordered, 40), (Back::Immediate, 132)] {

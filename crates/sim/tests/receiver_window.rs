@@ -15,7 +15,7 @@ use std::rc::Rc;
 const RATE: u64 = 10_000_000;
 const MSS: u64 = 1448;
 
-/// What acknowledgements of the first flow offered: the right edge, and whether it ever moved back.
+/// The right edge that ACKs of the first flow advertised, and whether it ever moved back.
 #[derive(Clone, Default)]
 struct Edges {
     edge: u64,
@@ -35,7 +35,8 @@ impl Observer for Edges {
     }
 }
 
-/// Two flows for 60 s over a queue of `limit` packets and 40 ms there and back: the second is CUBIC, from 30 s on.
+/// Two flows for 60 s over a queue of `limit` packets and 40 ms each way.
+/// The second is CUBIC, from 30 s on.
 fn run(params: TcpOptions, limit: u32, both: bool) -> (World<Watch>, Rc<RefCell<Edges>>) {
     let link = |name: &str| {
         LinkConfig::new(
@@ -84,7 +85,7 @@ fn alone_it_fills_the_link_and_keeps_packets_waiting_for_its_target() {
     let stats = world.links()[0].stats();
     let carried = world.links()[0].utilization().unwrap();
     assert!(carried > 0.85, "{carried}");
-    // LEDBAT++'s target of 60 ms is the most, for it steps back now and then; without it CUBIC keeps the queue at 200 packets, 240 ms.
+    // LEDBAT++'s target of 60 ms is a maximum, because of its slowdowns; CUBIC alone keeps the queue at 200 packets, 240 ms.
     let wait = stats.wait.mean();
     assert!((0.03..0.065).contains(&wait), "{wait}");
     assert_eq!(stats.counters.dropped_tail, 0);

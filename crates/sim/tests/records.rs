@@ -1,8 +1,9 @@
-//! Drawn worlds do as stored in `records.txt`: TCP of each profile with each recovery, with drawn options, over drawn links that lose,
-//! reorder, duplicate, mark and stop. All that observers see and all that links and flows count is in one hash. A change of a line is meant,
-//! and then it is stored again with the change, or it is a fault. Each world also does the same with an event at every hop, and watched.
+//! Drawn worlds behave as on record in `records.txt`.
+//! They have TCP of each profile with each recovery, with drawn options, over drawn links that lose, reorder, duplicate, mark and stop. One
+//! hash covers all observations and all counters of links and flows. A changed line is either intended, and stored with the change, or a
+//! defect. Each world also behaves the same with an event at every hop, and watched.
 //!
-//! `cargo test --package sojourn-sim --test all records -- --ignored` stores what this build gives.
+//! `cargo test --package sojourn-sim --test all records -- --ignored` stores the results of this build.
 
 use crate::drawn::{Draw, ms, world};
 use crate::watch::Watch;
@@ -18,7 +19,8 @@ use std::rc::Rc;
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records.txt");
 
-/// Worlds of each profile and recovery; the first stack of the first has the profile's options.
+/// The number of worlds for each profile and recovery.
+/// The first stack of the first world has the profile's options.
 const WORLDS: u64 = 12;
 
 /// A hash of numbers (FNV-1a, 64 bits at a time).
@@ -41,7 +43,8 @@ impl Hash {
     }
 }
 
-/// Sums over all that is observed, so that the order of what endpoints do ahead of time does not matter: of packets, and of senders.
+/// Sums over all observations of packets and of senders.
+/// They do not depend on the order of actions ahead of time.
 #[derive(Default)]
 struct Seen {
     senders: bool,
@@ -51,7 +54,7 @@ struct Seen {
 
 impl Seen {
     fn packet(&mut self, what: u64, now: Time, packet: &Packet, more: &[u64]) {
-        // A handle is no content, and which is free depends on the order.
+        // The handle is not compared: which handle is free depends on the order of actions.
         let extra = if packet.size > 0 && packet.flags & 256 > 0 { 0 } else { u64::from(packet.extra) };
         let fields = [what, now.as_nanos(), packet.seq, packet.stamp.as_nanos(), packet.peer.as_nanos(), packet.flow.into(), extra];
         let others = [packet.size, packet.flags, packet.window, packet.incarnation].map(u64::from);
@@ -155,7 +158,7 @@ impl Numbers for Quantiles {
     }
 }
 
-/// What a link counted and traced.
+/// The counters and traces of a link.
 fn of_link(link: &Link) -> Vec<f64> {
     let stats = link.stats();
     let counters = &stats.counters;
@@ -178,7 +181,7 @@ fn of_link(link: &Link) -> Vec<f64> {
     found
 }
 
-/// What a world measured.
+/// The hash of all measures of a world.
 fn measured<O: Observer>(world: &mut World<O>) -> u64 {
     let audit = world.finish().expect("it balances");
     let mut hash = Hash(world.fingerprint());
@@ -202,7 +205,7 @@ fn measured<O: Observer>(world: &mut World<O>) -> u64 {
     hash.0
 }
 
-/// Runs a world with its queues traced, and gives what it measured.
+/// Runs a world with traced queues, and returns the hash of its measures.
 fn run<O: Observer>(config: WorldConfig<'_>, observer: O) -> u64 {
     let mut world = match World::watched(config, observer) {
         Ok(world) => world,
@@ -221,7 +224,8 @@ fn run<O: Observer>(config: WorldConfig<'_>, observer: O) -> u64 {
     measured(&mut world)
 }
 
-/// The hash of all that a world does; the same with all shortcuts, with an event at every hop, and with watched senders.
+/// The hash of everything that a world does.
+/// It is the same with all fast paths, with an event at every hop, and with watched senders.
 fn outcome(profile: &TcpOptions, number: u64) -> u64 {
     let config = || world(profile, &Draw::new(number));
     let see = |all_events: bool, senders: bool| {
@@ -251,7 +255,7 @@ pub fn profiles() -> Vec<(String, TcpOptions)> {
     recoveries.flat_map(with).collect()
 }
 
-/// A line for a profile: 32 bits of each outcome.
+/// The record of a profile: 32 bits of each outcome.
 fn record(place: usize, profile: &TcpOptions) -> String {
     let first = place as u64 * WORLDS;
     (first..first + WORLDS).map(|number| format!(" {:08x}", outcome(profile, number) >> 32)).collect()

@@ -1,9 +1,9 @@
-//! Packet for packet as ns-2.35: one flow whose packets are lost at given places sends what ns-2 sends then, and flows that share
-//! a buffer lose what they lose there.
+//! Packet for packet as ns-2.35: retransmissions of one flow, and drops of a shared buffer.
+//! One flow loses packets at given positions and sends what ns-2 sends then. Flows that share a buffer lose the same packets.
 //!
-//! The files in `conformance/oracles/ns2/stored/timelines` say which agent, for how long, which transmissions were lost (counted
-//! from 0) and which packets were sent in which order; those in `stored/shared-buffer` when flows start, over which links, and which
-//! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
+//! The files in `conformance/oracles/ns2/stored/timelines` contain the agent, the duration, the lost transmissions (counted from 0) and the
+//! sent packets in order. Those in `stored/shared-buffer` contain the starts of flows, their links, and the dropped packets of each flow in
+//! order. `python -m conformance.oracles.ns2.timelines` makes them.
 
 use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
@@ -34,7 +34,7 @@ impl Aqm for Lossy {
     }
 }
 
-/// The packets sent, as ns-2 numbers them: a SYN is packet 0.
+/// The sent packets in ns-2's numbering: a SYN is packet 0.
 #[derive(Default)]
 struct Sent {
     mss: u64,
@@ -54,7 +54,7 @@ impl Observer for Sent {
 fn agent(name: &str) -> TcpOptions {
     let mut tcp = match name {
         "linux-reno" | "linux-cubic" | "linux-lp" => TcpOptions { handshake: Handshake::None, ..TcpOptions::ns2_linux() },
-        // A fine clock, since where in its tick ns-2's stands is drawn there.
+        // A fine clock, because ns-2 draws the offset of its clock within a tick.
         _ => TcpOptions { handshake: Handshake::OneWay, tick: Duration::from_micros(100), ..TcpOptions::ns2() },
     };
     match name {
@@ -105,7 +105,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
             paths: None,
             stack: Some(0),
             traffic: Traffic::default(),
-            // Off the milliseconds that TCP-Linux's clock counts.
+            // Not at whole milliseconds, which TCP-Linux's clock counts.
             start: Time::from_nanos(37_000),
             stop: Time::NEVER,
         }]
@@ -117,7 +117,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
     sent.take().packets
 }
 
-/// What a queue drops: flow and packet, as ns-2 numbers them.
+/// The drops of a queue: flow and packet in ns-2's numbering.
 #[derive(Default)]
 struct Dropped {
     mss: u64,
@@ -131,7 +131,8 @@ impl Observer for Dropped {
     }
 }
 
-/// Flows that start at given times in us and share a link, each with links of its own at either end.
+/// Flows that start at given times in us and share a link.
+/// Each has its own access links at either end.
 struct SharedQueue {
     starts: Vec<u64>,
     rate: u64,

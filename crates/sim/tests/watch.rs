@@ -1,4 +1,5 @@
-//! One kind of observer for all tests, since the simulator is compiled for each kind: it passes on what it is told.
+//! The only kind of observer in all tests: it forwards every call to another one.
+//! The simulator is compiled for each kind.
 
 use sojourn_net::DropCause;
 use sojourn_sim::tcp::{AckOptions, Sender, TcpOptions};
@@ -10,7 +11,7 @@ use std::rc::Rc;
 pub struct Watch(Rc<RefCell<dyn Observer>>);
 
 impl Watch {
-    /// Passes everything on to this observer, which can be looked at after the run.
+    /// Forwards every call to this observer, which can be read after the run.
     pub fn of(observer: &Rc<RefCell<impl Observer + 'static>>) -> Watch {
         Watch(observer.clone())
     }

@@ -1,4 +1,4 @@
-//! What an ACK says, read once for recovery, congestion controller and samples.
+//! The content of an ACK, read once for recovery, congestion controller and samples.
 
 use super::ack_options::{AckOptions, SackBlocks};
 use super::ecn::ByteCounts;
@@ -59,7 +59,7 @@ impl<'a> AckDigest<'a> {
     }
 }
 
-/// What an ACK delivered, for the congestion controller.
+/// The data that an ACK delivered, for the congestion controller.
 /// The fields have the meaning of those of [`Ack`](sojourn_cc::Ack).
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {

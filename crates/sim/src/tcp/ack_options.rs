@@ -15,7 +15,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The bytes of which the receiver reports a duplicate (rfc2883#4).
+    /// The duplicate bytes that the receiver reports (rfc2883#4).
     /// They are those of the first block, if that lies below `ack` or within the second block.
     pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
         let mut blocks = self.iter();
@@ -39,7 +39,7 @@ impl SackBlocks {
     }
 }
 
-/// What ACKs carry beside their headers.
+/// The options of an ACK that are stored separately from its header.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct AckOptions {
     /// SACK blocks, at least one.

@@ -1,4 +1,4 @@
-//! What the host gives to a TCP endpoint with every call.
+//! The context that the host passes to a TCP endpoint with every call.
 
 use crate::packet::Packet;
 use sojourn_spec::tcp::TcpOptions;
@@ -10,7 +10,7 @@ pub trait SegmentSink {
     fn send(&mut self, now: Time, packet: Packet);
 }
 
-/// What a sender needs in every call.
+/// The context of a call of a sender.
 pub struct Call<'a, O> {
     /// The current time.
     pub now: Time,
@@ -23,7 +23,7 @@ pub struct Call<'a, O> {
     pub count_from: Time,
     /// The RTT sample that the sender took, if any.
     pub rtt_sample: Option<Duration>,
-    /// Where segments go.
+    /// The destination of segments.
     pub out: O,
 }
 

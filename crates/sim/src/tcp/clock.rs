@@ -17,7 +17,7 @@ pub fn micros_between(from: Time, to: Time) -> Duration {
     Duration::from_micros((to.as_micros() - from.as_micros()).max(1))
 }
 
-/// Whether the receiver's clock shows the time of the run.
+/// Whether the receiver's clock is exact: no offset, no drift.
 #[inline]
 pub fn is_exact_clock(params: &TcpOptions) -> bool {
     params.clock_offset == 0 && params.clock_skew_ppm == 0.0

@@ -1,5 +1,6 @@
-//! The sending endpoint of a connection, as the host sees it: it takes ACKs, data from the application and the expiry of the
-//! timer. [`SenderCore`] holds its state; the recovery strategy ([`AnyRecovery`]) finds losses and repairs them.
+//! The sending endpoint of a connection, as the host sees it.
+//! It handles ACKs, data from the application and the expiry of the timer. [`SenderCore`] holds its state; the recovery strategy
+//! ([`AnyRecovery`]) finds losses and repairs them.
 
 use super::ack_options::AckOptions;
 use super::call::{Call, SegmentSink};
@@ -10,10 +11,10 @@ use sojourn_cc::{AnyController, CongestionController, LossState, ParamError, Sou
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Memory, Stream, Time, memory_of};
 
-/// What the host must know after an ACK.
+/// The result of an ACK, for the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The connection goes on.
+    /// The connection continues.
     Going,
     /// Every byte of a finite transfer is acknowledged.
     Complete,
@@ -37,7 +38,8 @@ impl Sender {
         Ok(Sender { core: SenderCore::new(origin, params)?, recovery: AnyRecovery::new(params), armed: Time::NEVER })
     }
 
-    /// The sender of the next connection of the same flow, which keeps the counters and the pending timer event.
+    /// The sender of the next connection of the same flow.
+    /// It keeps the counters and the pending timer event.
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
@@ -51,7 +53,7 @@ impl Sender {
         self.core.controller().needs().random
     }
 
-    /// The same, whose congestion controller draws from this stream, if it draws at random.
+    /// Sets the random stream of the congestion controller, if that draws at random.
     #[must_use]
     pub(crate) fn drawing(mut self, random: impl FnOnce() -> Stream) -> Self {
         if self.draws() {
@@ -77,12 +79,13 @@ impl Sender {
         self.core.controller()
     }
 
-    /// Segments in flight: where the sender takes rate samples, less what it knows to have arrived or takes for lost.
+    /// Segments in flight.
+    /// If the sender takes rate samples, those known to have arrived or to be lost are not counted.
     pub fn in_flight(&self, options: &TcpOptions) -> f64 {
         self.core.in_flight(options)
     }
 
-    /// How far it is with the repair of losses.
+    /// The state of loss recovery.
     pub fn loss_state(&self) -> LossState {
         self.recovery.loss_state(&self.core)
     }
@@ -92,23 +95,23 @@ impl Sender {
         self.core.pacing_rate(options)
     }
 
-    /// What the congestion controller measures delays from now; `None` if it measures none.
+    /// The source of the congestion controller's delays at present; `None` if it uses none.
     pub fn delay_source(&self) -> Option<Source> {
         self.core.delay_source()
     }
 
-    /// When its timer expires.
+    /// The time at which its timer expires.
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
         self.core.deadline()
     }
 
-    /// Where in its tick its clock stands at time 0.
+    /// The offset of its clock within a tick at time 0.
     pub(crate) fn clock_phase(&self) -> Duration {
         self.core.clock_phase()
     }
 
-    /// Which connection of its flow this is.
+    /// The number of the connection within its flow.
     pub fn incarnation(&self) -> u16 {
         self.core.incarnation()
     }
@@ -124,7 +127,8 @@ impl Sender {
         self.core.is_active()
     }
 
-    /// The application writes `bytes` more, `None` for data without end; with `last`, these are its last.
+    /// The application writes `bytes` more; `None` is data without end.
+    /// With `last`, these are its last.
     pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) {
         let before = self.core.before();
         if self.core.write(bytes, last, call) {
@@ -135,7 +139,7 @@ impl Sender {
         self.check(&before, call);
     }
 
-    /// In debug builds: checks what holds after each call.
+    /// Checks the invariants after each call, in debug builds.
     #[inline(always)]
     fn check<O>(&self, before: &Before, call: &Call<O>) {
         if cfg!(debug_assertions) {
@@ -152,13 +156,13 @@ impl Sender {
         self.core.stop();
     }
 
-    /// Whether this ACK is a usual one, which may take the short way, and the timer does not expire before `now`.
+    /// Whether this ACK may take the fast path, and the timer does not expire before `now`.
     #[inline]
     pub(crate) fn is_usual(&self, now: Time, ack: &Packet) -> bool {
         self.core.is_predicted(ack) && self.core.timer() >= now
     }
 
-    /// When the timer of a sender without a pace expires.
+    /// The expiry time of the timer of a sender without pacing.
     #[inline]
     pub fn timer(&self) -> Time {
         self.core.timer()
@@ -174,7 +178,7 @@ impl Sender {
         end
     }
 
-    /// Sends what else the window allows after a usual ACK, up to its `end`.
+    /// Sends the rest of the window after an ACK on the fast path, up to its `end`.
     #[inline(never)]
     pub(crate) fn go_on_sending<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) {
         let before = self.core.before();
@@ -184,7 +188,7 @@ impl Sender {
         self.check(&before, call);
     }
 
-    /// An ACK of any kind arrives, with its options.
+    /// Handles an ACK of any kind, with its options.
     #[inline]
     pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let before = self.core.before();
@@ -194,7 +198,8 @@ impl Sender {
         progress
     }
 
-    /// After anything but the usual ACK: finds out whether the next ACK may be the usual one.
+    /// Determines whether the next ACK may take the fast path.
+    /// Called after everything but an ACK on the fast path.
     #[inline]
     fn predict(&mut self) {
         if self.core.predicts() {
@@ -202,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// An ACK of any kind arrives.
+    /// Handles an ACK of any kind on the slow path.
     #[inline(never)]
     fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let core = &mut self.core;
@@ -229,7 +234,7 @@ impl Sender {
             }
         }
         if core.read_window(ack) && ack.seq == core.snd_una() && options.sack.is_none() {
-            // Changes the receive window alone, so it is no duplicate ACK (rfc5681#2).
+            // It only changes the receive window, so it is not a duplicate ACK (rfc5681#2).
             if reports_itself && core.tracks() {
                 core.track_ack(&digest, call);
             }

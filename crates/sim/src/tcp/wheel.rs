@@ -1,4 +1,4 @@
-//! When a timer expires: at its time, or as in Linux's timer wheel.
+//! The expiry of timers: exact, or as in Linux's timer wheel.
 //! The wheel counts whole ticks and is coarser for long times.
 
 use sojourn_spec::tcp::TcpOptions;
@@ -18,7 +18,7 @@ const COARSEST: u32 = 8;
 #[inline]
 pub fn whole(nanos: u64, tick: u64) -> u64 {
     const MILLISECOND: u64 = 1_000_000;
-    // Without the black box the compiler merges both into one division by a variable.
+    // Without the black box the compiler merges both branches into one division by a variable.
     if tick == MILLISECOND { nanos / MILLISECOND } else { black_box(nanos / tick) }
 }
 
@@ -27,7 +27,7 @@ pub fn floor(time: Duration, tick: Duration) -> Duration {
     if tick == Duration::ZERO { time } else { tick * whole(time.as_nanos(), tick.as_nanos()) }
 }
 
-/// When a timer set at `now` to expire `after` this time expires.
+/// The expiry time of a timer that is set at `now` for `after` this time.
 #[inline]
 pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
     let tick = params.tick.as_nanos();

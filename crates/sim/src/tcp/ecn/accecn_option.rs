@@ -52,7 +52,7 @@ fn counter(ecn: Ecn) -> Option<usize> {
     }
 }
 
-/// The counter at a place in the order of the fields, and also the place of a counter.
+/// The counter at an index in the order of the fields, and the reverse mapping.
 #[inline]
 fn in_order(place: usize, ect1_first: bool) -> usize {
     if ect1_first { COUNTERS - 1 - place } else { place }
@@ -125,7 +125,7 @@ impl Fit {
     }
 }
 
-/// What an ACK carries: the option, and the SACK blocks that fit beside it.
+/// The AccECN feedback of an ACK: the option, and the number of SACK blocks beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     /// The option, if it has one.
@@ -159,7 +159,7 @@ pub struct ByteCounter {
     /// `reported` is that of the last ACK, if it carried the option too (Linux `accecn_opt_sent_w_dsack`).
     duplicate: Option<u64>,
     reported: Option<u64>,
-    /// Whether the path is taken to drop the option, so that no more are sent.
+    /// Whether the path is assumed to drop the option, so that no more are sent.
     fails: bool,
     /// Whether the other host has sent the option; true where that is not required.
     pub received: bool,
@@ -219,7 +219,7 @@ impl ByteCounter {
         }
     }
 
-    /// Whether an ACK sent now carries the option.
+    /// Whether an ACK that is sent now must carry the option.
     fn is_due(&self, now: Time, syn: bool) -> bool {
         match self.mode {
             _ if syn => self.syn_acks == 1,

@@ -88,7 +88,7 @@ impl MarkCounter {
     /// The flags of an ACK sent now.
     pub fn report(&mut self) -> u16 {
         self.unreported = 0;
-        // The field has the upper three bits.
+        // The field is in the upper three bits, so the shift drops the rest of the count.
         u16::from(self.count) << SHIFT
     }
 }

@@ -7,7 +7,7 @@ use crate::packet::{Packet, flag};
 use sojourn_aqm::{Ecn as Mark, Packet as _};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
-/// What has arrived so far.
+/// The arrivals so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Seen {
     Nothing,

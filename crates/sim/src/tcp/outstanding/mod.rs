@@ -1,8 +1,7 @@
-//! The store of outstanding segments: what was sent, and what is known of each.
+//! The store of outstanding segments, and the knowledge about each.
 //!
-//! Loss detection by time (RACK-TLP) and delivery-rate samples look at single segments.
-//! A sender keeps them once, if either of the two needs them.
-//! Beside the segments the store keeps the SACKed bytes, the number of segments in each state, and the order in which segments left.
+//! Loss detection by time (RACK-TLP) and delivery-rate samples use single segments. A sender stores them once, if either of the two needs
+//! them. Beside the segments the store holds the SACKed bytes, the number of segments in each state, and the order in which segments left.
 //! That order is listed only as far as it was needed: without losses and marks it is the order of the bytes.
 
 mod order;
@@ -25,9 +24,10 @@ struct Transmission {
 }
 
 /// Consecutive segments that are in the same state.
-/// Either each was sent once, in this order, and nothing else is known.
-/// Or all are known to have arrived, and nothing else is known.
-/// Or it is a single segment.
+/// A run is one of these:
+/// - segments that were each sent once, in this order, and about which nothing else is known
+/// - segments that are all known to have arrived, and about which nothing else is known
+/// - a single segment
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub first: Segment,

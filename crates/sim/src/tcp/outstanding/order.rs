@@ -97,7 +97,7 @@ impl Outstanding {
                 Some(Some(false)) => at += 1,
                 is_lost => {
                     lost += u32::from(is_lost.is_some() && self.mark_lost(number));
-                    // A settled transmission is not looked at again.
+                    // A settled transmission is removed from the order: later searches skip it.
                     if at == 0 {
                         self.by_time.pop_front();
                     } else {
@@ -106,7 +106,7 @@ impl Outstanding {
                 }
             }
         }
-        // Segments that are not listed left later, and most need no listing.
+        // Unlisted segments left later than all listed ones; most searches end before them.
         loop {
             let number = self.unlisted;
             let Some(segment) = self.get_mut(number) else { return lost };

@@ -3,9 +3,9 @@
 
 use sojourn_units::Time;
 
-/// Tags: what is known of a segment.
+/// Tags: the knowledge about a segment.
 pub mod tag {
-    /// The receiver has it above a gap, as a SACK block said or as was guessed.
+    /// The receiver has it above a gap, by a SACK block or by a guess.
     pub const SACKED: u8 = 1;
     /// It is lost; if `RETRANSMITTED` is set too, its retransmission is in flight.
     pub const LOST: u8 = 2;
@@ -17,7 +17,7 @@ pub mod tag {
     pub const SAMPLED_LOST: u8 = 16;
 }
 
-/// What delivery-rate samples keep with the last transmission of a segment.
+/// The data of delivery-rate samples about the last transmission of a segment.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sending {
     /// The number of the snapshot of what was delivered by then (`rate/sampler.rs`).
@@ -36,7 +36,7 @@ pub struct Segment {
     /// The time of the last transmission.
     pub sent: Time,
     size: u32,
-    /// What samples keep with that transmission.
+    /// The data of samples about that transmission.
     pub sending: Sending,
     tags: u8,
 }

@@ -1,10 +1,10 @@
 //! Pace and delivery rate of a sender.
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `pacer.rs` | when the next segment may leave |
-//! | `sampler.rs` | what was delivered when a segment left, and what each ACK delivers |
-//! | `sent_segments.rs` | the outstanding segments as samples see them, where the recovery strategy keeps none itself |
+//! | `pacer.rs` | the time at which the next segment may leave |
+//! | `sampler.rs` | the delivered data at each departure, and the samples of each ACK |
+//! | `sent_segments.rs` | the outstanding segments of samples, for recovery strategies that store none |
 
 mod pacer;
 mod sampler;

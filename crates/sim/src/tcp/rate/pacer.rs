@@ -1,42 +1,45 @@
-//! Pacing: when the next segment may leave (draft-ietf-ccwg-bbr#5.6.2, Linux `tcp_update_skb_after_send`).
+//! Pacing: the time at which the next segment may leave.
+//! Sources: draft-ietf-ccwg-bbr#5.6.2, Linux `tcp_update_skb_after_send`.
 //!
-//! A quantum of segments leaves back to back; then the sender waits for as long as they take at the pace. It sets a timer only
-//! where the windows would let it send more.
+//! A quantum of segments leaves back to back. Then the sender waits for the time that they take at the pacing rate. It sets a timer only if
+//! the windows would let it send more.
 //!
-//! As in Linux (the option `linux_pacing`) segments leave one by one, as where a device takes no larger ones. The first ten of a
-//! connection are not held back, and a segment waits for up to half of its time less where the windows held the one before back. The pace
-//! counts segments without AccECN's option (`mss_cache`), whose payload is larger, so those with it leave so much sooner.
+//! With the option `linux_pacing` segments leave one by one, as on a Linux host whose device takes single segments only. The first ten of a
+//! connection are not held back. If the windows held the previous segment back, a segment's wait is shortened by that time, by up to half
+//! of it. The pacing rate counts segments without AccECN's option (`mss_cache`), whose payload is larger, so segments with the option leave
+//! proportionally sooner.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
-/// The longest time in seconds that one segment may hold back the next, however low the pace (Linux sch_fq.c).
+/// The longest gap in seconds after a segment, however low the pacing rate (Linux sch_fq.c).
 const LONGEST_GAP: f64 = 1.0;
 
-/// Half a segment: what is left of a quantum below this is no segment.
+/// Half a segment: a smaller rest of a quantum is discarded.
 const LEAST_REST: f64 = 0.5;
 
-/// Linux: the number of the first segment that holds back the next (`tcp_update_skb_after_send`).
+/// Linux: the number of the first segment that delays the next.
+/// See `tcp_update_skb_after_send`.
 const FIRST_PACED: u32 = 10;
 
-/// When the next segment may leave.
+/// The time at which the next segment may leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     /// `C.next_send_time`, Linux `tcp_wstamp_ns`.
     next_send_time: Time,
-    /// When the current quantum began to leave.
+    /// The departure time of the current quantum.
     quantum_at: Time,
-    /// Segments that are left of it.
+    /// The segments that remain in the quantum.
     quantum_left: f64,
-    /// As in Linux: segments that have left, up to the first that is paced.
+    /// As in Linux: the number of segments that have left, up to the first that is paced.
     linux: Option<u32>,
-    /// The payload of a segment, as a part of that of the segments that the pace counts.
+    /// The payload of a segment over that of the segments that the pacing rate counts.
     payload: f64,
-    /// What segments of the last size take at the last rate.
+    /// The gap of segments of the last size at the last rate.
     gap: Gap,
 }
 
-/// The time that so many segments take at a rate.
+/// The gap of a number of segments at a rate.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     segments: f64,
@@ -51,7 +54,7 @@ impl Gap {
 }
 
 impl Pacer {
-    /// A pacer that lets the first quantum go at once.
+    /// A pacer that releases the first quantum immediately.
     pub fn new(params: &TcpOptions) -> Pacer {
         let linux = params.linux_pacing.then_some(0);
         let counted = params.mss + if params.linux_pacing { params.accecn_room() } else { 0 };
@@ -60,12 +63,12 @@ impl Pacer {
         Pacer { next_send_time: Time::ZERO, quantum_at, quantum_left: 0.0, linux, payload, gap }
     }
 
-    /// When the next segment may leave: `None` for now, at once or with the next quantum.
+    /// The time at which the next segment may leave; `None` if it may leave now.
     pub fn waits_until(&self, now: Time) -> Option<Time> {
         (now < self.next_send_time && !self.has_quantum(now)).then_some(self.next_send_time)
     }
 
-    /// For how long the next segment is still held back.
+    /// The remaining delay of the next segment.
     pub fn delay(&self, now: Time) -> Duration {
         self.next_send_time.since(now)
     }
@@ -75,17 +78,18 @@ impl Pacer {
         self.linux.is_none() && !self.has_quantum(now)
     }
 
-    /// A quantum of so many segments begins to leave.
+    /// Starts a quantum of this number of segments.
     pub fn start_quantum(&mut self, now: Time, segments: f64) {
         (self.quantum_at, self.quantum_left) = (now, segments);
     }
 
-    /// Whether something is left of the quantum that began to leave at this time.
+    /// Whether the quantum that started at this time has a rest.
     fn has_quantum(&self, now: Time) -> bool {
         self.quantum_at == now && self.quantum_left > LEAST_REST
     }
 
-    /// Segments of this size leave at `now`; without a rate, in segments a second, they hold nothing back.
+    /// Segments of this size leave at `now`.
+    /// Without a rate, in segments a second, they delay nothing.
     #[inline]
     pub fn on_sent(&mut self, now: Time, segments: f64, rate: Option<f64>) {
         let mut unpaced = false;
@@ -122,7 +126,7 @@ mod tests {
         Pacer::new(&TcpOptions { linux_pacing, ..TcpOptions::default() })
     }
 
-    /// When each of `count` segments leaves that are always there to be sent.
+    /// The departure times of `count` segments that are always available.
     fn departures(mut pacer: Pacer, pace: Pacing, count: usize) -> Vec<f64> {
         let mut now = Time::ZERO;
         let mut next = || {

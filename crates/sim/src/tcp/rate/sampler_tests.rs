@@ -36,7 +36,7 @@ impl Flow {
         self.sampler.on_sent_again(&mut self.sent[0], at(now));
     }
 
-    /// The sample of an ACK for so many segments.
+    /// The sample of an ACK for this number of segments.
     fn ack(&mut self, now: u64, segments: usize) -> RateSample {
         self.sampler.begin_ack(0, false);
         for segment in self.sent.drain(..segments) {
@@ -57,8 +57,8 @@ const STANDING: Standing = Standing {
     marked: 0.0,
 };
 
-/// draft-cheng-iccrg-delivery-rate-estimation#3.3: with nothing in flight, `C.first_sent_time` and `C.delivered_time` are set to the time of
-/// the transmission.
+/// With nothing in flight, both times are set to the time of the transmission.
+/// They are `C.first_sent_time` and `C.delivered_time` (draft-cheng-iccrg-delivery-rate-estimation#3.3).
 #[test]
 fn a_silence_is_no_part_of_the_time_over_which_a_rate_is_taken() {
     let mut flow = Flow::new();
@@ -69,8 +69,8 @@ fn a_silence_is_no_part_of_the_time_over_which_a_rate_is_taken() {
     assert_eq!(flow.ack(30_100, 4).delivery_rate, 40.0);
 }
 
-/// #3.4 and #3.5 there: samples of what is sent until the data is delivered that was in flight at the end of the application's data are limited
-/// by it; `C.app_limited` ends with the first ACK beyond that data.
+/// Samples are application-limited until the data in flight at the pause is delivered.
+/// `C.app_limited` ends with the first ACK beyond that data (#3.4 and #3.5 there).
 #[test]
 fn samples_are_limited_by_the_application_until_more_is_delivered_than_was_in_flight() {
     let mut flow = Flow::new();
@@ -78,9 +78,9 @@ fn samples_are_limited_by_the_application_until_more_is_delivered_than_was_in_fl
     flow.sampler.check_app_limited(10 * u64::from(MSS));
     assert!(flow.sampler.is_app_limited());
     flow.send(10, 1);
-    // These were sent before the application had no more.
+    // These were sent before the application ran out of data.
     assert!(!flow.ack(100, 2).is_app_limited);
-    // All that was in flight is delivered, and no more: what is sent now is limited too.
+    // Exactly the data in flight at the pause is delivered, so segments sent now are limited too.
     assert!(flow.sampler.is_app_limited());
     flow.send(105, 1);
     assert!(flow.ack(110, 1).is_app_limited);
@@ -90,7 +90,8 @@ fn samples_are_limited_by_the_application_until_more_is_delivered_than_was_in_fl
     assert!(!flow.ack(215, 1).is_app_limited);
 }
 
-/// #3.4 there: a sender whose window is full, or that has lost segments to send again, is not limited by its application.
+/// A sender is not application-limited with a full window or with lost segments to resend.
+/// See #3.4 there.
 #[test]
 fn a_full_window_is_no_limit_of_the_application() {
     let mut flow = Flow::new();
@@ -102,7 +103,7 @@ fn a_full_window_is_no_limit_of_the_application() {
     assert!(!flow.sampler.is_app_limited());
 }
 
-/// #3.5 there: the time is the larger one of the time in which the segments were sent and that in which they were delivered.
+/// The interval is the longer one of the send and the delivery interval (#3.5 there).
 #[test]
 fn the_time_of_a_rate_is_the_larger_of_sending_and_delivering() {
     let mut flow = Flow::new();
@@ -123,7 +124,7 @@ fn the_time_of_a_rate_is_the_larger_of_sending_and_delivering() {
     assert_eq!((compressed.delivered, compressed.delivery_rate), (2.0, 2.0 / 0.31));
 }
 
-/// #3.5 there: an interval below the least RTT gives no rate.
+/// An interval below the smallest RTT yields no rate (#3.5 there).
 #[test]
 fn a_rate_over_less_than_the_least_rtt_is_none() {
     let mut flow = Flow::new();

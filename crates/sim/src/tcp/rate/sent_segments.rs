@@ -62,7 +62,7 @@ impl SentSegments {
     /// Takes an ACK; returns the number of segments that it newly acknowledges.
     /// Source: draft-ietf-ccwg-bbr#4.1.2.3.
     pub fn on_ack(&mut self, ack: &AckDigest, now: Time, params: &TcpOptions, sampler: &mut Sampler) -> f64 {
-        // An ACK older than the last one has no news of what lies below that.
+        // An ACK older than the last one brings nothing new below the cumulative ACK.
         let snd_una = ack.packet.seq.max(ack.prior_una);
         let duplicate = ack.is_duplicate() && params.recovery != Recovery::Sack;
         sampler.begin_ack(ack.packet.seq, ack.sack.is_none() && duplicate);
@@ -78,7 +78,7 @@ impl SentSegments {
                 sampler.take_run(&Run::of(sent), now);
             }
         } else if let Some((first, other)) = self.sent.wrong_guess(self.corrected_to) {
-            // The receiver asks for the first segment, whose arrival was a guess: another one arrived instead.
+            // The ACK asks for the first segment, whose arrival was guessed: another one arrived instead.
             sampler.exchange(first, other);
             self.corrected_to = other.end();
         }

@@ -1,7 +1,6 @@
-//! When a receiver acknowledges, as in Linux.
+//! The ACK policy of a receiver, as in Linux.
 //! It has quick ACKs, a delay that adapts to the times between segments, compressed ACKs of segments out of order, and reports of
-//! duplicates.
-//! Source: Linux `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`.
+//! duplicates. Source: Linux `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`.
 
 use crate::tcp::wheel;
 use sojourn_spec::tcp::TcpOptions;
@@ -20,7 +19,7 @@ const COMPRESSION_OF_RTT: f64 = 0.33;
 /// Source: Linux `tcp_data_ecn_check`.
 const QUICK_AFTER_MARK: u32 = 2;
 
-/// What an arriving segment means for the receiver.
+/// The properties of an arriving segment that the policy uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Whether it was the next one expected.

@@ -1,4 +1,4 @@
-//! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
+//! The receiving endpoint: reassembly, ACKs, SACK blocks, ECN echoes and the receive window.
 
 mod ack_policy;
 mod ack_rules;
@@ -22,27 +22,27 @@ use sojourn_cc::algorithms::rledbat;
 use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
 use sojourn_units::{Memory, Time, memory_of};
 
-/// What a receiver does with a segment.
+/// The result of a segment at the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Bytes that became readable.
     pub readable: u64,
-    /// Whether an ACK is to be sent at once; it may be delayed, or the segment may need none.
+    /// Whether an ACK must be sent at once; otherwise it is delayed or not needed.
     pub acks: bool,
 }
 
-/// A segment of data that has been taken.
+/// A segment of data that was accepted.
 struct Taken<'a> {
     segment: &'a Packet,
     /// One past its last byte.
     end: u64,
-    /// The next byte that was expected when it arrived.
+    /// The next expected byte when it arrived.
     rcv_nxt_before: u64,
     /// Whether it brought that byte.
     in_order: bool,
-    /// Whether its mark is to be told.
+    /// Whether its mark must be reported.
     marked: bool,
-    /// Whether all data has arrived with it.
+    /// Whether all data has arrived now.
     fin: bool,
 }
 
@@ -51,14 +51,15 @@ struct Taken<'a> {
 pub struct Receiver {
     /// The next byte expected (rfc9293#3.3.1 RCV.NXT).
     rcv_nxt: u64,
-    /// What arrived above `rcv_nxt`: made when something does for the first time.
+    /// The data above `rcv_nxt`, allocated at the first arrival of such data.
     reassembly: Option<Box<Reassembly>>,
-    /// Whether the next segment in order may take the short way (`prediction.rs`), and whether any ever may.
+    /// Whether the next segment in order may take the fast path (`prediction.rs`).
+    /// `predicts` is whether any segment ever may.
     predictable: bool,
     predicts: bool,
-    /// Whether it waits to acknowledge segments that follow those above a gap.
+    /// Whether it compresses the ACKs of segments that follow those above a gap.
     gathers: bool,
-    /// What ACKs tell of marks.
+    /// The feedback of marks in ACKs.
     marks: MarkFeedback,
     /// Segments that arrived since the last ACK.
     unacked_segments: u32,
@@ -66,7 +67,7 @@ pub struct Receiver {
     ts_recent: Time,
     /// The last acknowledgment number sent (rfc7323#4.3 Last.ACK.sent).
     last_ack_sent: u64,
-    /// Where it does not acknowledge each segment at once with an unlimited window.
+    /// Present if it delays ACKs or limits its window.
     rules: Option<Box<AckRules>>,
 }
 
@@ -89,8 +90,8 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The receiver of a new connection. `predicts`: segments that need nothing unusual take a short way, which changes nothing but
-    /// the speed.
+    /// The receiver of a new connection.
+    /// With `predicts`, plain segments take a fast path, which changes only the speed.
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
@@ -100,12 +101,12 @@ impl Receiver {
         Ok(Receiver { predicts: predicts && plain && is_exact_clock(params), marks, rules, ..Receiver::default() })
     }
 
-    /// Whether a receiver with these options has no timers: whatever it sends, it sends when a segment arrives.
+    /// Whether a receiver with these options has no timers: it sends only at arrivals.
     pub fn answers_at_once(params: &TcpOptions) -> bool {
         params.delayed_ack.is_none() && params.reader.is_none() && AckPolicy::new(params).is_none()
     }
 
-    /// When its timer expires: a delayed ACK or a window update is due.
+    /// The time at which its timer expires: a delayed ACK or a window update is due.
     #[inline]
     pub(crate) fn deadline(&self) -> Time {
         self.rules.as_ref().map_or(Time::NEVER, |rules| {
@@ -120,7 +121,7 @@ impl Receiver {
         self.rules.as_ref().map_or(Time::NEVER, |rules| rules.armed)
     }
 
-    /// Its timer event is pending for this time, or none is.
+    /// Sets the time of its pending timer event; never if none is pending.
     pub(crate) fn set_armed(&mut self, armed: Time) {
         if let Some(rules) = &mut self.rules {
             rules.armed = armed;
@@ -139,7 +140,7 @@ impl Receiver {
         self.rules.as_mut()?.bytes.as_deref_mut()
     }
 
-    /// The window of statistics opens: remembers what has arrived and can't be read yet.
+    /// Opens the window of statistics: stores which bytes have arrived and can't be read yet.
     #[cold]
     pub fn open_window(&mut self) {
         if let Some(reassembly) = &mut self.reassembly {
@@ -152,8 +153,8 @@ impl Receiver {
         self.reassembly.as_ref().map_or(0, |reassembly| reassembly.arrived_early(self.rcv_nxt))
     }
 
-    /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before
-    /// `now` must have been run.
+    /// Handles a segment that arrives at `now`.
+    /// If an ACK must be sent at once, it is written to `ack`. A timer that was due before `now` must have been run.
     #[inline(always)]
     pub fn on_segment(
         &mut self,
@@ -182,10 +183,10 @@ impl Receiver {
         received
     }
 
-    /// Checks what holds after each segment, which moved RCV.NXT to here.
+    /// Checks the invariants after each segment, which moved RCV.NXT to this byte.
     ///
     /// # Panics
-    /// Something does not: the receiver has a defect.
+    /// If one does not hold: the receiver has a defect.
     fn check_invariants(&self, rcv_nxt: u64) {
         assert_eq!(self.rcv_nxt, rcv_nxt, "what became readable moves RCV.NXT");
         assert!(self.last_ack_sent <= rcv_nxt, "{} acknowledged, {rcv_nxt} expected", self.last_ack_sent);
@@ -196,18 +197,18 @@ impl Receiver {
         assert!(!self.predictable || !self.has_gap(), "a gap is no usual case");
     }
 
-    /// A segment arrives, and its mark is noted; says whether its ACK tells what the last one did not.
+    /// Records the mark of an arriving segment; returns whether its ACK reports something new.
     #[inline(always)]
     fn note_mark(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
         if self.marks.counts() { self.count_marks(now, segment, params) } else { self.marks.take_first(segment) }
     }
 
-    /// The same where each mark is told.
+    /// Records the mark of an arriving segment, if each mark is reported.
     #[inline(never)]
     fn count_marks(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> bool {
         let ecn = segment.ecn();
         if let Some(bytes) = self.bytes() {
-            // The ACK of a handshake may have an option beyond the header of others.
+            // The header of the handshake's ACK may carry an option that other segments lack.
             let payload = if segment.has(flag::ACK) { 0 } else { u32::from(segment.size) - params.header };
             bytes.on_packet(now, ecn, payload);
             bytes.received |= segment.has(flag::ACCECN);
@@ -215,7 +216,7 @@ impl Receiver {
         self.marks.take(segment, ecn)
     }
 
-    /// Takes a segment of any kind.
+    /// Handles a segment of any kind on the slow path.
     #[inline(always)]
     fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> Received {
         if segment.has(flag::SYN) {
@@ -261,8 +262,8 @@ impl Receiver {
         Received { readable, acks: true }
     }
 
-    /// Whether a segment is older by its timestamp than the newest that arrived in order, by more than a millisecond: it may be of
-    /// another round of sequence numbers, and is not taken (rfc7323#5.3 R1, Linux `TCP_PAWS_WINDOW`).
+    /// Whether a segment's timestamp is more than a millisecond older than the newest in order.
+    /// The segment may belong to another round of sequence numbers, and is not accepted (rfc7323#5.3 R1, Linux `TCP_PAWS_WINDOW`).
     #[inline]
     fn is_outdated(&self, segment: &Packet, params: &TcpOptions) -> bool {
         segment.stamp < self.ts_recent
@@ -272,7 +273,7 @@ impl Receiver {
             && millis(self.ts_recent) > millis(segment.stamp) + 1
     }
 
-    /// Such a segment of these bytes is to be acknowledged at once (Linux `tcp_send_dupack`).
+    /// Requests an immediate ACK of an outdated segment (Linux `tcp_send_dupack`).
     #[cold]
     fn answer_outdated(&mut self, (from, to): (u64, u64), params: &TcpOptions) {
         if from < to && from < self.rcv_nxt {
@@ -329,7 +330,7 @@ impl Receiver {
         waits
     }
 
-    /// When the ACK of a segment is due.
+    /// The time at which the ACK of a segment is due.
     fn ask_policy(&mut self, now: Time, taken: &Taken<'_>, params: &TcpOptions) -> Time {
         let &Taken { segment, end, in_order, marked, .. } = taken;
         let bytes = (segment.seq, end);
@@ -353,7 +354,7 @@ impl Receiver {
         policy.on_segment(now, &arrival, params)
     }
 
-    /// Whether an ACK that waits must go before this segment is taken.
+    /// Whether a waiting ACK must be sent before this segment is accepted.
     #[inline]
     pub(crate) fn must_ack_before(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
         if self.unacked_segments == 0 {
@@ -363,13 +364,13 @@ impl Receiver {
         pushes_out || (self.marks.changes_with(segment) && self.delays())
     }
 
-    /// Whether an ACK is delayed, and not put together with others (Linux tcp_dctcp.h, `dctcp_ece_ack_update`).
+    /// Whether an ACK is delayed, and not compressed (Linux tcp_dctcp.h, `dctcp_ece_ack_update`).
     fn delays(&self) -> bool {
         self.rules.as_ref().and_then(|rules| rules.policy.as_ref()).is_none_or(AckPolicy::delays)
     }
 
-    /// Whether this segment above a gap would make one more SACK block than ACKs that are put together can tell of. The ACK that goes before it
-    /// ends what it asks for itself (Linux `tcp_sack_new_ofo_skb`, `tcp_event_ack_sent`).
+    /// Whether this segment above a gap would push a SACK block out of the compressed ACK.
+    /// The ACK that is sent before it also answers this segment (Linux `tcp_sack_new_ofo_skb`, `tcp_event_ack_sent`).
     #[inline(never)]
     fn pushes_block_out(&mut self, segment: &Packet, params: &TcpOptions) -> bool {
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
@@ -380,7 +381,7 @@ impl Receiver {
         policy.asks_for_none
     }
 
-    /// Takes the bytes from `seq` to `end`; says whether they were the next expected.
+    /// Accepts the bytes from `seq` to `end`; returns whether they were the next expected.
     #[inline(always)]
     fn reassemble(&mut self, seq: u64, end: u64, params: &TcpOptions) -> bool {
         let in_order = seq <= self.rcv_nxt && end > self.rcv_nxt;
@@ -398,7 +399,8 @@ impl Receiver {
         in_order
     }
 
-    /// The timer expires at `now`: completes the delayed ACK or the window update, and says whether there is one.
+    /// The timer expires at `now`: completes the delayed ACK or the window update.
+    /// Returns whether there is one to send.
     #[inline(always)]
     pub(crate) fn on_timer(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) -> bool {
         if self.deadline() == Time::NEVER {
@@ -427,7 +429,7 @@ impl Receiver {
         self.window().map_or(u16::MAX, |window| window.advertise(now, rcv_nxt, params))
     }
 
-    /// An ACK waits: finds out when one is due because of the window.
+    /// Plans the ACK that the window requires, while an ACK waits.
     fn plan_window_update(&mut self, now: Time, params: &TcpOptions) {
         let rcv_nxt = self.rcv_nxt;
         if let Some(window) = self.window() {
@@ -435,8 +437,8 @@ impl Receiver {
         }
     }
 
-    /// The ACK to send at `now` if it has no options and no marks to tell, the clock is exact and the window unlimited. It belongs to the
-    /// connection of `packet`.
+    /// The ACK to send at `now`, without options and feedback of marks.
+    /// The clock must be exact and the window unlimited. The ACK belongs to the connection of `packet`.
     #[inline(always)]
     fn plain_ack(&mut self, now: Time, packet: &Packet, params: &TcpOptions) -> Packet {
         self.unacked_segments = 0;
@@ -451,7 +453,7 @@ impl Receiver {
         }
     }
 
-    /// Adds to a plain ACK that is sent at `now` what else it tells.
+    /// Completes a plain ACK that is sent at `now`: options, marks, clock and window.
     fn complete_ack(&mut self, now: Time, params: &TcpOptions, pool: &mut AckOptionsPool, ack: &mut Packet) {
         let sacks = params.recovery == Recovery::Sack;
         let has_gap = sacks && self.has_gap();
@@ -486,7 +488,8 @@ impl Memory for Receiver {
     }
 }
 
-/// The size of an ACK that may have `AccECN`'s option, with those of these SACK blocks that there is room for, and the handle of its options.
+/// Stores the options of an ACK that may carry `AccECN`'s option.
+/// Returns its size and the handle of its options. SACK blocks for which there is no room are left out.
 #[inline(never)]
 fn beside_byte_counts(told: Told, mut sack: Option<SackBlocks>, params: &TcpOptions, pool: &mut AckOptionsPool) -> (u32, u32) {
     sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);

@@ -12,7 +12,7 @@ pub struct ReceiveWindow {
     read: ReadProgress,
     /// One past the last byte that the window has allowed so far.
     right_edge: u64,
-    /// When the window will have grown so much that an ACK must advertise it.
+    /// The time at which the window will be large enough for an ACK that advertises it.
     pub update_due: Time,
     /// The congestion controller's part at the receiver, which limits the window too.
     pub controller: Option<Box<rledbat::Receiver>>,

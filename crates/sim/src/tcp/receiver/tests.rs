@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use sojourn_spec::tcp::Ecn;
 use sojourn_units::Duration;
 
-/// Linux `tcp_ecn_received_counters`, `tcp_data_ecn_check`: a mark asks for two quick ACKs under classic ECN alone.
+/// A mark requests two quick ACKs under classic ECN alone.
+/// Linux `tcp_ecn_received_counters`, `tcp_data_ecn_check`.
 #[test]
 fn a_change_of_the_mark_is_acknowledged_at_once_and_then_every_second_segment_as_in_linux() {
     let params = TcpOptions { ecn: Ecn::L4s, quick_start: 0, ..TcpOptions::linux() }.with_accecn_room();
@@ -24,7 +25,8 @@ fn a_change_of_the_mark_is_acknowledged_at_once_and_then_every_second_segment_as
     assert_eq!([0; 5].map(arrive), [true, false, true, false, true]);
 }
 
-/// Linux `dctcp_ece_ack_update`: an ACK with the old mark goes first if one is delayed, but not for ACKs that are put together.
+/// An ACK with the old mark is sent first if one is delayed, but not if ACKs are compressed.
+/// Linux `dctcp_ece_ack_update`.
 #[test]
 fn a_delayed_ack_goes_before_a_change_of_the_mark_under_dctcp() {
     let params = TcpOptions { ecn: Ecn::Dctcp, quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
@@ -46,7 +48,8 @@ fn a_delayed_ack_goes_before_a_change_of_the_mark_under_dctcp() {
     assert!(!receiver.must_ack_before(&segment(8, flag::CE), &params), "no ACK is delayed");
 }
 
-/// rfc7323#5.3, Linux `tcp_validate_incoming`, `tcp_send_dupack`. What has been acknowledged does not make the newest timestamp.
+/// Data that was acknowledged before does not update the newest timestamp (rfc7323#5.3).
+/// Linux `tcp_validate_incoming`, `tcp_send_dupack`.
 #[test]
 fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() {
     let linux = TcpOptions::linux();
@@ -63,7 +66,7 @@ fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() 
         };
         segments.iter().map(&mut told).collect::<Vec<_>>()
     };
-    // The second is sent again at 150 ms and fills the gap. Then its original comes, and that of the fourth, which is older too.
+    // The retransmission of the second at 150 ms fills the gap. Then the originals of the second and fourth arrive, which are older.
     let reordered = [(0, 100), (2, 102), (1, 150), (1, 101), (3, 103)];
     assert_eq!(arrive(&linux, &reordered), [(1, None), (1, None), (3, None), (3, Some(1)), (3, None)]);
     assert_eq!(arrive(&TcpOptions { paws: false, ..linux.clone() }, &reordered)[4], (4, None));
@@ -72,11 +75,12 @@ fn a_segment_older_than_the_newest_in_order_is_not_taken_but_answered_at_once() 
         [(1, None), (2, None), (3, None), (3, None)],
         "one tick is allowed"
     );
-    // A duplicate of what is acknowledged has a new timestamp, and what follows is taken all the same.
+    // A duplicate of acknowledged data has a new timestamp, but later segments are still accepted.
     assert_eq!(arrive(&linux, &[(0, 100), (1, 101), (0, 150), (2, 102)]), [(1, None), (2, None), (2, Some(0)), (3, None)]);
 }
 
-/// Linux `tcp_sack_new_ofo_skb`: an ACK has room for three blocks, and those that were put together must not push one out.
+/// An ACK has room for three blocks, and compression must not push one out.
+/// Linux `tcp_sack_new_ofo_skb`.
 #[test]
 fn acks_that_are_put_together_go_before_a_third_block_changes() {
     let params = TcpOptions { quick_start: 0, quick_acks: 0, ..TcpOptions::linux() };
@@ -106,7 +110,7 @@ fn acks_that_are_put_together_go_before_a_third_block_changes() {
     assert_eq!([15, 17, 13].map(arrive), [(true, false), (false, false), (true, false)]);
 }
 
-/// Linux `__tcp_ack_snd_check`: the round trip is stored eightfold there.
+/// The RTT is stored eightfold (Linux `__tcp_ack_snd_check`).
 #[test]
 fn acks_are_put_together_for_a_third_of_the_round_trip_and_a_millisecond_at_most() {
     for (micros, waits) in [(300, 99), (1_000, 330), (3_000, 990), (5_000, 1_000), (100_000, 1_000)] {
@@ -149,7 +153,8 @@ fn a_duplicate_above_a_gap_is_reported_only_if_no_other_segment_comes_before_the
     assert_eq!(reported(&[6]), (2, 7), "the block alone");
 }
 
-/// Linux `tcp_data_ecn_check`: a segment that can't carry a mark, among others that can, is probably a retransmission.
+/// A segment without ECT among others with ECT is probably a retransmission.
+/// Linux `tcp_data_ecn_check`.
 #[test]
 fn a_segment_without_ect_among_others_is_acknowledged_at_once_and_so_is_the_next() {
     let params = TcpOptions { ecn: Ecn::Classic, quick_start: 0, quick_acks: 2, ..TcpOptions::linux() };
@@ -168,7 +173,7 @@ fn a_segment_without_ect_among_others_is_acknowledged_at_once_and_so_is_the_next
     );
 }
 
-/// A receiver with its pool of options: says all that it does.
+/// A receiver with its pool of options, which reports all actions as text.
 struct Host {
     receiver: Receiver,
     pool: AckOptionsPool,
@@ -179,7 +184,7 @@ impl Host {
         Host { receiver: Receiver::new(params, predicts).unwrap(), pool: AckOptionsPool::default() }
     }
 
-    /// A segment arrives, before which the timer runs that is due.
+    /// A segment arrives; the timer that is due before it runs first.
     fn take(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> Vec<String> {
         let mut acks = Vec::new();
         while self.receiver.deadline() < now {
@@ -207,8 +212,8 @@ impl Host {
 }
 
 proptest! {
-    /// The first segments may be lost; in order are most, or half of them. Each step: which segment arrives, how many microseconds after
-    /// the last, and its mark.
+    /// A drawn sequence of segments, each with its number, gap in µs and mark.
+    /// The first segments may be lost. Either most of the others or half of them are in order.
     #[test]
     fn the_short_ways_give_the_same_acks_at_the_same_times(
         ecn in prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Dctcp), Just(Ecn::L4s)],

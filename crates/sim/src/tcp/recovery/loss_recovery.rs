@@ -1,19 +1,21 @@
-//! What every recovery strategy does.
+//! The interface of recovery strategies.
 
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{Expiry, SendLimits, SenderCore};
 use sojourn_cc::LossState;
 
-/// What a sender asks of its recovery strategy.
+/// A recovery strategy, as the sender calls it.
 pub trait LossRecovery {
-    /// An ACK arrives: takes what it acknowledges, finds losses, and sends what is to be sent.
+    /// Handles an ACK: processes its information, finds losses, and sends.
     fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>);
 
-    /// The retransmission timer expired and the window was reduced: takes what is outstanding for lost, before it goes on sending.
+    /// The retransmission timer expired and the window was reduced.
+    /// Marks the outstanding data as lost, before the sender continues.
     fn on_timeout(&mut self, _sender: &mut SenderCore) {}
 
-    /// The sender's timer expires. A strategy whose timer stands for more than a retransmission does all of this itself.
+    /// The sender's timer expires.
+    /// A strategy whose timer has more meanings than a retransmission implements all of this itself.
     fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         match sender.on_timer(call) {
             Expiry::Handled => {}
@@ -25,7 +27,8 @@ pub trait LossRecovery {
         }
     }
 
-    /// Whether it tells the controller itself of ECN echoes and of delivery-rate samples, and knows what ACKs deliver.
+    /// Whether the strategy itself reports ECN echoes and rate samples to the controller.
+    /// Such a strategy counts the segments that ACKs deliver.
     fn reports_itself(&self) -> bool {
         false
     }
@@ -33,19 +36,21 @@ pub trait LossRecovery {
     /// Sends what the windows allow, outside recovery: after a handshake or a write.
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
-    /// Goes on sending, within recovery or without: after an ACK that was taken while it [`is quiet`](Self::is_quiet), when pacing lets the next segments go, or when the
+    /// Continues to send, in recovery or outside.
+    /// Called after an ACK that was handled while it [`is quiet`](Self::is_quiet), when pacing releases the next segments, or when the
     /// receive window opens.
     fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_window(sender, call);
     }
 
-    /// Whether an ACK of new data without SACK blocks would do here only what it does in every sender: take the ACK, open the window,
-    /// send what the windows allow. Then it may take the short way of `sender/prediction.rs`.
+    /// Whether an ACK of new data without SACK blocks requires nothing of the strategy.
+    /// The ACK then takes the fast path of `sender/prediction.rs`: the sender processes it, grows the window, and sends the segments that
+    /// the windows allow.
     fn is_quiet(&self) -> bool {
         false
     }
 
-    /// How far it is with the repair of losses.
+    /// The state of loss recovery.
     fn loss_state(&self, sender: &SenderCore) -> LossState {
         sender.loss_state()
     }
@@ -55,14 +60,14 @@ pub trait LossRecovery {
         0
     }
 
-    /// Checks in debug builds what holds of it after each call.
+    /// Checks its invariants after each call, in debug builds.
     ///
     /// # Panics
-    /// Something does not: the strategy has a defect.
+    /// If one does not hold: the strategy has a defect.
     fn check_invariants(&self, _sender: &SenderCore) {}
 }
 
-/// Sends what the windows allow, where nothing above `snd_nxt` is known to have arrived.
+/// Sends all that the windows allow, if no byte above `snd_nxt` is known to have arrived.
 #[inline]
 pub fn send_all<O: SegmentSink>(sender: &mut SenderCore, limits: SendLimits, call: &mut Call<O>) {
     sender.send_window(limits, |seq| seq, call);

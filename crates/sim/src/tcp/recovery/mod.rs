@@ -1,8 +1,8 @@
-//! Loss recovery: which segments are lost, and when they are sent again.
+//! Loss recovery: which segments are lost, and when they are retransmitted.
 //!
-//! A strategy owns what it remembers of losses and acts on the sender through the methods of [`SenderCore`]. It is chosen once,
-//! when a sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its
-//! option in `crates/spec/src/tcp/options.rs`.
+//! A strategy stores its own knowledge of losses and acts on the sender through the methods of [`SenderCore`]. It is chosen once, when a
+//! sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its option in
+//! `crates/spec/src/tcp/options.rs`.
 
 mod loss_recovery;
 mod newreno;
@@ -29,7 +29,8 @@ use sojourn_units::Memory;
 
 pub use loss_recovery::LossRecovery;
 
-/// Any recovery strategy. Those with a scoreboard are boxed, so that senders without one stay small.
+/// Any recovery strategy.
+/// Those with a scoreboard are boxed, so that senders without one stay small.
 #[derive(Clone, Debug)]
 pub enum AnyRecovery {
     Reno(Reno),
@@ -41,7 +42,7 @@ pub enum AnyRecovery {
 }
 
 impl AnyRecovery {
-    /// The strategy that a stack's options ask for, at the start of a connection.
+    /// The strategy that the options of a stack select, at the start of a connection.
     pub fn new(params: &TcpOptions) -> Self {
         match (params.recovery, params.sack_algorithm) {
             (Recovery::Reno, _) => AnyRecovery::Reno(Reno::default()),
@@ -54,7 +55,7 @@ impl AnyRecovery {
     }
 }
 
-/// The same call of whichever strategy it is.
+/// Calls the same method on any strategy.
 macro_rules! of_any {
     ($any:expr, $strategy:ident => $call:expr) => {
         match $any {

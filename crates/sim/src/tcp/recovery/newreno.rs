@@ -1,5 +1,5 @@
-//! NewReno: Reno that stays in recovery until everything sent before it is acknowledged, and retransmits one segment on each
-//! partial ACK (rfc6582).
+//! NewReno: Reno with one retransmission on each partial ACK (rfc6582).
+//! It stays in recovery until everything sent before it is acknowledged.
 
 use super::loss_recovery::LossRecovery;
 use super::reno::Reno;
@@ -7,11 +7,12 @@ use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{RecoveryEntry, SenderCore};
 
-/// What NewReno remembers.
+/// The state of NewReno.
 #[derive(Clone, Default, Debug)]
 pub struct NewReno {
     reno: Reno,
-    /// A partial ACK arrived in this recovery: later ones do not restart the timer (rfc6582#4, the impatient variant).
+    /// A partial ACK arrived in this recovery, so later ones do not restart the timer.
+    /// This is the impatient variant (rfc6582#4).
     partial_ack_seen: bool,
 }
 
@@ -19,7 +20,7 @@ impl NewReno {
     /// An ACK of new data within recovery that does not reach `recover` (rfc6582#3.2 step 3).
     fn partial_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
-        // Deflate by what was acknowledged and add one segment back.
+        // Deflate by the acknowledged data and add one segment back.
         let acked = (ack.packet.seq - ack.prior_una).div_ceil(mss) as u32;
         let before = sender.cwnd() + f64::from(self.reno.inflation);
         if self.reno.inflation > acked {
@@ -30,7 +31,7 @@ impl NewReno {
         }
         let deflated = sender.cwnd() + f64::from(self.reno.inflation);
         debug_assert!(deflated > before - f64::from(acked) + 0.999, "{acked} segments acknowledged, {before} inflated to {deflated}");
-        // Also where an ECN echo left less than a segment (ns-2 tcp-newreno.cc).
+        // Applies even if an ECN echo left a window of less than a segment (ns-2 tcp-newreno.cc).
         sender.set_cwnd(sender.cwnd().max(1.0));
         sender.accept_partial_ack(ack);
         sender.grow(&AckDigest { ece: false, ..*ack }, call);

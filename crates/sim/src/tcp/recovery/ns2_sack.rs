@@ -1,5 +1,5 @@
-//! SACK recovery as ns-2's Sack1 agent does it: a counter of segments in flight instead of a pipe computed from the
-//! scoreboard (`ns-2 tcp-sack1.cc`).
+//! SACK recovery as in ns-2's Sack1 agent (`ns-2 tcp-sack1.cc`).
+//! It counts segments in flight, instead of computing the pipe from the scoreboard.
 
 use super::loss_recovery::{LossRecovery, send_all};
 use super::scoreboard::Scoreboard;
@@ -8,13 +8,13 @@ use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 use sojourn_units::Memory;
 
-/// What Sack1 remembers.
+/// The state of Sack1.
 #[derive(Clone, Default, Debug)]
 pub struct Ns2Sack {
     scoreboard: Scoreboard,
     /// Duplicate ACKs since new data was acknowledged.
     dupacks: u32,
-    /// One past the highest byte sent again in this recovery.
+    /// One past the highest byte retransmitted in this recovery.
     high_rxt: u64,
     /// Segments in flight, counted up and down (`pipe_`).
     pipe: i64,

@@ -1,5 +1,5 @@
-//! SACK recovery as ns-2.35's TCP-Linux agent does it: forward acknowledgments find losses, retransmissions that were lost
-//! are sent again, and the window is halved over a round trip instead of at once (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
+//! SACK recovery as in ns-2.35's TCP-Linux agent (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
+//! Forward acknowledgments find losses, lost retransmissions are sent again, and the window is halved over a round trip instead of at once.
 
 use super::loss_recovery::LossRecovery;
 use super::retransmissions::{LOST_BELOW_SEGMENTS, Retransmissions};
@@ -11,29 +11,30 @@ use crate::tcp::sender::{SendLimits, SenderCore};
 use sojourn_units::{Memory, memory_of};
 use std::collections::BTreeSet;
 
-/// Segments beyond those in flight that the window holds at most when recovery ends (`tcp_max_burst`).
+/// The window after recovery, at most this many segments above those in flight.
+/// ns-2: `tcp_max_burst`.
 const MAX_BURST: f64 = 3.0;
 
-/// What rate halving remembers.
+/// The state of rate halving.
 #[derive(Clone, Default, Debug)]
 pub struct RateHalving {
     scoreboard: Scoreboard,
-    /// One past the highest byte sent again in this recovery.
+    /// One past the highest byte retransmitted in this recovery.
     high_rxt: u64,
-    /// Everything below is lost or SACKed: after a timeout, or because of what arrived above it.
+    /// Everything below is lost or SACKed, after a timeout or because of SACKs above it.
     lost_below: u64,
-    /// Segments sent again that are not known to have arrived.
+    /// Retransmissions that are not known to have arrived.
     retransmissions: Retransmissions,
     /// First bytes of the retransmissions that are lost.
     lost_retransmissions: BTreeSet<u64>,
     /// Segments that may be in flight while the window shrinks to its reduced size.
     shrinking_window: u64,
-    /// After a timeout, until everything sent before it is acknowledged.
+    /// True after a timeout, until everything sent before it is acknowledged.
     repairing_timeout: bool,
 }
 
 impl RateHalving {
-    /// Everything below `end` that is not SACKed is lost, retransmissions too.
+    /// Marks everything below `end` that is not SACKed as lost, including retransmissions.
     fn lose_below(&mut self, end: u64) {
         self.high_rxt = 0;
         self.lost_below = end;
@@ -42,7 +43,7 @@ impl RateHalving {
         self.shrinking_window = 0;
     }
 
-    /// Whether an ACK with these SACK blocks shows losses that were not known.
+    /// Whether an ACK with these SACK blocks reveals new losses.
     fn find_losses(&mut self, snd_una: u64, sack: Option<&SackBlocks>, mss: u64) -> bool {
         self.lost_retransmissions = self.lost_retransmissions.split_off(&snd_una);
         let blocks = sack.into_iter().flat_map(SackBlocks::iter);
@@ -55,7 +56,7 @@ impl RateHalving {
         lost_again || hole < lost_below
     }
 
-    /// Everything sent before recovery or before the timeout is acknowledged.
+    /// Ends recovery: everything sent before it or before the timeout is acknowledged.
     fn end_recovery<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         self.scoreboard.clear();
         self.lose_below(0);
@@ -137,7 +138,7 @@ impl LossRecovery for RateHalving {
         self.fill_window(sender, call);
     }
 
-    /// Everything that is not SACKed is lost.
+    /// Marks everything that is not SACKed as lost.
     fn on_timeout(&mut self, sender: &mut SenderCore) {
         self.repairing_timeout = true;
         self.lose_below(sender.snd_max());
@@ -151,8 +152,8 @@ impl LossRecovery for RateHalving {
         self.fill_window(sender, call);
     }
 
-    /// With nothing lost or SACKed, the segments in flight are those between `snd_una` and `snd_max`: the window that they fill is
-    /// that of every sender.
+    /// True with nothing lost or SACKed.
+    /// The segments in flight are then those between `snd_una` and `snd_max`, so the window of every sender applies.
     fn is_quiet(&self) -> bool {
         let nothing_sent_again = self.high_rxt == 0 && self.retransmissions.is_empty() && self.lost_retransmissions.is_empty();
         let nothing_lost = self.lost_below == 0 && !self.repairing_timeout;

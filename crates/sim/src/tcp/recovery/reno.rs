@@ -1,11 +1,12 @@
-//! Reno: one fast retransmit on the third duplicate ACK, and recovery until the next ACK of new data (rfc5681#3.2).
+//! Reno: one fast retransmit on the third duplicate ACK (rfc5681#3.2).
+//! Recovery ends with the next ACK of new data.
 
 use super::loss_recovery::{LossRecovery, send_all};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 
-/// What Reno remembers.
+/// The state of Reno.
 #[derive(Clone, Default, Debug)]
 pub struct Reno {
     /// Duplicate ACKs since new data was acknowledged.
@@ -31,7 +32,8 @@ impl Reno {
         }
     }
 
-    /// A duplicate ACK: limited transmit, fast retransmit, or one segment more of inflation. Says whether recovery began.
+    /// Handles a duplicate ACK: limited transmit, fast retransmit, or inflation by a segment.
+    /// Returns whether recovery began.
     pub(super) fn duplicate_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> RecoveryEntry {
         self.dupacks += 1;
         let threshold = call.params.dupack_threshold;
@@ -52,7 +54,8 @@ impl Reno {
         RecoveryEntry::Refused
     }
 
-    /// Sends what the inflated window allows, at most `burst` segments unless 0, except below the threshold of duplicate ACKs.
+    /// Sends the segments that the inflated window allows, at most `burst` unless that is 0.
+    /// After fewer duplicate ACKs than the threshold it sends nothing.
     #[inline]
     pub(super) fn send_inflated<O: SegmentSink>(&self, sender: &mut SenderCore, burst: u32, call: &mut Call<O>) {
         if self.dupacks == 0 || self.dupacks >= call.params.dupack_threshold {

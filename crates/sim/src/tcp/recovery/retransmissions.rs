@@ -1,29 +1,32 @@
-//! Segments that rate halving sent again, and which of them are lost (`ns-2 scoreboard1.cc`).
+//! The retransmissions of rate halving, and which of them are lost (`ns-2 scoreboard1.cc`).
 
 use sojourn_units::Memory;
 use std::collections::BTreeMap;
 
-/// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
+/// The distance in segments below the highest SACKed byte at which a segment is lost.
+/// It is DupThresh 3, and one.
 pub const LOST_BELOW_SEGMENTS: u64 = 4;
 
-/// Segments sent again that are not known to have arrived. What an ACK costs grows with what it tells, not with how many there are.
+/// Retransmissions that are not known to have arrived.
+/// The cost of an ACK grows with its new information, not with their number.
 #[derive(Clone, Default, Debug)]
 pub struct Retransmissions {
-    /// In the order in which they were sent: by number.
+    /// In the order of transmission: by number.
     sent: BTreeMap<u64, Retransmission>,
-    /// The same by sequence number.
+    /// By sequence number: the number of each.
     numbers: BTreeMap<u64, u64>,
-    /// First bytes of those whose segment had arrived before they were sent.
+    /// First bytes of those whose segment had arrived before the retransmission.
     needless: Vec<u64>,
-    /// The number of the last one.
+    /// The number of the last retransmission.
     last_number: u64,
-    /// The number of the one last found to have arrived.
+    /// The number of the latest retransmission that is known to have arrived.
     arrived_number: u64,
-    /// Those that the last ACK showed to have arrived, by sequence number. The first entry is what held before, from 0 on.
+    /// The arrivals that the last ACK revealed, by sequence number.
+    /// The first entry is the state before it, from 0 on.
     arrived: Vec<Arrived>,
 }
 
-/// A segment that was sent again.
+/// A retransmission.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
     seq: u64,
@@ -31,7 +34,7 @@ struct Retransmission {
     snd_max: u64,
 }
 
-/// From a sequence number on, the number of the retransmission last found to have arrived.
+/// From a sequence number on, the number of the latest retransmission known to have arrived.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     seq: u64,
@@ -39,17 +42,18 @@ struct Arrived {
 }
 
 impl Retransmissions {
-    /// Forgets all.
+    /// Removes all.
     pub fn clear(&mut self) {
         *self = Retransmissions::default();
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// The segment at `seq` is sent again; `sacked` says that it is known to have arrived.
+    /// Adds a retransmission of the segment at `seq`.
+    /// `sacked` is whether the segment is known to have arrived.
     pub fn add(&mut self, seq: u64, snd_max: u64, sacked: bool) {
         self.last_number += 1;
         self.sent.insert(self.last_number, Retransmission { seq, snd_max });
@@ -59,18 +63,18 @@ impl Retransmissions {
         }
     }
 
-    /// Takes an ACK with its SACK blocks, after which the highest SACKed byte ends at `sacked_end`; gives the first bytes of the
-    /// retransmissions that are now found to be lost.
+    /// Processes an ACK with its SACK blocks, and returns newly lost retransmissions.
+    /// The result are their first bytes. The highest SACKed byte ends at `sacked_end`.
     ///
-    /// A retransmission is lost if data arrived that was first sent after it, or another retransmission that was sent more than four
-    /// later. As in ns-2 one pass from below does it, so that one that arrived higher up in the window counts from the next ACK on.
+    /// A retransmission is lost if data arrived that was first sent after it, or another retransmission that was sent more than four later.
+    /// As in ns-2 a single pass from below decides, so a retransmission that arrived higher up in the window counts from the next ACK on.
     pub fn on_ack(&mut self, snd_una: u64, blocks: impl Iterator<Item = (u64, u64)>, sacked_end: u64) -> Vec<u64> {
         if self.is_empty() {
             return Vec::new();
         }
         self.take_arrived(snd_una, blocks);
         let latest = self.arrived.iter().map(|arrived| arrived.number).max().unwrap_or(0);
-        // `snd_max` never falls from one to the next.
+        // `snd_max` never decreases with the number, so the search can stop early.
         let perhaps = self.sent.iter().take_while(|(number, sent)| sent.snd_max < sacked_end || *number + LOST_BELOW_SEGMENTS < latest);
         let is_lost = |number: u64, sent: &Retransmission| {
             let below = self.arrived.partition_point(|arrived| arrived.seq <= sent.seq);
@@ -81,7 +85,7 @@ impl Retransmissions {
         lost
     }
 
-    /// Takes out what has arrived, and notes what one pass from below finds.
+    /// Removes arrived retransmissions, and records the results of one pass from below.
     fn take_arrived(&mut self, snd_una: u64, blocks: impl Iterator<Item = (u64, u64)>) {
         while let Some((&seq, &number)) = self.numbers.first_key_value()
             && seq < snd_una
@@ -91,7 +95,7 @@ impl Retransmissions {
         }
         self.arrived.clear();
         self.arrived.push(Arrived { seq: 0, number: self.arrived_number });
-        // What earlier ACKs told was taken out then.
+        // Blocks of earlier ACKs were removed when those arrived.
         for (from, to) in blocks.filter(|(from, to)| from < to) {
             self.arrived.extend(self.numbers.range(from..to).map(|(&seq, &number)| Arrived { seq, number }));
         }
@@ -105,7 +109,7 @@ impl Retransmissions {
         }
     }
 
-    /// Takes out the one at `seq`.
+    /// Removes the retransmission at `seq`.
     fn take(&mut self, seq: u64) {
         if let Some(number) = self.numbers.remove(&seq) {
             self.sent.remove(&number);
@@ -126,7 +130,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// The pass over all retransmissions as ns-2 does it: first byte, `snd_max` when it was sent, number.
+    /// The pass over all retransmissions as in ns-2.
+    /// Each has its first byte, `snd_max` when it was sent, and its number.
     #[derive(Default)]
     struct Pass {
         sent: Vec<(u64, u64, u64)>,
@@ -166,7 +171,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_lost_ones_are_those_of_one_pass_over_all(
-            // What is sent again before an ACK, how far the ACK goes on, its blocks, and how much new data is sent.
+            // Retransmissions before an ACK, the advance of the ACK, its blocks, and the new data sent after it.
             steps in prop::collection::vec(
                 (prop::collection::vec(0u64..120, 0..12), 0u64..4, prop::collection::vec((0u64..120, 0u64..6), 0..4), 0u64..3), 1..60),
         ) {

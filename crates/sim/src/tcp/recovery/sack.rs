@@ -7,20 +7,21 @@ use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::{RecoveryEntry, SendLimits, SenderCore};
 use sojourn_units::Memory;
 
-/// What SACK recovery remembers.
+/// The state of SACK recovery.
 #[derive(Clone, Default, Debug)]
 pub struct Sack {
     scoreboard: Scoreboard,
     /// Duplicate ACKs since new data was acknowledged.
     dupacks: u32,
-    /// HighRxt: one past the highest byte sent again in this recovery (rfc6675#2).
+    /// HighRxt: one past the highest byte retransmitted in this recovery (rfc6675#2).
     high_rxt: u64,
-    /// RescueRxt: whether this recovery sent its rescue retransmission (rfc6675#4 NextSeg rule 4).
+    /// RescueRxt: whether this recovery sent its rescue retransmission.
+    /// Source: rfc6675#4 NextSeg rule 4.
     rescue_rxt: bool,
 }
 
 impl Sack {
-    /// Takes what an ACK acknowledges. `sacked` bytes are newly known to have arrived.
+    /// Processes an ACK; `sacked` bytes are newly known to have arrived.
     fn accept<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, sacked: u64, call: &mut Call<O>) {
         if !sender.in_recovery() {
             if ack.advances() {
@@ -46,7 +47,8 @@ impl Sack {
         }
     }
 
-    /// Begins recovery with a retransmission of the first segment, unless this window was reduced before (rfc6675#5.1).
+    /// Begins recovery with a retransmission of the first segment (rfc6675#5.1).
+    /// It does not if this window was reduced before.
     fn enter<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         if sender.enter_recovery(sender.snd_una() >= sender.recover(), call) == RecoveryEntry::Refused {
             return;
@@ -55,7 +57,8 @@ impl Sack {
         self.rescue_rxt = false;
     }
 
-    /// While the pipe leaves room for a segment, sends what NextSeg gives (rfc6675#5 step C). Bytes below `lost_below` are lost.
+    /// Sends the segments of NextSeg while the pipe leaves room (rfc6675#5 step C).
+    /// Bytes below `lost_below` are lost.
     fn fill_pipe<O: SegmentSink>(&mut self, sender: &mut SenderCore, lost_below: u64, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let cwnd = (sender.cwnd() * mss as f64) as u64;
@@ -73,7 +76,7 @@ impl Sack {
             } else if let Some(seq) = hole {
                 self.retransmit(sender, seq, call);
             } else if let Some(seq) = self.rescue_segment(sender, mss) {
-                // Once in a recovery; HighRxt stays where it is.
+                // The rescue retransmission is sent once in a recovery and does not move HighRxt.
                 self.rescue_rxt = true;
                 sender.transmit(seq, call);
             } else {
@@ -86,8 +89,9 @@ impl Sack {
         self.high_rxt = self.high_rxt.max(sender.transmit(seq, call));
     }
 
-    /// The last segment sent before recovery, if no SACK block lies above it and it was not sent again (rfc6675#4 NextSeg
-    /// rule 4). Data sent since is too recent to be taken for lost.
+    /// The last segment sent before recovery, for the rescue retransmission.
+    /// It must not lie below a SACK block nor have been retransmitted (rfc6675#4 NextSeg rule 4). Data sent since is too recent to count as
+    /// lost.
     fn rescue_segment(&self, sender: &SenderCore, mss: u64) -> Option<u64> {
         let recover = sender.recover();
         let seq = recover.saturating_sub(mss).max(self.scoreboard.end()).max(sender.snd_una());
@@ -100,7 +104,7 @@ impl LossRecovery for Sack {
         let params = call.params;
         let sacked = self.scoreboard.update(ack.packet.seq.max(ack.prior_una), ack.sack);
         self.accept(sender, ack, sacked, call);
-        // An ACK with new SACK information counts as a duplicate, also where it acknowledges new data (rfc6675#5).
+        // An ACK with new SACK information counts as a duplicate, even if it acknowledges new data (rfc6675#5).
         let duplicate = !sender.in_recovery() && sacked > 0 && ack.packet.seq == sender.snd_una();
         self.dupacks += u32::from(duplicate);
         let lost_below = self.scoreboard.lost_below(params.dupack_threshold, params.mss);
@@ -121,7 +125,7 @@ impl LossRecovery for Sack {
         }
     }
 
-    /// The scoreboard is kept: what it has is not sent again.
+    /// The scoreboard is kept: SACKed data is not retransmitted.
     fn on_timeout(&mut self, sender: &mut SenderCore) {
         self.dupacks = 0;
         self.high_rxt = 0;

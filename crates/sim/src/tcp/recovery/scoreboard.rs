@@ -1,20 +1,21 @@
-//! The scoreboard: which bytes above `snd_una` the receiver has, by its SACK blocks (rfc6675#3).
+//! The scoreboard: the bytes above `snd_una` that SACK blocks report (rfc6675#3).
 
 use crate::tcp::ack_options::SackBlocks;
 use crate::tcp::ranges::Ranges;
 use sojourn_units::Memory;
 
-/// What is known to have arrived above the cumulative ACK.
+/// The bytes above the cumulative ACK that are known to have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     sacked: Ranges,
-    /// A byte up to which SACKed bytes have been counted, and how many there are: `HighRxt`, which moves on segment by segment.
+    /// A byte and the number of SACKed bytes below it.
+    /// It follows `HighRxt`, which advances segment by segment.
     counted_to: u64,
     counted: u64,
 }
 
 impl Scoreboard {
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self) {
         *self = Scoreboard { sacked: std::mem::take(&mut self.sacked), ..Scoreboard::default() };
         self.sacked.clear();
@@ -25,21 +26,22 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
-    /// Takes the SACK blocks of an ACK; gives the bytes newly known to have arrived (rfc6675#4 Update).
+    /// Adds the SACK blocks of an ACK; returns the number of newly SACKed bytes.
+    /// Source: rfc6675#4 Update.
     pub fn update(&mut self, snd_una: u64, blocks: Option<&SackBlocks>) -> u64 {
         let gone = self.sacked.forget_below(snd_una);
         self.counted = if snd_una < self.counted_to { self.counted - gone } else { 0 };
         blocks.map_or(0, |blocks| blocks.iter().map(|(from, to)| self.add(from.max(snd_una), to)).sum())
     }
 
-    /// Adds a SACK block; gives how many of its bytes are new.
+    /// Adds a SACK block; returns the number of new bytes.
     fn add(&mut self, from: u64, to: u64) -> u64 {
         let counted = self.sacked.insert(from, to.min(self.counted_to));
         self.counted += counted;
         counted + self.sacked.insert(from.max(self.counted_to), to)
     }
 
-    /// SACKed bytes below `point`, which mostly moves on by a little from call to call.
+    /// The number of SACKed bytes below `point`, which mostly advances a little at each call.
     fn count_to(&mut self, point: u64) -> u64 {
         self.counted = match point.checked_sub(self.counted_to) {
             Some(_) => self.counted + self.sacked.between(self.counted_to, point),
@@ -49,7 +51,7 @@ impl Scoreboard {
         self.counted
     }
 
-    /// One past the highest SACKed byte; 0 if there is none.
+    /// One past the highest SACKed byte; 0 without SACKed bytes.
     pub fn end(&self) -> u64 {
         self.sacked.end()
     }
@@ -71,8 +73,8 @@ impl Scoreboard {
         (hole < self.end()).then_some(hole)
     }
 
-    /// Every unacknowledged byte below this is lost: `dup_thresh` SACKed ranges, or more than `(dup_thresh - 1) * mss` SACKed
-    /// bytes, lie above it (rfc6675#4 IsLost).
+    /// Every unacknowledged byte below the result is lost (rfc6675#4 IsLost).
+    /// Above it lie `dup_thresh` SACKed ranges, or more than `(dup_thresh - 1) * mss` SACKed bytes.
     pub fn lost_below(&self, dup_thresh: u32, mss: u32) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for (start, end) in self.sacked.iter().rev() {
@@ -87,12 +89,12 @@ impl Scoreboard {
         0
     }
 
-    /// Bytes in flight of `outstanding` (snd_una to snd_max), where everything below `lost_below` is lost and everything below
-    /// `high_rxt` was sent again (rfc6675#4 SetPipe).
+    /// Bytes in flight of `outstanding` (snd_una to snd_max) (rfc6675#4 SetPipe).
+    /// Everything below `lost_below` is lost, and everything below `high_rxt` was retransmitted.
     pub fn pipe(&mut self, outstanding: std::ops::Range<u64>, lost_below: u64, high_rxt: u64) -> u64 {
         let (una, max) = (outstanding.start, outstanding.end);
         let (lost_below, high_rxt) = (lost_below.clamp(una, max), high_rxt.clamp(una, max));
-        // Between `lost_below` and the end are few SACKed ranges, or they would make more bytes lost.
+        // Few SACKed ranges lie between `lost_below` and the end: more of them would make further bytes lost.
         let recent = (max - lost_below) - (self.sacked.below(max) - self.sacked.below(lost_below));
         let sent_again = (high_rxt - una) - (self.count_to(high_rxt) - self.sacked.below(una));
         recent + sent_again
@@ -101,7 +103,7 @@ impl Scoreboard {
     /// Checks that SACKed bytes are outstanding.
     ///
     /// # Panics
-    /// They are not.
+    /// If they are not.
     pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
         self.sacked.check_invariants(snd_una, snd_max);
     }
@@ -119,7 +121,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The pipe by its definition, byte by byte (rfc6675#4 SetPipe), while ACKs and retransmissions alternate.
+        /// The pipe by its definition, byte by byte (rfc6675#4 SetPipe).
+        /// ACKs and retransmissions alternate.
         #[test]
         fn the_pipe_is_what_counting_every_byte_gives(
             steps in prop::collection::vec((0u64..20, prop::collection::vec((0u64..200, 1u64..20), 0..3), 0u64..250, 0u64..250), 1..40),

@@ -1,4 +1,4 @@
-//! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
+//! The interface of a sender to its congestion controller: windows, ACKs and reductions.
 
 use super::{LastReduction, Limits, SenderCore, State};
 use crate::tcp::ack::{AckDigest, Delivered};
@@ -7,14 +7,14 @@ use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Even
 use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
 use sojourn_units::Time;
 
-/// How recovery began.
+/// The start of recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecoveryEntry {
-    /// It did not: the loss belongs to a window that was reduced before.
+    /// Recovery did not start: the loss belongs to a window that was reduced before.
     Refused,
     /// The window was reduced.
     Reduced,
-    /// The window had been reduced for an ECN echo: recovery began without a second reduction.
+    /// Recovery started without a second reduction, because of an earlier one for an ECN echo.
     ReducedForEcn,
 }
 
@@ -36,7 +36,8 @@ impl SenderCore {
         self.cc.ssthresh()
     }
 
-    /// A loss is found in a reduction for marks: the window in segments that it goes on to, if that changes it.
+    /// Handles a loss in a reduction for marks.
+    /// Returns the new target of the window in segments, if the loss changes it.
     pub fn lower_target(&mut self) -> Option<f64> {
         let before = self.cc.ssthresh();
         self.cc.on_event(&Event::LossInReduction { in_use: self.cc.cwnd() });
@@ -48,14 +49,15 @@ impl SenderCore {
         Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() }.least(self.cc.needs().floor)
     }
 
-    /// Sets the congestion window, in segments, unless the controller keeps it to itself.
+    /// Sets the congestion window, in segments, unless the controller owns it.
     pub fn set_cwnd(&mut self, cwnd: f64) {
         if !self.owns_window() {
             self.cc.set_cwnd(cwnd);
         }
     }
 
-    /// The window that a reduction starts from, in segments; `inflation` is that of fast recovery.
+    /// The window from which a reduction starts, in segments.
+    /// `inflation` is that of fast recovery.
     fn window_in_use(&self, inflation: u32, params: &TcpOptions) -> f64 {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(inflation)).min(f64::from(self.receive_window(params))),
@@ -71,7 +73,7 @@ impl SenderCore {
         if self.rwnd == u16::MAX { params.window } else { params.window.min(u32::from(self.rwnd)) }
     }
 
-    /// The receive window, or the stack's own limit where that is less, in segments.
+    /// The smaller of the receive window and the stack's own limit, in segments.
     #[inline]
     pub(super) fn send_limit(&self, params: &TcpOptions) -> u32 {
         let window = self.receive_window(params);
@@ -79,13 +81,14 @@ impl SenderCore {
         limit.map_or(window, |limit| window.min(limit.segments(params.mss)))
     }
 
-    /// Whether its window grows to at most what the flight could make of it.
+    /// Whether the growth of the window is limited by the data in flight.
     #[inline]
     fn limits_increase(&self) -> bool {
         self.limits.as_ref().is_some_and(|limits| limits.increase.is_some())
     }
 
-    /// Reports an ACK to the controller. An ACK with an ECN echo does not open the window (rfc3168#6.1.2).
+    /// Reports an ACK to the controller.
+    /// An ACK with an ECN echo does not open the window (rfc3168#6.1.2).
     #[inline(never)]
     pub fn grow<O>(&mut self, ack: &AckDigest, call: &Call<O>) {
         if !ack.ece {
@@ -95,7 +98,7 @@ impl SenderCore {
         self.report(&self.delivered_by(ack, self.state == State::Recovery, call), call);
     }
 
-    /// What an ACK delivered, where the recovery strategy does not count segments: by bytes.
+    /// The data that an ACK delivered, by bytes, if the recovery strategy counts no segments.
     #[inline(always)]
     pub(super) fn delivered_by<O>(&self, ack: &AckDigest, in_recovery: bool, call: &Call<O>) -> Delivered {
         let params = call.params;
@@ -118,7 +121,7 @@ impl SenderCore {
         }
     }
 
-    /// Tells the controller what an ACK delivered.
+    /// Reports the delivery of an ACK to the controller.
     pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
         if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
             limit.on_flight(delivered.in_flight, &self.cc);
@@ -129,7 +132,7 @@ impl SenderCore {
         }
     }
 
-    /// The same where nothing limits the increase.
+    /// Reports the delivery of an ACK to the controller, if nothing limits the increase.
     #[inline(always)]
     pub(super) fn tell_controller(&mut self, delivered: &Delivered, now: Time) {
         let Delivered { acked, advanced, in_flight, rtt, one_way_delay, cwnd_limited, .. } = *delivered;
@@ -156,7 +159,8 @@ impl SenderCore {
         });
     }
 
-    /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).
+    /// The number of segments that an ACK reports as marked.
+    /// Without a count of packets, it is all segments that the ACK acknowledges (rfc8257#3.3).
     fn marked_of(&self, ece: bool, acked: f64) -> f64 {
         match self.ecn {
             Ecn::Dctcp if ece => acked,
@@ -165,13 +169,14 @@ impl SenderCore {
         }
     }
 
-    /// Whether a loss lies above `recover`, so that it was sent after the last reduction (rfc6582#3.2 step 1, ns-2 `bugFix_`).
+    /// Whether a loss lies above `recover`, so that it was sent after the last reduction.
+    /// Source: rfc6582#3.2 step 1, ns-2 `bugFix_`.
     pub fn is_above_recover(&self) -> bool {
         self.snd_una > self.recover || self.recover == 0 || self.snd_una == 0
     }
 
-    /// Duplicate ACKs or SACK blocks tell of a loss: begins recovery. With `new_window` the lost data was sent after the last
-    /// reduction, so the window is reduced.
+    /// Begins recovery after duplicate ACKs or SACK blocks that indicate a loss.
+    /// With `new_window` the lost data was sent after the last reduction, so the window is reduced.
     pub fn enter_recovery<O>(&mut self, new_window: bool, call: &Call<O>) -> RecoveryEntry {
         if new_window {
             self.reduce_for_loss(call);
@@ -206,7 +211,7 @@ impl SenderCore {
         }
     }
 
-    /// Ends recovery, if it is going on.
+    /// Ends recovery, if the sender is in recovery.
     #[inline]
     pub fn exit_recovery(&mut self) {
         if self.state == State::Recovery {
@@ -215,18 +220,21 @@ impl SenderCore {
         self.state = State::Established;
     }
 
-    /// Forgets the last reduction's recovery point, so that any later loss reduces the window (ns-2 `tcp-sack1.cc`).
+    /// Clears the recovery point of the last reduction: any later loss reduces the window.
+    /// Source: ns-2 `tcp-sack1.cc`.
     pub fn forget_recover(&mut self) {
         self.recover = 0;
     }
 
-    /// Whether nothing may be sent until the timer expires: an ECN echo left too small a window (rfc3168#6.1.2).
+    /// Whether sending must wait for the timer: an ECN echo left too small a window.
+    /// Source: rfc3168#6.1.2.
     #[inline]
     pub(super) fn waits_for_rto(&self) -> bool {
         self.wait_for_rto || self.cc.cwnd() < 1.0
     }
 
-    /// An ECN echo arrives in an ACK of everything before `ack`: reduces the window, at most once a window (rfc3168#6.1.2).
+    /// Handles an ECN echo in an ACK of everything before `ack`.
+    /// It reduces the window, at most once a window (rfc3168#6.1.2).
     pub fn on_ece<O>(&mut self, ack: u64, inflation: u32, call: &Call<O>) {
         let params = call.params;
         let counts_timeout = params.ignore_ece_after_timeout || self.last_reduction != LastReduction::Timeout;
@@ -261,7 +269,7 @@ impl SenderCore {
         self.lose(self.snd_una..self.snd_max, call);
         let reduced_for_ecn = self.last_reduction == LastReduction::Ecn && self.snd_una < self.recover;
         if reduced_for_ecn || (call.params.hold_ssthresh_on_repeated_rto && self.after_timeout) {
-            // Reduced in this window before: ssthresh stays.
+            // This window was reduced before, so ssthresh stays.
             self.cc.on_event(&Event::RepeatedRto { now: call.now });
             self.cc.on_event(&Event::RtoRestart { in_flight: 0.0 });
         } else {
@@ -279,8 +287,8 @@ impl SenderCore {
     }
 }
 
-/// L of appropriate byte counting: the segments that an ACK may count for in slow start; at most one after a timeout, until
-/// what was sent before it is acknowledged (rfc3465#2.3).
+/// L of appropriate byte counting: the most segments an ACK counts for in slow start.
+/// It is at most one after a timeout, until data that was sent before it is acknowledged (rfc3465#2.3).
 #[inline]
 fn abc_limit(params: &TcpOptions, after_timeout: bool) -> f64 {
     if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }

@@ -1,4 +1,4 @@
-//! A connection's life: the handshake, what the application writes, a closed receive window, and the timer.
+//! The life of a connection: handshake, writes, a closed receive window, and the timer.
 
 use super::{LastReduction, SenderCore, State};
 use crate::packet::{Packet, flag};
@@ -10,20 +10,21 @@ use sojourn_cc::{CongestionController, Event, Window};
 use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, TcpOptions};
 use sojourn_units::Time;
 
-/// What the expiry of the timer asks of the sender.
+/// The action that an expired timer requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry {
-    /// Nothing more.
+    /// None.
     Handled,
-    /// To send again: the wait after an ECN echo is over.
+    /// Continue to send: the wait after an ECN echo is over.
     EndsWait,
-    /// To retransmit: the window was reduced and the timer backed off.
+    /// Retransmit: the window was reduced and the timer backed off.
     Retransmission,
 }
 
 impl SenderCore {
-    /// The application writes `bytes` more, `None` for data without end, of which it gives up the rest where it writes again; with `last`, these are its last. Opens the connection
-    /// if it is closed. Says whether data may be sent now.
+    /// The application writes `bytes` more; `None` is data without end.
+    /// A later write ends such data. With `last`, these bytes are its last. A write opens a closed connection. Returns whether data may be
+    /// sent now.
     pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) -> bool {
         self.check_app_limited(call.params);
         let written = if self.write_end == u64::MAX { self.snd_max } else { self.write_end };
@@ -41,13 +42,14 @@ impl SenderCore {
         self.state == State::Established
     }
 
-    /// The application stops; what was sent is still delivered. The next ACK is no usual one, whatever it says.
+    /// The application stops; sent data is still delivered.
+    /// The next ACK takes the slow path.
     pub fn stop(&mut self) {
         self.predictable = false;
         self.write_end = self.write_end.min(self.snd_max);
     }
 
-    /// The SYN-ACK arrives; says whether it opened the connection.
+    /// Handles a SYN-ACK; returns whether it opened the connection.
     #[cold]
     pub fn on_syn_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> bool {
         if self.state != State::SynSent {
@@ -77,7 +79,8 @@ impl SenderCore {
         true
     }
 
-    /// What the ACK of a SYN-ACK tells of marks. It has the option, but in Linux not where the SYN-ACK had none: then data has none either.
+    /// The flags of the ACK of a SYN-ACK that concern marks.
+    /// The ACK carries AccECN's option, but in Linux only if the SYN-ACK did: otherwise data carries none either.
     fn answer_of_marks(&mut self, ack: &Packet, options: &AckOptions, params: &TcpOptions) -> u16 {
         if !self.ecn.is_accurate() {
             return 0;
@@ -93,7 +96,7 @@ impl SenderCore {
         ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
 
-    /// The server answers as one without ECN (rfc3168#6.1.1, rfc9768#3.1.2).
+    /// Turns ECN off, because the server does not support it (rfc3168#6.1.1, rfc9768#3.1.2).
     #[cold]
     fn end_ecn(&mut self) {
         self.ecn = Ecn::Off;
@@ -130,8 +133,9 @@ impl SenderCore {
         Expiry::Handled
     }
 
-    /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1), in Linux by a half for each
-    /// RTO that has passed (rfc2861#3.1, `tcp_cwnd_restart`).
+    /// Reduces the window after an idle time longer than the RTO.
+    /// It falls back to the initial window (rfc5681#4.1), or in Linux by a half for each RTO that has passed (rfc2861#3.1,
+    /// `tcp_cwnd_restart`).
     #[cold]
     fn restart_after_idle<O>(&mut self, call: &Call<O>) {
         let (mut idle, rto, params) = (self.idle_time(call.now), self.rtt.rto(), call.params);
@@ -151,7 +155,7 @@ impl SenderCore {
         self.cc.on_event(&Event::IdleRestart(Window { cwnd: cwnd.max(least), ssthresh }));
     }
 
-    /// What Linux knows of the path ([`Window::ssthresh_of_window`]).
+    /// Linux's estimate of the path ([`Window::ssthresh_of_window`]).
     pub fn ssthresh_of_window(&self) -> f64 {
         Window { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() }.ssthresh_of_window()
     }
@@ -193,8 +197,8 @@ impl SenderCore {
         }
     }
 
-    /// Starts the persist timer if the receive window is closed and nothing is in flight: the ACK that opens the window may
-    /// be lost (rfc9293#3.8.6.1).
+    /// Starts the persist timer if the receive window is closed and nothing is in flight.
+    /// The ACK that opens the window may be lost (rfc9293#3.8.6.1).
     #[inline]
     pub fn start_persist_timer<O>(&mut self, call: &Call<O>) {
         if self.snd_una == self.snd_max && self.timer == Time::NEVER && self.has_data() && self.state == State::Established {
@@ -211,7 +215,8 @@ impl SenderCore {
         }
     }
 
-    /// Sends an empty segment, which the receiver must acknowledge, and doubles the time to the next one (rfc9293#3.8.6.1).
+    /// Sends an empty segment, which the receiver must acknowledge.
+    /// The time to the next one doubles (rfc9293#3.8.6.1).
     #[cold]
     fn send_window_probe<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.rtt.back_off(call.params);

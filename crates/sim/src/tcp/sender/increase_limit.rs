@@ -1,5 +1,5 @@
-//! Rate-limited increase: a sender that does not use its window grows it to at most what its flights could make of it
-//! (draft-ietf-ccwg-ratelimited-increase#3). Windows and flights are in segments.
+//! Rate-limited increase: limits the growth of a window that is not fully used.
+//! The window grows to at most what its flights allow (draft-ietf-ccwg-ratelimited-increase#3). Windows and flights are in segments.
 
 use sojourn_cc::{AnyController, CongestionController};
 use sojourn_spec::tcp::TcpOptions;
@@ -9,7 +9,7 @@ use sojourn_units::Time;
 #[derive(Clone, Debug)]
 pub struct IncreaseLimit {
     max_flight: f64,
-    /// The window after the last acknowledgment: a smaller one before the next was reduced.
+    /// The window after the last ACK: a smaller one before the next ACK was reduced.
     cwnd: f64,
 }
 
@@ -21,8 +21,8 @@ impl IncreaseLimit {
         limited.then_some(IncreaseLimit { max_flight: params.initial_window, cwnd: 0.0 })
     }
 
-    /// So much is in flight before an acknowledgment: the most since the one before it. A window in which no further segment has room
-    /// is used whole, for what is sent is whole segments.
+    /// Records the segments in flight before an ACK, the most since the previous one.
+    /// A window counts as full if another whole segment does not fit.
     pub fn on_flight(&mut self, flight: f64, cc: &AnyController) {
         let cwnd = cc.cwnd();
         if cwnd < self.cwnd {
@@ -32,8 +32,8 @@ impl IncreaseLimit {
         self.cwnd = cwnd;
     }
 
-    /// Limits the window after an acknowledgment. By the letter of the draft that is a reduction too, and the largest
-    /// flight would be forgotten each time; here it is not.
+    /// Limits the window after an ACK.
+    /// By the letter of the draft that is a reduction too, which would reset the largest flight each time; here it does not.
     pub fn cap(&mut self, cc: &mut AnyController, now: Time) {
         let most = cc.limit_of_flight(self.max_flight, now);
         if cc.cwnd() > most {
@@ -60,7 +60,7 @@ mod tests {
             Sender(cc, limit)
         }
 
-        /// The window after a round of so many segments, with an ACK for each.
+        /// The window after a round of this number of segments, with an ACK for each.
         fn round(&mut self, segments: u32) -> f64 {
             let Sender(cc, limit) = self;
             for left in (1..=segments).rev() {

@@ -1,5 +1,5 @@
-//! `FreeBSD`'s limit on the data in flight (`net.inet.tcp.inflight`, in 5.x and 6.x): the bandwidth-delay product that the
-//! sender measures, plus two segments, limits the window (`FreeBSD` `tcp_subr.c`, `tcp_xmit_bandwidth_limit`).
+//! `FreeBSD`'s limit of the data in flight (`net.inet.tcp.inflight`, in 5.x and 6.x).
+//! The measured bandwidth-delay product plus two segments limits the window (`FreeBSD` `tcp_subr.c`, `tcp_xmit_bandwidth_limit`).
 
 use super::rto::RttEstimator;
 use sojourn_spec::tcp::TcpOptions;
@@ -19,20 +19,22 @@ struct Measurement {
     snd_una: u64,
 }
 
-/// What is measured of one connection.
+/// The measurement of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct InflightLimit {
     last: Option<Measurement>,
     /// Smoothed bandwidth in bytes per second.
     bandwidth: f64,
-    /// The smallest sum of smoothed RTT and RTT variation seen, in seconds; 0 before the first one.
+    /// The smallest sum of smoothed RTT and RTT variation seen, in seconds.
+    /// 0 before the first one.
     best_rtt: f64,
     /// The limit in bytes; `None` before the first measurement.
     limit: Option<f64>,
 }
 
 impl InflightLimit {
-    /// Everything below `snd_una` is acknowledged at `now`. Does nothing before the first RTT sample.
+    /// Everything below `snd_una` is acknowledged at `now`.
+    /// Does nothing before the first RTT sample.
     pub fn on_ack(&mut self, now: Time, snd_una: u64, rtt: &RttEstimator, params: &TcpOptions) {
         let srtt = rtt.srtt().as_secs_f64();
         if rtt.srtt() == Duration::ZERO {
@@ -57,7 +59,7 @@ impl InflightLimit {
         self.limit = Some(limit.max(MIN_BYTES).max(MIN_SEGMENTS * mss));
     }
 
-    /// The most whole segments that may be in flight; `u32::MAX` before the first measurement.
+    /// The largest number of whole segments in flight; `u32::MAX` before the first measurement.
     pub fn segments(&self, mss: u32) -> u32 {
         self.limit.map_or(u32::MAX, |limit| (limit / f64::from(mss)) as u32)
     }
@@ -73,14 +75,14 @@ mod tests {
         TcpOptions { mss: MSS, tick: Duration::from_millis(10), tick_arithmetic: false, ..TcpOptions::freebsd() }
     }
 
-    /// An estimator that has seen this RTT alone for so long that its variation is zero.
+    /// An estimator after samples of this single RTT, until its variation is zero.
     fn rtt_of(millis: u64) -> RttEstimator {
         let mut rtt = RttEstimator::new(&params());
         (0..200).for_each(|_| rtt.sample(Duration::from_millis(millis), Time::ZERO, Duration::ZERO, &params()));
         rtt
     }
 
-    /// One segment acknowledged every 6 ms for `secs`, with this RTT.
+    /// One segment is acknowledged every 6 ms for `secs`, with this RTT.
     fn feed(limit: &mut InflightLimit, from: f64, secs: f64, rtt: u64) {
         let rtt = rtt_of(rtt);
         let (mut t, mut una) = (from, (from / 0.006) as u64 * u64::from(MSS));

@@ -1,11 +1,11 @@
-//! What holds of a sender after each call, checked in debug builds.
+//! The invariants of a sender after each call, checked in debug builds.
 
 use super::{SenderCore, State};
 use crate::tcp::outstanding::Outstanding;
 use sojourn_cc::CongestionController;
 use sojourn_units::Time;
 
-/// Where a sender stood before a call.
+/// The state of a sender before a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     snd_una: u64,
@@ -16,17 +16,17 @@ pub struct Before {
 }
 
 impl SenderCore {
-    /// Where it stands before a call.
+    /// The state before a call.
     #[inline]
     pub fn before(&self) -> Before {
         let SenderCore { snd_una, snd_max, last_sent, limited_transmit_bytes, .. } = *self;
         Before { snd_una, snd_max, last_sent, cwnd: self.cc.cwnd(), limited_transmit_bytes }
     }
 
-    /// Checks the sequence numbers, windows and times after a call that came to `now`.
+    /// Checks the sequence numbers, windows and times after a call at `now`.
     ///
     /// # Panics
-    /// Something does not hold: the sender has a defect.
+    /// If one does not hold: the sender has a defect.
     pub fn check_invariants(&self, before: &Before, now: Time) {
         let (una, nxt, max, end) = (self.snd_una, self.snd_nxt, self.snd_max, self.write_end);
         assert!(una <= nxt && nxt <= max && max <= end, "snd_una {una}, snd_nxt {nxt}, snd_max {max}, write_end {end}");
@@ -47,11 +47,11 @@ impl SenderCore {
         }
     }
 
-    /// Checks that new data left within the congestion window, inflated by so many segments of `mss` bytes, unless by limited transmit. For
-    /// strategies that count all that is outstanding as in flight.
+    /// Checks that new data left within the congestion window, or by limited transmit.
+    /// The window is inflated by `inflation` segments of `mss` bytes. For strategies that count all outstanding data as in flight.
     ///
     /// # Panics
-    /// It did not.
+    /// If it did not.
     pub fn check_window(&self, before: &Before, inflation: u32, mss: u32) {
         let sent_window = self.snd_max > before.snd_max && self.limited_transmit_bytes <= before.limited_transmit_bytes;
         if sent_window && !self.owns_window() {
@@ -61,10 +61,11 @@ impl SenderCore {
         }
     }
 
-    /// Checks that samples count these segments, all that are outstanding, in flight or lost as they are.
+    /// Checks that samples count these segments correctly as in flight or lost.
+    /// They are all outstanding segments.
     ///
     /// # Panics
-    /// They do not.
+    /// If samples do not.
     pub fn check_samples(&self, outstanding: &Outstanding) {
         if let Some(sampler) = self.path.as_ref().and_then(|path| path.sampler.as_ref()) {
             outstanding.if_few().into_iter().for_each(|segments| sampler.check_invariants(segments));

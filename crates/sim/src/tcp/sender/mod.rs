@@ -1,10 +1,9 @@
-//! What every sender has, whatever its recovery strategy: sequence numbers, windows, the timer, the congestion controller.
+//! The core of every sender: sequence numbers, windows, timer and congestion controller.
 //!
-//! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
-//! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
-//! samples), `prediction.rs` (the short way of the usual ACK), `strategy.rs` (for strategies that keep the outstanding segments
-//! themselves), `path.rs` and `tracking.rs` (pacing, delivery-rate samples, counts of marks). Recovery strategies and [`Sender`](super::Sender) use
-//! these methods alone.
+//! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (handshake, writes, timer),
+//! `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT samples), `prediction.rs` (the fast path of ACKs),
+//! `strategy.rs` (for strategies that store the outstanding segments themselves), `path.rs` and `tracking.rs` (pacing, delivery-rate
+//! samples, counts of marks). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
 
 mod congestion;
 mod connection;
@@ -36,7 +35,7 @@ pub use connection::Expiry;
 pub use invariants::Before;
 pub use output::SendLimits;
 
-/// Where a connection stands (rfc9293#3.3.2; recovery is a state of its own here).
+/// The state of a connection (rfc9293#3.3.2; recovery is a state of its own here).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Closed,
@@ -48,7 +47,7 @@ enum State {
     Finished,
 }
 
-/// What last reduced the congestion window.
+/// The cause of the last reduction of the congestion window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LastReduction {
     None,
@@ -103,7 +102,8 @@ impl Limits {
     }
 }
 
-/// What every sender has, whatever its recovery strategy. Sequence numbers count bytes (rfc9293#3.3.1).
+/// The core of every sender, under any recovery strategy.
+/// Sequence numbers count bytes (rfc9293#3.3.1).
 #[derive(Clone, Debug)]
 pub struct SenderCore {
     /// The first unacknowledged byte.
@@ -119,16 +119,18 @@ pub struct SenderCore {
     /// Whether the application has written its last byte.
     write_closed: bool,
     state: State,
-    /// Whether the next ACK of new data may take the short way (`prediction.rs`), and whether any ever may.
+    /// Whether the next ACK of new data may take the fast path (`prediction.rs`).
+    /// `predicts` is whether any ACK ever may.
     predictable: bool,
     predicts: bool,
     last_reduction: LastReduction,
-    /// `snd_max` at the last reduction: what lies below was sent before it (rfc6582#3.2).
+    /// `snd_max` at the last reduction: data below was sent before it (rfc6582#3.2).
     recover: u64,
     cc: AnyController,
     rtt: RttEstimator,
     limits: Option<Box<Limits>>,
-    /// Bytes sent by limited transmit since new data was acknowledged; they do not count as in flight (rfc5681#3.2).
+    /// Bytes sent by limited transmit since new data was acknowledged.
+    /// They do not count as in flight (rfc5681#3.2).
     limited_transmit_bytes: u32,
     /// No new data was acknowledged since the last timeout.
     after_timeout: bool,
@@ -136,22 +138,25 @@ pub struct SenderCore {
     cwr_pending: bool,
     /// The last ECN echo arrived at a window of one segment.
     ecn_at_one_segment: bool,
-    /// An ECN echo arrived at a window too small to halve: nothing is sent until the timer expires (rfc3168#6.1.2).
+    /// An ECN echo arrived at a window too small to halve.
+    /// Nothing is sent until the timer expires (rfc3168#6.1.2).
     wait_for_rto: bool,
-    /// The segment whose RTT is being measured, where timestamps are off.
+    /// The segment whose RTT is being measured, if timestamps are off.
     timed: TimedSegment,
-    /// When the retransmission or persist timer expires.
+    /// The time at which the retransmission or persist timer expires.
     timer: Time,
     last_sent: Time,
-    /// The receiver's latest timestamp, which data segments echo (rfc7323#4.3 TS.Recent); 0 without timestamps.
+    /// The receiver's latest timestamp, which data segments echo (rfc7323#4.3 TS.Recent).
+    /// 0 without timestamps.
     ts_recent: Time,
-    /// Where in its tick the sender's clock stands at time 0.
+    /// The offset of the sender's clock within a tick at time 0.
     clock_phase: Duration,
-    /// Where the sender paces, samples the delivery rate or counts marks.
+    /// Present if the sender paces, samples the delivery rate or counts marks.
     path: Option<Box<Path>>,
-    /// What both hosts agreed on.
+    /// The ECN mode that both hosts agreed on.
     ecn: Ecn,
-    /// Whether an ACK that tells of marks opens the window by what is not marked, as the controller asks.
+    /// Whether the unmarked part of an ACK with marks opens the window.
+    /// The controller decides.
     grows_on_marks: bool,
     syns_sent: u8,
     flow: u32,
@@ -159,16 +164,16 @@ pub struct SenderCore {
     stats: SenderStats,
 }
 
-/// What a new sender is told.
+/// The configuration of a new sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     /// Its flow.
     pub flow: u32,
     /// The number of the connection within its flow.
     pub incarnation: u16,
-    /// Where in its tick its clock stands at time 0.
+    /// The offset of its clock within a tick at time 0.
     pub clock_phase: Duration,
-    /// Whether ACKs that need nothing unusual take a short way. It changes nothing but the speed.
+    /// Whether plain ACKs take a fast path, which changes only the speed.
     pub predicts: bool,
 }
 
@@ -239,18 +244,18 @@ impl SenderCore {
         self.cc.on_event(&Event::Random(random));
     }
 
-    /// Where in its tick its clock stands at time 0.
+    /// The offset of its clock within a tick at time 0.
     pub fn clock_phase(&self) -> Duration {
         self.clock_phase
     }
 
-    /// When its timer expires.
+    /// The time at which its timer expires.
     #[inline]
     pub fn timer(&self) -> Time {
         self.timer
     }
 
-    /// When its timer expires, or pacing lets it go on.
+    /// The time at which its timer expires or pacing releases the next segment.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.path.as_ref().map_or(self.timer, |path| self.timer.min(path.pace_due))
@@ -262,7 +267,7 @@ impl SenderCore {
         self.path.is_some()
     }
 
-    /// Which connection of its flow this is.
+    /// The number of the connection within its flow.
     #[inline]
     pub fn incarnation(&self) -> u16 {
         self.incarnation
@@ -273,7 +278,7 @@ impl SenderCore {
         &self.stats
     }
 
-    /// What the congestion controller measures delays from now; `None` if it measures none.
+    /// The source of the congestion controller's delays at present; `None` if it uses none.
     pub fn delay_source(&self) -> Option<Source> {
         self.cc.needs().delays
     }
@@ -302,7 +307,7 @@ impl SenderCore {
         self.snd_max
     }
 
-    /// The recovery point: `snd_max` at the last reduction; 0 if there was none.
+    /// The recovery point: `snd_max` at the last reduction; 0 before the first one.
     #[inline]
     pub fn recover(&self) -> u64 {
         self.recover
@@ -320,7 +325,7 @@ impl SenderCore {
         self.after_timeout
     }
 
-    /// Takes the receiver's timestamp of an ACK (rfc7323#4.3).
+    /// Records the receiver's timestamp of an ACK (rfc7323#4.3).
     #[inline]
     pub fn read_timestamp(&mut self, ack: &Packet, params: &TcpOptions) {
         if params.timestamps {
@@ -328,32 +333,34 @@ impl SenderCore {
         }
     }
 
-    /// Takes the receive window of an ACK that is not old; says whether it changed (rfc9293#3.10.7.4).
+    /// Records the receive window of an ACK that is not old (rfc9293#3.10.7.4).
+    /// Returns whether it changed.
     #[inline]
     pub fn read_window(&mut self, ack: &Packet) -> bool {
         ack.seq >= self.snd_una && std::mem::replace(&mut self.rwnd, ack.window) != ack.window
     }
 
-    /// Whether the connection is established and the ACK acknowledges nothing that was not sent (rfc9293#3.10.7.4).
+    /// Whether the connection is established and the ACK acknowledges only sent data.
+    /// Source: rfc9293#3.10.7.4.
     #[inline]
     pub fn is_acceptable(&self, ack: &Packet) -> bool {
         matches!(self.state, State::Established | State::Recovery) && ack.seq <= self.snd_max
     }
 
-    /// What this ACK says here, but for its options.
+    /// The content of this ACK for this sender, except its options.
     #[inline]
     pub fn digest<'a>(&self, ack: &'a Packet) -> AckDigest<'a> {
         let (ece, full) = (ack.has(flag::ECE) && self.ecn.is_on(), ack.seq >= self.recover);
         AckDigest { outstanding: self.snd_una < self.snd_max, ece, full, ..AckDigest::plain(ack, self.snd_una) }
     }
 
-    /// Whether the application has closed and everything it wrote is acknowledged.
+    /// Whether the application has closed and all its data is acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.write_closed && self.snd_una >= self.write_end
     }
 
-    /// Takes an ACK of new data outside recovery: samples the RTT and restarts the timer.
+    /// Processes an ACK of new data outside recovery: samples the RTT and restarts the timer.
     #[inline]
     pub fn accept_ack<O: SegmentSink>(&mut self, ack: &AckDigest, call: &mut Call<O>) {
         self.limited_transmit_bytes = 0;
@@ -366,7 +373,7 @@ impl SenderCore {
         self.restart_timer(call);
     }
 
-    /// Takes an ACK of new data within recovery: moves `snd_una` alone.
+    /// Processes an ACK of new data within recovery: only moves `snd_una`.
     #[inline]
     pub fn accept_partial_ack(&mut self, ack: &AckDigest) {
         debug_assert!((self.snd_una..=self.snd_max).contains(&ack.packet.seq), "an old ACK, or one of what was not sent");

@@ -1,6 +1,6 @@
-//! What a sender puts on the wire: segments, and how many of them the windows allow.
+//! The output of a sender: segments, and the number that the windows allow.
 //!
-//! Every loop that sends segments asks before each of them whether pacing holds it back ([`SenderCore::pacing_waits`]).
+//! Every loop that sends segments checks before each of them whether pacing holds it back ([`SenderCore::pacing_waits`]).
 
 use super::{SenderCore, TimedSegment};
 use crate::packet::{Packet, flag};
@@ -9,7 +9,7 @@ use sojourn_cc::CongestionController;
 use sojourn_spec::tcp::{Ecn, RttHint, TcpOptions};
 use sojourn_units::Time;
 
-/// How much [`SenderCore::send_window`] may send beyond or below the congestion window.
+/// The deviations of [`SenderCore::send_window`] from the congestion window.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SendLimits {
     /// Segments that inflate the congestion window in fast recovery (rfc5681#3.2).
@@ -34,12 +34,13 @@ impl SenderCore {
         }
     }
 
-    /// What says that a packet can carry marks.
+    /// The flags of a packet that can carry marks.
     fn ect(&self) -> u16 {
         if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT }
     }
 
-    /// Whether ACKs and retransmissions of a connection can carry marks, as its data: in one whose handshake ended ECN nothing does.
+    /// Whether ACKs and retransmissions can carry marks, as data does.
+    /// Nothing can if the handshake turned ECN off.
     fn marks_all(&self, params: &TcpOptions) -> bool {
         self.ecn.is_on_all() || (self.ecn.is_on() && params.marks_all())
     }
@@ -59,15 +60,15 @@ impl SenderCore {
         call.send(Packet { size: (call.params.header + option) as u16, flags, ..self.packet(seq, call.now) });
     }
 
-    /// Sends the segment that starts at `seq`: a full one, or what the application has written. It is a retransmission if
-    /// it starts below `snd_max`. Gives where it ends.
+    /// Sends the segment that starts at `seq`, and returns its end.
+    /// It is a full one, or the rest of the application's data. It is a retransmission if it starts below `snd_max`.
     #[inline(never)]
     pub fn transmit<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) -> u64 {
         self.transmit_inline(seq, call)
     }
 
-    /// [`SenderCore::transmit`] within the loop that sends a window. What is sent again counts as lost: a strategy that knows of segments
-    /// that are not has [`SenderCore::transmit_segment`].
+    /// [`SenderCore::transmit`] within the loop that sends a window.
+    /// A retransmission counts as lost; a strategy that retransmits segments that are not lost uses [`SenderCore::transmit_segment`].
     #[inline(always)]
     fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) -> u64 {
         let length = self.segment_length(seq, call.params);
@@ -81,7 +82,8 @@ impl SenderCore {
         seq + length
     }
 
-    /// Sends `length` bytes from `seq` on, which the pace and the samples know of, with these flags and others where they belong.
+    /// Sends `length` bytes from `seq` on with these flags, and adds others that apply.
+    /// Pacing and samples have recorded them before.
     #[inline(always)]
     pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, flags: u16, call: &mut Call<O>) {
         let params = call.params;
@@ -123,7 +125,8 @@ impl SenderCore {
         call.send(Packet { size, flags, extra: self.rtt_hint(params), ..self.packet(seq, call.now) });
     }
 
-    /// [`SenderCore::transmit`] of a full segment of new data at `snd_nxt`, while data is outstanding and more is to come.
+    /// [`SenderCore::transmit`] of a full segment of new data at `snd_nxt`.
+    /// Data is outstanding and more is to come.
     #[inline(always)]
     pub(super) fn transmit_new<O: SegmentSink>(&mut self, mss: u64, call: &mut Call<O>) {
         let (params, seq) = (call.params, self.snd_nxt);
@@ -138,7 +141,7 @@ impl SenderCore {
         call.send(Packet { size, flags, extra: self.rtt_hint(params), ..self.packet(seq, call.now) });
     }
 
-    /// What data segments say of the RTT, in ms.
+    /// The RTT hint in data segments, in ms.
     #[inline]
     fn rtt_hint(&self, params: &TcpOptions) -> u32 {
         u32::from(match params.rtt_hint {
@@ -148,7 +151,8 @@ impl SenderCore {
         })
     }
 
-    /// Sends the first unacknowledged segment again and restarts the timer (rfc5681#3.2 step 3). Gives where the segment ends.
+    /// Retransmits the first unacknowledged segment and restarts the timer; returns its end.
+    /// Source: rfc5681#3.2 step 3.
     pub fn fast_retransmit<O: SegmentSink>(&mut self, call: &mut Call<O>) -> u64 {
         self.stop_timing();
         self.start_timer(call);
@@ -161,19 +165,19 @@ impl SenderCore {
         u64::from(params.mss).min(self.write_end - seq)
     }
 
-    /// One past the last byte that the application has written; `u64::MAX` without end.
+    /// One past the last byte that the application has written; `u64::MAX` for data without end.
     #[inline]
     pub fn write_end(&self) -> u64 {
         self.write_end
     }
 
-    /// Whether there is data to send from `snd_nxt` on.
+    /// Whether data is available from `snd_nxt` on.
     #[inline]
     pub fn has_data(&self) -> bool {
         self.snd_nxt < self.write_end
     }
 
-    /// Whether there is data to send from `snd_nxt` on and the receive window takes the next segment.
+    /// Whether data is available from `snd_nxt` on and fits the receive window.
     pub fn can_send_next(&self, params: &TcpOptions) -> bool {
         self.has_data() && self.snd_nxt + self.segment_length(self.snd_nxt, params) <= self.window_end(params)
     }
@@ -189,13 +193,13 @@ impl SenderCore {
         self.snd_nxt = self.snd_nxt.max(to.min(self.snd_max));
     }
 
-    /// After a timeout: sends from `snd_una` on again.
+    /// Continues from `snd_una`, after a timeout.
     pub fn go_back(&mut self) {
         self.snd_nxt = self.snd_una;
     }
 
-    /// Sends from `snd_nxt` on what the congestion window and the receive window allow. `next_gap` gives the first byte at
-    /// or after a byte that the receiver is not known to have.
+    /// Sends from `snd_nxt` on all that the congestion window and the receive window allow.
+    /// `next_gap` returns the first byte at or after a byte that is not known to have arrived.
     #[inline]
     pub fn send_window<O: SegmentSink>(&mut self, limits: SendLimits, next_gap: impl Fn(u64) -> u64, call: &mut Call<O>) {
         if self.wait_for_rto {
@@ -219,7 +223,8 @@ impl SenderCore {
         }
     }
 
-    /// Sends one segment on a duplicate ACK below the threshold (rfc3042#2); `dupacks` is the number of duplicate ACKs.
+    /// Sends one segment on a duplicate ACK below the threshold (rfc3042#2).
+    /// `dupacks` is the number of duplicate ACKs.
     pub fn limited_transmit<O: SegmentSink>(&mut self, dupacks: u32, call: &mut Call<O>) {
         if self.wait_for_rto || (call.params.limited_transmit_new_data_only && self.snd_nxt < self.snd_max) {
             return;
@@ -232,7 +237,7 @@ impl SenderCore {
         if length > 0 && fits && !self.pacing_waits(call) {
             let before = self.snd_max;
             self.snd_nxt = self.transmit(self.snd_nxt, call);
-            // What was sent before a timeout is in flight as it was.
+            // Data sent before a timeout counts as in flight as before.
             self.limited_transmit_bytes += (self.snd_max - before) as u32;
         }
     }

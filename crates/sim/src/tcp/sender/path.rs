@@ -1,5 +1,5 @@
-//! What some senders do beyond the windows: pacing, delivery-rate samples, counts of marks. Others have `tracks` off and pay
-//! for one test a segment.
+//! Optional parts of senders: pacing, delivery-rate samples, counts of marks.
+//! Senders without them have `tracks` off and pay for one test a segment.
 
 use crate::packet::flag;
 use crate::tcp::ecn::{MarkReader, NO_MARKS};
@@ -8,36 +8,37 @@ use sojourn_cc::{AnyController, CongestionController, LossState};
 use sojourn_spec::tcp::{Ecn, Recovery, SackAlgorithm, TcpOptions};
 use sojourn_units::{Memory, Time, memory_of};
 
-/// What a sender has that paces its segments, takes samples or counts marks.
+/// The state of a sender that paces its segments, takes samples or counts marks.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub pacer: Option<Pacer>,
-    /// Whether the window gives the pace.
+    /// Whether the pacing rate follows from the window.
     pub follows_window: bool,
-    /// That pace in segments a second, from the last ACK on, where it is kept from one ACK to the next.
+    /// That pacing rate in segments a second, if it is stored from one ACK to the next.
     pub pace_of_window: Option<f64>,
-    /// When pacing lets the next segment go, if the windows would let it go now.
+    /// The time at which pacing releases the next segment, if the windows allow it now.
     pub pace_due: Time,
     pub sampler: Option<Sampler>,
-    /// The segments that are sampled, where the recovery strategy keeps none itself.
+    /// The sampled segments, if the recovery strategy stores none itself.
     pub segments: SentSegments,
-    /// Whether the controller takes the samples; else they serve the counts of marks alone.
+    /// Whether the controller uses the samples; otherwise they only serve the counts of marks.
     pub samples: bool,
     pub marks: Option<MarkReader>,
-    /// What packets tell: of marked ACKs by the ACE field (rfc9768#3.2.2), and whether data has AccECN's option; 0 without AccECN.
+    /// The AccECN flags of packets: the ACE field (rfc9768#3.2.2), and that of the option.
+    /// The ACE field counts marked ACKs. 0 without AccECN.
     pub told: u16,
-    /// Segments that the current ACK reports as marked, where they are counted.
+    /// Segments that the current ACK reports as marked, if they are counted.
     pub marked: f64,
-    /// Where a recovery strategy says it that has states of its own.
+    /// The state that a recovery strategy with its own states reports.
     pub state: Option<LossState>,
 }
 
 impl Path {
-    /// What a controller and the options ask for; `None` if they ask for nothing.
+    /// The parts that a controller and the options need; `None` if they need none.
     pub fn new(cc: &AnyController, params: &TcpOptions, ecn: Ecn) -> Option<Box<Path>> {
         let needs = cc.needs();
         let paces = needs.pacing || params.pacing;
-        // A strategy that keeps the segments tells of what ACKs deliver, for the counts of marks; others leave that to samples.
+        // The counts of marks need the delivered segments: from a strategy that stores segments, or else from samples.
         let samples = needs.rate_samples || (ecn.is_accurate() && !keeps_segments(params));
         let whole = params.linux_growth && (needs.rate_samples || params.recovery != Recovery::Sack);
         let path = Path {
@@ -56,10 +57,10 @@ impl Path {
         (path.pacer.is_some() || path.sampler.is_some() || path.marks.is_some()).then(|| Box::new(path))
     }
 
-    /// Checks the segments that it keeps: they are outstanding, and counted as they are.
+    /// Checks that the stored segments are outstanding and counted correctly.
     ///
     /// # Panics
-    /// They are not.
+    /// If they are not.
     pub fn check_invariants(&self, snd_una: u64, snd_max: u64) {
         if let Some(sampler) = &self.sampler {
             self.segments.check_invariants(snd_una, snd_max, sampler);
@@ -73,7 +74,7 @@ impl Memory for Path {
     }
 }
 
-/// Whether the recovery strategy keeps the outstanding segments itself.
+/// Whether the recovery strategy stores the outstanding segments itself.
 fn keeps_segments(params: &TcpOptions) -> bool {
     params.recovery == Recovery::Sack && params.sack_algorithm == SackAlgorithm::RackTlp
 }

@@ -1,10 +1,10 @@
-//! Header prediction (jacobson-1990): the usual ACK takes a short way.
+//! Header prediction (jacobson-1990): the fast path of plain ACKs.
 //!
-//! Nearly all ACKs bring new data in order to a sender that repairs nothing. What they need of the general way
-//! ([`Sender::on_ack`](crate::tcp::Sender::on_ack)) is one straight line: an RTT sample, growth of the window, and full segments of
-//! new data. One test of the state, made after everything that is not usual, and one of the header decide.
-//! A sender that paces, samples the delivery rate, repairs, or has limits besides its windows takes the general way. Worlds with
-//! `all_events` take it always, and tests compare.
+//! Nearly all ACKs bring new data in order to a sender that repairs nothing. Compared with the slow path
+//! ([`Sender::on_ack`](crate::tcp::Sender::on_ack)) they need only a straight line: an RTT sample, growth of the window, and full segments
+//! of new data. One test of the state, made after everything that is not usual, and one test of the header decide. A sender that paces,
+//! samples the delivery rate, repairs losses, or has limits besides its windows takes the slow path. Worlds with `all_events` always take
+//! it, and tests compare the two.
 
 use super::{SenderCore, State};
 use crate::packet::{Packet, flag};
@@ -13,13 +13,14 @@ use crate::tcp::call::{Call, SegmentSink};
 use sojourn_cc::CongestionController;
 
 impl SenderCore {
-    /// Whether an ACK ever may be a usual one.
+    /// Whether an ACK may ever take the fast path.
     #[inline]
     pub fn predicts(&self) -> bool {
         self.predicts
     }
 
-    /// Finds out whether the next ACK may be a usual one. `quiet`: recovery has nothing to do with it.
+    /// Determines whether the next ACK may take the fast path.
+    /// `quiet` is whether recovery has nothing to do.
     #[inline]
     pub fn predict(&mut self, quiet: bool) {
         let pending = self.after_timeout || (self.cwr_pending && self.ecn.is_on()) || self.ecn_at_one_segment || self.wait_for_rto;
@@ -27,15 +28,17 @@ impl SenderCore {
         self.predictable = quiet && usual && !pending;
     }
 
-    /// Whether this ACK is a usual one: it acknowledges new data, leaves some outstanding, and says nothing else.
+    /// Whether this ACK may take the fast path.
+    /// It acknowledges new data, leaves some outstanding, and carries nothing else.
     #[inline]
     pub fn is_predicted(&self, ack: &Packet) -> bool {
         let plain = ack.flags == flag::ACK | flag::BACK && ack.extra == 0;
         self.predictable && plain && ack.seq > self.snd_una && ack.seq < self.snd_max
     }
 
-    /// Takes a usual ACK: [`SenderCore::accept_ack`], [`SenderCore::grow`] and [`SenderCore::send_window`], without what can't happen.
-    /// That sends a segment at most. If more may follow, gives the end of the window for [`SenderCore::send_full_segments`].
+    /// Handles an ACK on the fast path.
+    /// This is [`SenderCore::accept_ack`], [`SenderCore::grow`] and [`SenderCore::send_window`] without the cases that can't occur. It
+    /// sends at most one segment. If more may follow, it returns the end of the window for [`SenderCore::send_full_segments`].
     #[inline]
     pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let digest = AckDigest::plain(ack, self.snd_una);
@@ -54,8 +57,8 @@ impl SenderCore {
         (self.snd_nxt + mss <= end || self.snd_nxt + mss >= self.write_end).then_some(end)
     }
 
-    /// Sends full segments of new data from `snd_nxt` on, up to the `end` of the window. Gives whether it came to the last segment of
-    /// what the application has written, which is for the recovery strategy to send.
+    /// Sends full segments of new data from `snd_nxt` on, up to the `end` of the window.
+    /// Returns whether it reached the last segment of the application's data, which the recovery strategy sends.
     #[inline]
     pub fn send_full_segments<O: SegmentSink>(&mut self, end: u64, call: &mut Call<O>) -> bool {
         let mss = u64::from(call.params.mss);

@@ -1,4 +1,5 @@
-//! The smoothed RTT and the retransmission timeout (rfc6298#2), also in the integer form of BSD and ns-2 in clock ticks.
+//! The smoothed RTT and the retransmission timeout (rfc6298#2).
+//! Also in the integer form of BSD and ns-2 in clock ticks.
 
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -21,18 +22,21 @@ pub struct RttEstimator {
     hint: u16,
 }
 
-/// The smoothed RTT and its variation in the host's arithmetic, both 0 before the first sample.
+/// The smoothed RTT and its variation in the host's arithmetic.
+/// Both are 0 before the first sample.
 #[derive(Clone, Debug)]
 enum Mean {
     /// In seconds (rfc6298#2).
     Seconds { srtt: f64, rttvar: f64 },
-    /// In whole ticks of a coarse clock, 8 times the smoothed RTT and 4 times the variation (`ns-2 tcp.cc`).
+    /// In whole ticks of a coarse clock: 8 times the smoothed RTT and 4 times the variation.
+    /// Source: `ns-2 tcp.cc`.
     Ticks { srtt: u64, rttvar: u64 },
     /// The variation is the largest of a window; the smoothed RTT is [`RttEstimator::smoothed`].
     Windowed(Box<WindowedVariation>),
 }
 
-/// The largest mean deviation of a window of data (Linux `tcp_rtt_estimator`), in nanoseconds; deviations are four times the mean.
+/// The largest mean deviation of a window of data, in nanoseconds.
+/// Deviations are stored as four times the mean (Linux `tcp_rtt_estimator`).
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowedVariation {
     mdev: i64,
@@ -50,10 +54,10 @@ impl WindowedVariation {
         self.end = sent.snd_nxt;
     }
 
-    /// Takes the difference of a sample from the smoothed RTT before it.
+    /// Adds the difference of a sample from the previous smoothed RTT.
     fn sample(&mut self, error: i64, least: i64, sent: SentData) {
         let change = error.abs() - self.mdev / 4;
-        // A fall of the RTT raises the variation by an eighth of what a rise does.
+        // A fall of the RTT raises the variation only by an eighth as much as a rise.
         self.mdev += if error < 0 && change > 0 { change / 8 } else { change };
         self.mdev_max = self.mdev_max.max(self.mdev);
         self.rttvar = self.rttvar.max(self.mdev_max);
@@ -65,7 +69,7 @@ impl WindowedVariation {
     }
 }
 
-/// What has been sent when an RTT sample is taken.
+/// The sequence numbers at an RTT sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SentData {
     /// The first unacknowledged byte.
@@ -74,8 +78,8 @@ pub struct SentData {
     pub snd_nxt: u64,
 }
 
-/// Jacobson's integer form: adds an RTT in whole ticks to 8 times the smoothed RTT and 4 times the variation (`ns-2 tcp.cc`,
-/// `rtt_update`; with `linux_variation` as Linux does).
+/// Jacobson's integer form: adds an RTT in whole ticks.
+/// `srtt` is 8 times the smoothed RTT, `rttvar` 4 times the variation (`ns-2 tcp.cc`, `rtt_update`; with `linux_variation` as in Linux).
 fn add_ticks(srtt: &mut u64, rttvar: &mut u64, ticks: u64, linux_variation: bool) {
     if *srtt == 0 {
         (*srtt, *rttvar) = (ticks * 8, ticks * 2);
@@ -111,7 +115,8 @@ impl RttEstimator {
         new
     }
 
-    /// Takes a sample of a segment sent at `sent`. `phase` is where in its tick the sender's clock stands at time 0.
+    /// Adds a sample of a segment sent at `sent`.
+    /// `phase` is the offset of the sender's clock within a tick at time 0.
     pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpOptions) {
         self.min = self.min.min(rtt);
         let smoothed = match &mut self.mean {
@@ -127,7 +132,7 @@ impl RttEstimator {
                 self.base = Duration::from_secs_f64(*srtt + (4.0 * *rttvar).max(params.tick.as_secs_f64()));
                 Duration::from_secs_f64(*srtt)
             }
-            // The RTT is the number of ticks within it.
+            // The RTT is the number of clock ticks that it spans.
             Mean::Ticks { srtt, rttvar } => {
                 let tick = params.tick.as_nanos();
                 let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
@@ -141,8 +146,8 @@ impl RttEstimator {
         self.update_rto(params);
     }
 
-    /// Takes a sample where the variation is the largest of a window; the first of the segments that an ACK acknowledges gives
-    /// `rtt`, the last one `shortest`.
+    /// Adds a sample, if the variation is the largest of a window.
+    /// `rtt` is that of the first segment that an ACK acknowledges, `shortest` that of the last one.
     pub fn sample_windowed(&mut self, rtt: Duration, shortest: Duration, sent: SentData, params: &TcpOptions) {
         let Mean::Windowed(windowed) = &mut self.mean else { return };
         self.min = self.min.min(shortest);
@@ -186,7 +191,7 @@ impl RttEstimator {
         if let Mean::Ticks { srtt, rttvar } = &mut self.mean
             && self.backoff > 8
         {
-            // The mean says nothing any more: it is kept in the variation alone (`ns-2 tcp.cc`, `rtt_backoff`).
+            // The mean is no longer valid: ns-2 moves it into the variation and restarts it (`ns-2 tcp.cc`, `rtt_backoff`).
             *rttvar += *srtt / 8;
             *srtt = 0;
         }
@@ -202,7 +207,8 @@ impl RttEstimator {
         }
     }
 
-    /// The smoothed RTT in milliseconds as packets carry it: 0 before the first sample, at least 1 from then on.
+    /// The smoothed RTT in milliseconds, as packets carry it.
+    /// 0 before the first sample, then at least 1.
     #[inline]
     pub fn hint_ms(&self) -> u16 {
         self.hint

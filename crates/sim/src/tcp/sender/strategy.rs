@@ -1,4 +1,4 @@
-//! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
+//! Methods of the sender for recovery strategies that store the outstanding segments.
 
 use super::rto::RttEstimator;
 use super::{LastReduction, SenderCore};
@@ -9,16 +9,16 @@ use sojourn_units::{Duration, Time};
 use std::ops::Range;
 
 impl SenderCore {
-    /// The bytes of the next new segment, if there is data for one and it ends before `end`, the [end of the
-    /// window](SenderCore::window_end).
+    /// The bytes of the next new segment, if data is available and it ends before `end`.
+    /// `end` is the [end of the window](SenderCore::window_end).
     #[inline]
     pub fn next_segment(&self, end: u64, params: &TcpOptions) -> Option<Range<u64>> {
         let next = self.snd_nxt..self.snd_nxt + u64::from(params.mss).min(self.write_end.checked_sub(self.snd_nxt)?);
         (next.start < next.end && next.end <= end).then_some(next)
     }
 
-    /// Sends these bytes as one segment with these flags: the next new one, or one that was sent before. [`SenderCore::track_new`] or
-    /// [`SenderCore::track_again`] comes before.
+    /// Sends these bytes as one segment with these flags, new or again.
+    /// [`SenderCore::track_new`] or [`SenderCore::track_again`] comes before.
     pub fn transmit_segment<O: SegmentSink>(&mut self, bytes: &Range<u64>, flags: u16, call: &mut Call<O>) {
         self.transmit_bytes(bytes.start, bytes.end - bytes.start, flags, call);
         self.snd_nxt = self.snd_nxt.max(bytes.end);
@@ -39,7 +39,7 @@ impl SenderCore {
         &self.rtt
     }
 
-    /// Takes an RTT sample: that of the first of the segments that an ACK acknowledges, and that of the last one.
+    /// Adds an RTT sample: that of the first and of the last segment that an ACK acknowledges.
     pub fn sample_rtts<O>(&mut self, first: Duration, last: Duration, call: &mut Call<O>) {
         let sent = Time::from_nanos(call.now.as_nanos().saturating_sub(first.as_nanos()));
         self.add_sample([first, last], sent, call.counts(), call.params);
@@ -68,7 +68,8 @@ impl SenderCore {
         self.stats.fast_retransmits += u32::from(call.counts());
     }
 
-    /// The retransmission timer expired, `again` in a window that was reduced before. So many segments are still in flight.
+    /// Reduces the window after a retransmission timeout.
+    /// `again` is whether this window was reduced before; `in_flight` segments are still in flight.
     pub fn reduce_for_loss_state<O>(&mut self, again: bool, in_flight: u32, call: &Call<O>) {
         if again {
             self.cc.on_event(&Event::RepeatedRto { now: call.now });
@@ -82,7 +83,7 @@ impl SenderCore {
         self.cwr_pending = true;
     }
 
-    /// The last reduction was made for nothing; the windows were so before it.
+    /// Undoes the last reduction, which was unnecessary; `before` are the windows before it.
     pub fn undo(&mut self, before: Window) {
         self.cc.on_event(&if self.owns_window() { Event::SpuriousRecovery } else { Event::Undo(before) });
     }

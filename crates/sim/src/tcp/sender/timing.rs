@@ -8,7 +8,7 @@ use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 impl SenderCore {
-    /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
+    /// Samples the RTT if an ACK of new data allows it, and ends the backoff of the timer.
     #[inline(always)]
     pub(super) fn sample_rtt_of_new_data<O: SegmentSink>(&mut self, ack: &AckDigest, call: &mut Call<O>) {
         let params = call.params;
@@ -23,7 +23,8 @@ impl SenderCore {
         }
     }
 
-    /// ECN echoes that arrive one after another at a window of one segment keep the timer backed off (rfc3168#6.1.2).
+    /// Ends the backoff, except after consecutive ECN echoes at a window of one segment.
+    /// Those keep the timer backed off (rfc3168#6.1.2).
     #[inline]
     fn end_backoff_unless_ecn(&mut self, ece: bool, params: &TcpOptions) {
         if !(self.ecn_at_one_segment && ece) {
@@ -32,7 +33,7 @@ impl SenderCore {
         }
     }
 
-    /// Takes an RTT sample of a segment that was sent at `sent`.
+    /// Adds an RTT sample of a segment that was sent at `sent`.
     #[inline]
     pub fn sample_rtt<O>(&mut self, sent: Time, call: &mut Call<O>) {
         let rtt = call.now.since(sent);
@@ -40,8 +41,8 @@ impl SenderCore {
         call.rtt_sample = Some(rtt);
     }
 
-    /// Adds the RTT of the first of the segments that an ACK acknowledges, which was sent at `sent`, and that of the last one; by plain values,
-    /// so that the short way of the usual ACK need not write its call to memory.
+    /// Adds the RTTs of the first and the last segment that an ACK acknowledges.
+    /// The first was sent at `sent`. The arguments are plain values, so that the fast path need not write its call to memory.
     #[inline(never)]
     pub(super) fn add_sample(&mut self, [rtt, last]: [Duration; 2], sent: Time, counts: bool, params: &TcpOptions) {
         if params.windowed_variation {
@@ -54,12 +55,14 @@ impl SenderCore {
         }
     }
 
-    /// Ends the timing of a segment: an ACK of data that was sent twice gives no RTT sample (rfc6298#3, Karn's algorithm).
+    /// Ends the timing of a segment: an ACK of retransmitted data yields no RTT sample.
+    /// Source: rfc6298#3, Karn's algorithm.
     pub fn stop_timing(&mut self) {
         self.timed.end = 0;
     }
 
-    /// A partial ACK that covers the timed segment gives no sample, but ends the backoff of the timer (ns-2 `tcp-newreno.cc`).
+    /// Handles a partial ACK of the timed segment.
+    /// It yields no sample, but ends the backoff of the timer (ns-2 `tcp-newreno.cc`).
     pub fn drop_timed_segment(&mut self, params: &TcpOptions) {
         if self.timed.end != 0 && self.snd_una >= self.timed.end {
             self.timed.end = 0;
@@ -72,14 +75,15 @@ impl SenderCore {
         self.rtt.end_backoff(params);
     }
 
-    /// Restarts the retransmission timer if data is outstanding, else stops it (rfc6298#5.2, rfc6298#5.3).
+    /// Restarts the retransmission timer if data is outstanding, else stops it.
+    /// Source: rfc6298#5.2, rfc6298#5.3.
     #[inline]
     pub fn restart_timer<O>(&mut self, call: &Call<O>) {
         let outstanding = self.snd_nxt > self.snd_una || self.snd_una < self.snd_max || self.waits_for_rto();
         self.timer = if outstanding { call.now + self.rtt.rto() } else { Time::NEVER };
     }
 
-    /// Starts the timer, whatever is outstanding.
+    /// Starts the timer, even if nothing is outstanding.
     #[inline]
     pub fn start_timer<O>(&mut self, call: &Call<O>) {
         self.timer = call.now + self.rtt.rto();

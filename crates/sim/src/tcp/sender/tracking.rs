@@ -1,4 +1,5 @@
-//! Pacing, delivery-rate samples and counts of marks at a sender that has any. Others have `tracks` off and pay for one test a segment.
+//! Pacing, delivery-rate samples and counts of marks at a sender that has any.
+//! Other senders have `tracks` off and pay for one test a segment.
 
 use super::path::Path;
 use super::{LastReduction, SenderCore, State};
@@ -12,67 +13,68 @@ use sojourn_spec::tcp::{Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
 
-/// The time of a quantum in seconds, and its least number of segments (Linux `sk_pacing_shift` 10: a 1,024th of a second;
-/// `tcp_min_tso_segs`).
+/// The duration of a quantum in seconds, and its smallest number of segments.
+/// Linux: `sk_pacing_shift` 10, a 1,024th of a second; `tcp_min_tso_segs`.
 const QUANTUM_TIME: f64 = 1.0 / 1024.0;
 const LEAST_QUANTUM: f64 = 2.0;
 
 impl SenderCore {
-    /// Whether the controller sets the window while losses are repaired and after an idle time.
+    /// Whether the controller sets the window in loss recovery and after an idle time.
     #[inline]
     pub fn owns_window(&self) -> bool {
         self.path.as_ref().is_some_and(|path| path.samples)
     }
 
-    /// The flags of a packet that tell of marks, now: the ACE field, and whether data has AccECN's option; 0 without AccECN.
+    /// The AccECN flags of a packet that is sent now.
+    /// They are the ACE field, and whether data has AccECN's option; 0 without AccECN.
     #[inline]
     pub(super) fn told(&self) -> u16 {
         self.path.as_ref().map_or(0, |path| path.told)
     }
 
-    /// A packet with a mark arrives, which the next ones tell of (rfc9768#3.2.2.2).
+    /// A packet with a mark arrives, which the next packets report (rfc9768#3.2.2.2).
     #[cold]
     pub fn on_mark(&mut self) {
         let counting = self.path.as_mut().filter(|path| path.marks.is_some());
         counting.into_iter().for_each(|path| path.told = path.told.wrapping_add(ONE_MARK));
     }
 
-    /// Whether what is not marked opens the window while it is reduced for marks.
+    /// Whether unmarked data opens the window while it is reduced for marks.
     pub fn grows_on_marks(&self) -> bool {
         self.grows_on_marks
     }
 
-    /// Segments in flight: less what samples know to have arrived or to be lost.
+    /// Segments in flight, without those that samples know to have arrived or to be lost.
     pub fn in_flight(&self, params: &TcpOptions) -> f64 {
         let sampled = self.path.as_ref().filter(|path| path.samples).and_then(|path| path.sampler.as_ref()).map(Sampler::in_flight);
         sampled.unwrap_or(self.snd_max - self.snd_una) as f64 / f64::from(params.mss)
     }
 
-    /// The pace in segments a second; `None` where segments are not paced.
+    /// The pacing rate in segments a second; `None` without pacing.
     pub fn pacing_rate(&self, params: &TcpOptions) -> Option<f64> {
         self.path.as_ref()?.pacer.as_ref()?;
         self.pace_rate(params)
     }
 
-    /// The pace now; `None` without one.
+    /// The pacing rate and quantum now; `None` without pacing.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let of_window = || self.pace_of_window(params).map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM));
         self.cc.pacing().or_else(of_window)
     }
 
-    /// Its rate.
+    /// The pacing rate of [`SenderCore::pace`], in segments a second.
     #[inline]
     fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
         self.cc.pacing().map(|pacing| pacing.rate).or_else(|| self.pace_of_window(params))
     }
 
-    /// The pace that the window gives, in segments a second; `None` before the first sample.
+    /// The pacing rate of the window, in segments a second; `None` before the first sample.
     #[inline]
     fn pace_of_window(&self, params: &TcpOptions) -> Option<f64> {
         if params.linux_pacing { self.path.as_ref()?.pace_of_window } else { self.new_pace_of_window(params) }
     }
 
-    /// An ACK was taken into account: the pace of the window is from now on what it gives (Linux `tcp_update_pacing_rate`).
+    /// Updates the pacing rate of the window after an ACK (Linux `tcp_update_pacing_rate`).
     #[inline]
     pub fn update_pace(&mut self, params: &TcpOptions) {
         if self.path.as_ref().is_some_and(|path| path.follows_window) {
@@ -92,12 +94,12 @@ impl SenderCore {
         Some(window.pace(in_flight, srtt))
     }
 
-    /// For how long pacing holds the next segment back.
+    /// The time for which pacing holds the next segment back.
     pub fn pacing_delay(&self, now: Time) -> Duration {
         self.path.as_ref().and_then(|path| path.pacer.as_ref()).map_or(Duration::ZERO, |pacer| pacer.delay(now))
     }
 
-    /// Whether pacing holds the next segment back; then the timer goes on with it.
+    /// Whether pacing holds the next segment back; the timer then continues with it.
     #[inline]
     pub fn pacing_waits<O>(&mut self, call: &Call<O>) -> bool {
         let Some(Path { pacer: Some(pacer), pace_due, .. }) = self.path.as_deref_mut() else { return false };
@@ -112,7 +114,8 @@ impl SenderCore {
         false
     }
 
-    /// Waits until pacing lets the next segment go, if nothing else comes to this sender before; says whether it has waited.
+    /// Waits within this call until pacing releases the next segment; returns whether it did.
+    /// It does so if nothing else reaches this sender before.
     #[inline]
     pub fn waits_for_pace<O>(&mut self, call: &mut Call<O>) -> bool {
         let Some(path) = self.path.as_mut().filter(|path| path.pace_due < call.until.min(self.timer)) else { return false };
@@ -120,14 +123,14 @@ impl SenderCore {
         true
     }
 
-    /// A quantum of segments begins to leave.
+    /// Starts a quantum of segments.
     #[cold]
     fn start_quantum<O>(&mut self, call: &Call<O>) {
         let quantum = self.pace(call.params).map_or(0.0, |pace| pace.quantum());
         self.path.iter_mut().filter_map(|path| path.pacer.as_mut()).for_each(|pacer| pacer.start_quantum(call.now, quantum));
     }
 
-    /// Whether pacing lets more segments go at `now`; the caller sends them.
+    /// Whether pacing releases more segments at `now`; the caller sends them.
     #[inline]
     pub fn take_pace_due(&mut self, now: Time) -> bool {
         let due = self.path.as_ref().is_some_and(|path| path.pace_due <= now);
@@ -137,32 +140,33 @@ impl SenderCore {
         due
     }
 
-    /// Sets when pacing lets the next segment go, where segments are paced.
+    /// Sets the time at which pacing releases the next segment, if segments are paced.
     pub(super) fn set_pace_due(&mut self, due: Time) {
         if let Some(path) = &mut self.path {
             path.pace_due = due;
         }
     }
 
-    /// These bytes are about to leave, from a recovery strategy that keeps no segments.
+    /// Records a transmission of a recovery strategy that stores no segments.
     #[inline(never)]
     pub(super) fn track_transmission<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
         let size = bytes.end - bytes.start;
         self.track(size, call, |sampler, segments| segments.on_sent(bytes.start, bytes.end, call.now, sampler));
     }
 
-    /// A new segment of so many bytes is about to leave, and the recovery strategy keeps it: gives what is to be kept with it.
+    /// Records a new segment of `size` bytes that the recovery strategy stores.
+    /// Returns the data of samples to store with it.
     #[inline]
     pub fn track_new<O>(&mut self, size: u64, call: &Call<O>) -> Sending {
         if self.path.is_none() { Sending::default() } else { self.track(size, call, |sampler, _| sampler.on_sent(size, call.now)) }
     }
 
-    /// A segment that the recovery strategy keeps is about to leave again.
+    /// Records the retransmission of a segment that the recovery strategy stores.
     pub fn track_again<O>(&mut self, segment: &mut Segment, call: &Call<O>) {
         self.track(segment.size(), call, |sampler, _| sampler.on_sent_again(segment, call.now));
     }
 
-    /// So many bytes are about to leave: `sample` takes them, and the pace counts them.
+    /// Records a transmission of `size` bytes for pacing, and by `sample` for samples.
     #[inline(always)]
     fn track<O, T: Default>(&mut self, size: u64, call: &Call<O>, sample: impl FnOnce(&mut Sampler, &mut SentSegments) -> T) -> T {
         let rate = self.pace_rate(call.params);
@@ -182,7 +186,7 @@ impl SenderCore {
         sampled
     }
 
-    /// How far a recovery strategy without states of its own is with the repair of losses.
+    /// The state of loss recovery, for a recovery strategy without its own states.
     pub fn loss_state(&self) -> LossState {
         match (self.state, self.last_reduction) {
             (_, LastReduction::Timeout) if self.snd_una < self.recover => LossState::Timeout,
@@ -201,7 +205,7 @@ impl SenderCore {
         Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss, pacing_delay, marked }
     }
 
-    /// A recovery strategy with states of its own is in this one.
+    /// Sets the state of a recovery strategy with its own states.
     #[inline]
     pub fn set_loss_state(&mut self, state: LossState) {
         if let Some(path) = &mut self.path {
@@ -209,7 +213,7 @@ impl SenderCore {
         }
     }
 
-    /// Takes the segments that start in these bytes for lost, those too that were sent again.
+    /// Marks the segments that start in these bytes as lost, including retransmissions.
     pub fn lose<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
         if self.path.is_none() {
             return;
@@ -221,7 +225,7 @@ impl SenderCore {
         }
     }
 
-    /// Takes a segment that the recovery strategy keeps for lost, also if it was sent again.
+    /// Marks a segment that the recovery strategy stores as lost, even a retransmission.
     pub fn lose_segment<O>(&mut self, segment: &mut Segment, call: &Call<O>) {
         if self.path.is_none() {
             return;
@@ -233,7 +237,7 @@ impl SenderCore {
         }
     }
 
-    /// The scoreboard takes everything below this byte for lost that was not selectively acknowledged.
+    /// Marks everything below this byte as lost that is not SACKed, after the scoreboard did.
     #[inline]
     pub fn lose_below<O>(&mut self, end: u64, call: &Call<O>) {
         if self.path.is_none() {
@@ -246,14 +250,16 @@ impl SenderCore {
         }
     }
 
-    /// What is taken for lost was late: rate samples count it as in flight again. The recovery strategy keeps the segments.
+    /// Counts segments as in flight again that seemed lost but were late.
+    /// The recovery strategy stores the segments.
     pub fn unmark_lost(&mut self) {
         if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) {
             sampler.unmark_lost();
         }
     }
 
-    /// An ACK arrives: measures what it delivers and reads the count of marks. Says whether it tells of marks.
+    /// Measures the delivery of an ACK and reads its count of marks.
+    /// Returns whether it reports marks.
     #[inline(never)]
     pub fn track_ack<O>(&mut self, ack: &AckDigest, call: &Call<O>) -> bool {
         self.check_app_limited(call.params);
@@ -263,7 +269,8 @@ impl SenderCore {
         self.read_marks(ack, newly_acked, call.params)
     }
 
-    /// Reads the count of marks in an ACK of so many new segments, which moves `snd_una` later. Says whether it tells of marks.
+    /// Reads the count of marks in an ACK of `newly_acked` segments.
+    /// `snd_una` moves later. Returns whether the ACK reports marks.
     fn read_marks(&mut self, ack: &AckDigest, newly_acked: f64, params: &TcpOptions) -> bool {
         let packet = ack.packet;
         let in_order = if params.timestamps { packet.peer >= self.ts_recent } else { packet.seq > self.snd_una || ack.sack.is_some() };
@@ -275,8 +282,8 @@ impl SenderCore {
         path.marked > 0.0
     }
 
-    /// An ACK arrives, and the recovery strategy, which keeps the segments, is about to say what it delivers, until
-    /// [`SenderCore::end_delivery`]. Gives what is to be told of each segment that it delivers.
+    /// Begins the delivery of an ACK, for a recovery strategy that stores the segments.
+    /// The strategy reports each delivered segment to the returned sampler, until [`SenderCore::end_delivery`].
     #[inline]
     pub fn begin_delivery(&mut self, ack: &AckDigest, params: &TcpOptions) -> Option<&mut Sampler> {
         self.path.as_ref()?;
@@ -286,7 +293,8 @@ impl SenderCore {
         Some(sampler)
     }
 
-    /// The ACK has newly delivered so many bytes in all; it moves `snd_una` later. Says whether it tells of marks.
+    /// Ends the delivery of an ACK of `bytes` new bytes.
+    /// `snd_una` moves later. Returns whether the ACK reports marks.
     #[inline]
     pub fn end_delivery<O>(&mut self, ack: &AckDigest, bytes: u64, call: &Call<O>) -> bool {
         let Some(path) = &mut self.path else { return false };
@@ -297,8 +305,8 @@ impl SenderCore {
         path.marks.is_some() && self.read_marks(ack, newly_acked, call.params)
     }
 
-    /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,
-    /// where the recovery strategy finds them so early (Linux `tcp_rate_gen`).
+    /// Passes the sample of the last ACK to the controller, once, if the controller uses samples.
+    /// It follows the losses that the ACK reveals, if the recovery strategy finds them this early (Linux `tcp_rate_gen`).
     #[inline]
     pub fn tell_sample<O>(&mut self, call: &Call<O>) {
         let sampler = self.path.as_ref().filter(|path| path.samples).and_then(|path| path.sampler.as_ref());
@@ -318,7 +326,8 @@ impl SenderCore {
         }
     }
 
-    /// Everything that the windows and the pace allow was sent: notes whether the congestion window was the limit.
+    /// Records whether the congestion window was the limit.
+    /// Everything that the windows and pacing allow was sent before.
     #[inline(never)]
     pub fn track_window(&mut self, params: &TcpOptions) {
         let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) else { return };
@@ -328,7 +337,8 @@ impl SenderCore {
         }
     }
 
-    /// Marks the connection as limited by the application if nothing is left to send (draft-ietf-ccwg-bbr#4.1.2.4).
+    /// Marks the connection as application-limited if nothing is left to send.
+    /// Source: draft-ietf-ccwg-bbr#4.1.2.4.
     #[inline]
     pub fn check_app_limited(&mut self, params: &TcpOptions) {
         if self.snd_max < self.write_end {

@@ -12,11 +12,13 @@ use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
 
 impl RackTlp {
-    /// An unusual ACK arrives, or any outside of the state `Open`: finds losses and changes the state.
+    /// Handles an unusual ACK, or any ACK outside of the state `Open`.
+    /// Finds losses and changes the state.
     pub(super) fn alert<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) -> Resend {
         if brought.ece {
             self.undo.set_before(None);
         }
+        // The order is that of Linux: a finished state ends before this ACK may undo a reduction or start a new one.
         self.leave_finished_state(sender);
         match self.state {
             State::Recovery => {
@@ -26,6 +28,7 @@ impl RackTlp {
                 if call.params.undo && self.try_undo_duplicates(sender) {
                     self.try_to_open(sender, brought, call);
                 }
+                // An undo may have left the state; losses that this ACK reveals then start a new recovery.
                 self.find_losses(sender, brought, call);
                 if self.state != State::Recovery {
                     if self.sent.lost_out == 0 {
@@ -57,7 +60,7 @@ impl RackTlp {
         Resend::Lost
     }
 
-    /// Tells a sender that samples its delivery rate which state this is.
+    /// Reports the state to a sender that samples its delivery rate.
     #[inline]
     pub(super) fn tell_state(&self, sender: &mut SenderCore) {
         if sender.tracks() {
@@ -65,13 +68,13 @@ impl RackTlp {
         }
     }
 
-    /// A state ends when what was sent before it is acknowledged.
+    /// Ends a state once the data that was sent before it is acknowledged.
     fn leave_finished_state(&mut self, sender: &mut SenderCore) {
         if self.state == State::Open {
             self.undo.forget_stamp();
         } else if sender.snd_una() >= self.high_seq {
             match self.state {
-                // CWR must have reached the receiver.
+                // The state lasts until a segment with CWR has reached the receiver.
                 State::Cwr if sender.snd_una() > self.high_seq => {
                     if self.is_reducing(sender) {
                         self.end_reduction(sender);
@@ -91,7 +94,7 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_identify_packet_loss`
+    /// Marks lost segments after an ACK (Linux `tcp_identify_packet_loss`).
     fn find_losses<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         if !self.rack.advanced {
             return;
@@ -104,7 +107,7 @@ impl RackTlp {
         brought.lost_retransmission |= self.sent.retrans_out < retransmissions;
     }
 
-    /// Marks what is lost by now; gives after what time others may be.
+    /// Marks the segments that are lost by now; returns the time until others may be.
     pub(super) fn detect<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) -> Option<Duration> {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt().min(), srtt: sender.rtt().srtt() };
@@ -114,7 +117,7 @@ impl RackTlp {
         timeout
     }
 
-    /// Linux `tcp_process_loss`
+    /// Handles an ACK in the state `Loss` (Linux `tcp_process_loss`).
     #[cold]
     fn process_loss(&mut self, sender: &mut SenderCore, brought: &Brought, params: &TcpOptions) -> Resend {
         if brought.advanced && params.undo && self.try_undo_timeout(sender, false) {
@@ -122,7 +125,7 @@ impl RackTlp {
         }
         let recovered = sender.snd_una() >= self.high_seq;
         if self.frto {
-            // rfc5682#3.1 step 3.b: data that was not sent again has arrived.
+            // rfc5682#3.1 step 3.b: data that was never retransmitted has arrived, so the timeout was spurious.
             if brought.original && params.undo && self.try_undo_timeout(sender, true) {
                 return Resend::Nothing;
             }
@@ -130,7 +133,7 @@ impl RackTlp {
                 // Step 3.a: the loss was real.
                 self.frto &= !brought.sacked && brought.acked;
             } else if brought.advanced && !recovered {
-                // Step 2.b: new data shows which it was.
+                // Step 2.b: the ACK of new data shows whether the timeout was spurious.
                 self.high_seq = sender.snd_max();
                 if sender.can_send_next(params) {
                     return Resend::NewData;
@@ -149,7 +152,8 @@ impl RackTlp {
         Resend::Lost
     }
 
-    /// Linux `tcp_try_to_open`
+    /// Handles an ACK with no losses outstanding (Linux `tcp_try_to_open`).
+    /// An echoed mark leads to the state `Cwr`, otherwise the state is `Open` or `Disorder`.
     fn try_to_open<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         if !self.sent.any_retransmission() {
             self.undo.forget_stamp();
@@ -162,7 +166,7 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_try_keep_open`
+    /// Chooses between the states `Open` and `Disorder` (Linux `tcp_try_keep_open`).
     pub(super) fn keep_open(&mut self, sender: &SenderCore) {
         let quiet = self.sent.sacked_out + self.sent.lost_out == 0 && !self.sent.any_retransmission();
         let state = if quiet { State::Open } else { State::Disorder };
@@ -172,8 +176,9 @@ impl RackTlp {
         }
     }
 
-    /// A mark is echoed (Linux `tcp_enter_cwr`). A controller whose window goes on to grow reduces it first, and then grows for what of
-    /// this ACK was not marked; others take the ACK into account before.
+    /// Handles the echo of a mark (Linux `tcp_enter_cwr`).
+    /// A controller whose window may still grow is reduced first, and then grows for the unmarked part of this ACK. Others process the ACK
+    /// before the reduction.
     #[cold]
     fn enter_cwr<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         self.undo.set_before(None);
@@ -187,7 +192,8 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_enter_recovery`; without an ACK that brought something, a timer found the loss.
+    /// Enters recovery (Linux `tcp_enter_recovery`).
+    /// Without an ACK, a timer found the loss.
     #[cold]
     pub(super) fn enter_recovery<O>(&mut self, sender: &mut SenderCore, brought: Option<&mut Brought>, call: &Call<O>) {
         let ece = brought.as_ref().is_some_and(|brought| brought.ece);
@@ -212,13 +218,13 @@ impl RackTlp {
         sender.count_fast_retransmit(call);
     }
 
-    /// The windows that an undone reduction gives back (Linux `tcp_current_ssthresh`).
+    /// The windows to restore after an unnecessary reduction (Linux `tcp_current_ssthresh`).
     pub(super) fn windows(&self, sender: &SenderCore) -> Window {
         let ssthresh = if self.state.is_reduction() { sender.ssthresh() } else { sender.ssthresh_of_window() };
         Window { cwnd: sender.cwnd(), ssthresh }
     }
 
-    /// Linux `tcp_init_cwnd_reduction`
+    /// Starts a window reduction by PRR (Linux `tcp_init_cwnd_reduction`).
     #[cold]
     pub(super) fn start_reduction<O>(&mut self, sender: &mut SenderCore, signal: Signal, call: &Call<O>) {
         self.high_seq = sender.snd_max();
@@ -227,12 +233,13 @@ impl RackTlp {
         sender.reduce(signal, call);
         self.own_window = sender.cwnd().max(2.0);
         self.prr = Prr::start(before as u32, self.own_window as u32);
+        // The window stays in use: PRR lowers it ACK by ACK to the window that the controller has just set.
         if signal != Signal::Mark || !sender.grows_on_marks() {
             sender.set_cwnd(before);
         }
     }
 
-    /// Linux `tcp_end_cwnd_reduction`
+    /// Ends a window reduction (Linux `tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, sender: &mut SenderCore) {
         sender.set_cwnd(self.own_window);
     }

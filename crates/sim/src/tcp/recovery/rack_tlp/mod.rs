@@ -1,19 +1,20 @@
-//! Loss recovery as in Linux: RACK-TLP finds losses by time (rfc8985), PRR spreads a reduction (rfc9937), F-RTO and the
-//! retransmissions' echoes find that a reduction was made for nothing (rfc5682, rfc3522), and then it is taken back.
+//! Loss recovery as in Linux: RACK-TLP, PRR, F-RTO and Eifel.
+//! RACK-TLP finds losses by time (rfc8985), and PRR spreads a reduction over a round trip (rfc9937). F-RTO (rfc5682) and the timestamps of
+//! retransmissions (rfc3522) detect unnecessary reductions, which are then undone.
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `mod.rs` | the state, and what an ACK brings |
+//! | `mod.rs` | the state, and the processing of an ACK |
 //! | `rack.rs` | loss detection by time |
 //! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
 //! | `states.rs` | the states: of congestion control, of the timer, of the use of the window |
-//! | `undo.rs`, `spurious.rs` | finding that a reduction was made for nothing, and taking it back |
-//! | `prr.rs` | how many segments an ACK lets out during a reduction |
-//! | `output.rs` | what is sent |
+//! | `undo.rs`, `spurious.rs` | the detection of unnecessary reductions, and their undo |
+//! | `prr.rs` | the number of segments that an ACK releases during a reduction |
+//! | `output.rs` | sending |
 //! | `timers.rs` | the retransmission timer, the probe timer, the reordering timer |
-//! | `writes.rs` | where the application's writes end |
+//! | `writes.rs` | the ends of the application's writes |
 //!
-//! It follows Linux 7 (`tcp_input.c`, `tcp_output.c`, `tcp_recovery.c`, `tcp_timer.c`), whose names the functions' comments have.
+//! It follows Linux 7 (`tcp_input.c`, `tcp_output.c`, `tcp_recovery.c`, `tcp_timer.c`). The comments of functions name their models there.
 
 mod alert;
 mod output;
@@ -42,19 +43,19 @@ use states::{Pending, Probe, Resend, Setting, State, Usage};
 use undo::Undo;
 use writes::Writes;
 
-/// What this recovery remembers.
+/// The state of this recovery.
 #[derive(Clone, Debug)]
 pub struct RackTlp {
     sent: Outstanding,
     rack: Rack,
     prr: Prr,
-    /// What the controller's window is during a reduction.
+    /// The window of the controller during a reduction.
     own_window: f64,
     undo: Undo,
     usage: Usage,
     writes: Writes,
     state: State,
-    /// What had been sent when the state began: it ends when this is acknowledged.
+    /// `snd_nxt` when the state began, which ends when this byte is acknowledged.
     high_seq: u64,
     /// The last timeout may be spurious (rfc5682#3).
     frto: bool,
@@ -64,22 +65,23 @@ pub struct RackTlp {
     newly_lost: u32,
     /// The probe that is outstanding.
     probe: Option<Probe>,
-    /// Segments that were sent again, and those that duplicates were reported of (Linux `total_retrans`, `dsack_dups`).
+    /// The number of retransmissions, and of segments reported as duplicates.
+    /// Linux: `total_retrans`, `dsack_dups`.
     resent: u32,
     duplicates: u32,
-    /// What the timer stands for.
+    /// The meaning of the pending timer.
     pending: Pending,
     setting: Setting,
 }
 
-/// What an ACK brought.
+/// The content of an ACK.
 #[derive(Clone, Copy, Default, Debug)]
 struct Brought {
-    /// `snd_una` before.
+    /// `snd_una` before the ACK.
     prior_una: u64,
-    /// One past the last byte of the highest SACKed segment before.
+    /// One past the last byte of the highest SACKed segment before the ACK.
     prior_highest: u64,
-    /// Segments in flight before.
+    /// Segments in flight before the ACK.
     prior_in_flight: u32,
     /// Segments delivered, by the cumulative ACK or SACK blocks.
     delivered: u32,
@@ -87,49 +89,50 @@ struct Brought {
     covered: u32,
     /// Whether the cumulative ACK advanced.
     advanced: bool,
-    /// Whether the state was `Open` before.
+    /// Whether the state was `Open` before the ACK.
     open: bool,
     /// Whether a segment was acknowledged cumulatively.
     acked: bool,
     /// Whether a segment was SACKed.
     sacked: bool,
-    /// Whether data below `high_seq` that was sent once arrived (`FLAG_ORIG_SACK_ACKED`).
+    /// Whether never retransmitted data below `high_seq` arrived (`FLAG_ORIG_SACK_ACKED`).
     original: bool,
-    /// Whether data that was sent again was acknowledged cumulatively.
+    /// Whether retransmitted data was acknowledged cumulatively.
     retransmitted: bool,
-    /// Whether a duplicate was reported that may be of what was sent again (`FLAG_DSACKING_ACK`).
+    /// Whether it reports a duplicate that may be of a retransmission (`FLAG_DSACKING_ACK`).
     duplicate: bool,
-    /// Whether it is the probe's (`FLAG_DSACK_TLP`).
+    /// Whether that duplicate is of the probe (`FLAG_DSACK_TLP`).
     duplicate_probe: bool,
     /// Whether it echoes a congestion mark.
     ece: bool,
-    /// Whether the timer is to be set (`FLAG_SET_XMIT_TIMER`).
+    /// Whether the timer must be set (`FLAG_SET_XMIT_TIMER`).
     set_timer: bool,
     /// Whether a retransmission was found lost.
     lost_retransmission: bool,
-    /// When the first and the last of the segments left that were acknowledged cumulatively, sent once and not SACKed before.
+    /// The first and the last departure time of the newly acknowledged segments.
+    /// Only segments count that were acknowledged cumulatively, sent once and not SACKed before.
     acked_sent: Option<(Time, Time)>,
-    /// The same of those that were SACKed.
+    /// The first and the last departure time of the newly SACKed segments.
     sacked_sent: Option<(Time, Time)>,
-    /// The lowest byte of a segment that was sent once and arrived below another.
+    /// The lowest byte of a never retransmitted segment that arrived below another one.
     reordered: Option<u64>,
     /// The RTT of the newest segment that arrived.
     rtt: Option<Duration>,
     /// The delay from sender to receiver in nanoseconds, by their two clocks.
     one_way_delay: Option<i64>,
-    /// Whether the controller knows of it.
+    /// Whether the ACK was reported to the controller.
     reported: bool,
 }
 
 impl Brought {
-    /// Segments that were sent from `first` to `last` arrived, of which an ACK says so for the first time. Gives the span of sending times
-    /// with them.
+    /// Extends a span of departure times by those of newly delivered segments.
+    /// The segments left from `first` to `last`.
     #[inline]
     fn span(of: Option<(Time, Time)>, first: Time, last: Time) -> Option<(Time, Time)> {
         Some((of.map_or(first, |(first, _)| first), last))
     }
 
-    /// Segments that were sent once have arrived, and are acknowledged.
+    /// Processes cumulatively acknowledged segments that were sent once.
     #[inline]
     fn take_run(&mut self, run: &Run, high_seq: u64) {
         self.delivered += run.count;
@@ -140,8 +143,8 @@ impl Brought {
         }
     }
 
-    /// A single segment of which something was known is acknowledged, by an ACK that echoes this timestamp, if there are some. If it has arrived
-    /// only now, RACK is to know.
+    /// Processes the cumulative ACK of a single segment that has tags.
+    /// `echo` is the timestamp that the ACK echoes, if any. `advance` reports the segment to RACK if it arrives only now.
     #[inline(never)]
     fn take_tagged(&mut self, run: &Run, echo: Option<Time>, high_seq: u64, advance: impl FnOnce(&Segment)) {
         let segment = &run.first;
@@ -161,7 +164,7 @@ impl Brought {
     }
 }
 
-/// Takes segments of which SACK blocks say for the first time that they arrived.
+/// Processes segments that SACK blocks report for the first time.
 struct Taker<'a> {
     rack: &'a mut Rack,
     sampler: Option<&'a mut Sampler>,
@@ -194,7 +197,7 @@ impl Taker<'_> {
 }
 
 impl RackTlp {
-    /// At the start of a connection.
+    /// The state at the start of a connection.
     pub fn new(params: &TcpOptions) -> Self {
         RackTlp {
             sent: Outstanding::default(),
@@ -217,7 +220,8 @@ impl RackTlp {
         }
     }
 
-    /// Takes SACK blocks and the cumulative ACK (Linux `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
+    /// Processes SACK blocks and the cumulative ACK.
+    /// Linux: `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`.
     #[inline(always)]
     fn take<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
         let prior_una = brought.prior_una;
@@ -248,7 +252,7 @@ impl RackTlp {
         self.sample_rtt(sender, ack, brought, call);
     }
 
-    /// A hole was filled by a segment that was sent once (Linux `tcp_check_sack_reordering`).
+    /// Records a hole filled by an original segment (Linux `tcp_check_sack_reordering`).
     #[inline]
     fn note_reordering(&mut self, brought: &mut Brought, snd_una: u64, params: &TcpOptions) {
         if let Some(from) = brought.reordered.take()
@@ -258,8 +262,9 @@ impl RackTlp {
         }
     }
 
-    /// The receiver reports a duplicate of these bytes (Linux `tcp_dsack_seen`, `tcp_check_dsack`). If there are more duplicates than
-    /// segments that were sent again, the network has made copies, and this says nothing.
+    /// Processes the report of a duplicate of these bytes (Linux `tcp_check_dsack`).
+    /// See also Linux `tcp_dsack_seen`. If there are more duplicates than retransmissions, the network has made copies, and the report is
+    /// ignored.
     #[cold]
     fn take_duplicate(&mut self, (from, to): (u64, u64), brought: &mut Brought, params: &TcpOptions) {
         let segments = (to.saturating_sub(from)).div_ceil(u64::from(params.mss)) as u32;
@@ -269,7 +274,7 @@ impl RackTlp {
         }
         brought.duplicate = true;
         brought.duplicate_probe = segments == 1 && self.probe.is_some_and(|probe| probe.high_seq == to);
-        // The probe's timer sent it, and not a window that is too narrow.
+        // A probe is sent by its timer: its duplicate does not show that the reordering window is too narrow.
         if params.undo && self.rack.reordering_seen && !brought.duplicate_probe {
             self.rack.on_duplicate();
         }
@@ -281,13 +286,14 @@ impl RackTlp {
         self.undo.on_duplicate(to, if to <= brought.prior_una { segments } else { again.count });
     }
 
-    /// Takes the SACK blocks of an ACK; gives the bytes that they newly report.
+    /// Processes the SACK blocks of an ACK; returns the number of newly reported bytes.
     fn take_sacks(&mut self, blocks: &SackBlocks, arrival: Arrival, brought: &mut Brought, mut sampler: Option<&mut Sampler>) -> u64 {
         let prior_una = brought.prior_una;
         let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
         for block in blocks.iter().filter(|&block| self.sent.is_new(block, prior_una)) {
             (new[count], count) = (block, count + 1);
         }
+        // Blocks are processed in order of their bytes, as in Linux, so that a segment below another counts as reordered.
         if count > 1 {
             new[..count].sort_unstable();
         }
@@ -300,7 +306,7 @@ impl RackTlp {
         delivered
     }
 
-    /// Takes the segments that an ACK acknowledges cumulatively.
+    /// Processes the segments that an ACK acknowledges cumulatively.
     #[inline]
     fn take_cumulative(
         &mut self,
@@ -330,8 +336,8 @@ impl RackTlp {
         });
     }
 
-    /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, by a clock of whole microseconds, else by the timestamp, in
-    /// whole milliseconds.
+    /// Samples the RTT of segments that were sent once (Linux `tcp_ack_update_rtt`).
+    /// It uses a clock of whole microseconds, or else the timestamp, in whole milliseconds.
     fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
         let acked = brought.acked_sent.filter(|_| !brought.retransmitted);
         brought.set_timer = brought.acked;
@@ -345,11 +351,12 @@ impl RackTlp {
         };
         brought.rtt = Some(newest);
         sender.sample_rtts(first, newest, call);
-        // Data that left before the head was sent last has arrived: the head may be on its way.
+        // Data that left before the last transmission of the head has arrived: the head may still be in flight.
         brought.set_timer |= brought.sacked_sent.is_some_and(|(first, _)| self.sent.head().is_some_and(|head| first < head.sent));
     }
 
-    /// Tells the controller of an ACK; the window may not grow in a reduction (Linux `tcp_cong_control`, `pkts_acked`).
+    /// Reports an ACK to the controller (Linux `tcp_cong_control`, `pkts_acked`).
+    /// `may_grow` is false in a reduction.
     fn report<O>(&self, sender: &mut SenderCore, brought: &mut Brought, may_grow: bool, call: &Call<O>) {
         if std::mem::replace(&mut brought.reported, true) {
             return;
@@ -373,13 +380,15 @@ impl RackTlp {
         sender.report(&delivered, call);
     }
 
-    /// Whether the window is that of a reduction: not where the controller keeps it to itself, nor for marks where it goes on to grow.
+    /// Whether the window is that of a reduction.
+    /// It is not if the controller owns the window, or after marks if the controller may still grow it.
     fn is_reducing(&self, sender: &SenderCore) -> bool {
         let marks = self.state == State::Cwr;
         self.state.is_reduction() && !sender.owns_window() && !(marks && sender.grows_on_marks())
     }
 
-    /// The window after an ACK (Linux `tcp_cong_control`). In a reduction the controller has its own, which is used when that is over.
+    /// Sets the window after an ACK (Linux `tcp_cong_control`).
+    /// The controller's own window during a reduction is used after its end.
     fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
         sender.tell_sample(call);
         if sender.owns_window() {
@@ -389,6 +398,7 @@ impl RackTlp {
             self.report(sender, brought, true, call);
             return;
         }
+        // The controller sees its own window, without PRR's, so that it may go on computing during a reduction.
         let in_use = sender.cwnd();
         sender.set_cwnd(self.own_window);
         self.report(sender, brought, false, call);
@@ -399,10 +409,11 @@ impl RackTlp {
         }
     }
 
-    /// The window in a reduction (Linux `tcp_cwnd_reduction`).
+    /// Computes the window in a reduction (Linux `tcp_cwnd_reduction`).
     fn reduce(&mut self, sender: &mut SenderCore, delivered: u32, advanced: bool, params: &TcpOptions) {
         let in_flight = self.sent.in_flight();
         let spread = self.prr.on_ack(Delivery { in_flight, delivered, safe: advanced && self.newly_lost == 0 });
+        // Without PRR the window falls at once, but never below the data in flight; the first retransmission has room for one segment.
         let whole = self.prr.target.max(in_flight + u32::from(self.prr.out == 0));
         sender.set_cwnd(f64::from(if params.proportional_reduction { spread } else { whole }));
     }
@@ -439,7 +450,7 @@ impl LossRecovery for RackTlp {
         self.send_window(sender, call);
     }
 
-    /// While data is outstanding the timer is its own.
+    /// While data is outstanding the strategy owns the timer.
     fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         let was_its_own = self.timer_expired(sender, call);
         self.tell_state(sender);
@@ -451,7 +462,7 @@ impl LossRecovery for RackTlp {
     #[inline]
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         let (end, lowat) = (sender.write_end(), call.params.notsent_lowat);
-        // What the socket does not take the application has to write later, whenever there is room.
+        // The application writes data that the socket does not accept later, when there is room.
         let fits = end.saturating_sub(sender.snd_max()) < u64::from(lowat);
         if fits {
             self.writes.note(end);
@@ -462,7 +473,7 @@ impl LossRecovery for RackTlp {
         }
     }
 
-    /// Linux `tcp_tsq_write`
+    /// Sends after pacing or the receive window allows it (Linux `tcp_tsq_write`).
     fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_lost(sender, call);
         self.send_new(sender, call);

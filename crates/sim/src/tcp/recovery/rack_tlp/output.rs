@@ -1,4 +1,4 @@
-//! What is sent: new data, lost segments, and whether the window limits it.
+//! Sending: new data, lost segments, and the test whether the window is the limit.
 
 use super::RackTlp;
 use super::states::{Pending, Resend};
@@ -16,6 +16,7 @@ impl RackTlp {
         let room = (sender.cwnd() as u32).saturating_sub(self.sent.in_flight());
         let (end, first, mut sent) = (sender.window_end(call.params), self.sent.packets_out() == 0, 0);
         loop {
+            // Linux rearms the timer at the first new segment (`tcp_event_new_data_sent`), and schedules the probe after the burst.
             let (before, restarts) = (sent, first || self.pending == Pending::Probe);
             while sent < room
                 && let Some(next) = sender.next_segment(end, call.params)
@@ -27,14 +28,14 @@ impl RackTlp {
             if sent > before && !self.schedule_probe(sender, false, call) && restarts {
                 self.rearm_timeout(sender, call);
             }
-            // Lost segments go before, and where nothing was outstanding the controller may have another window now.
+            // Lost segments have precedence. If nothing was outstanding, the controller may have changed the window by now.
             if first || self.sent.has_waiting() || !sender.waits_for_pace(call) {
                 return self.after_sending(sent, sent == room, sender);
             }
         }
     }
 
-    /// So many new segments were sent; `limited` says whether the congestion window is full.
+    /// Records that `sent` new segments left; `limited` is whether the congestion window is full.
     #[inline]
     pub(super) fn after_sending(&mut self, sent: u32, limited: bool, sender: &SenderCore) {
         if sent > 0 || limited {
@@ -51,7 +52,7 @@ impl RackTlp {
         self.transmit(bytes, sender, call);
     }
 
-    /// Linux `tcp_xmit_recovery`
+    /// Sends after an ACK as its processing requires (Linux `tcp_xmit_recovery`).
     pub(super) fn resend<O: SegmentSink>(&mut self, what: Resend, sender: &mut SenderCore, call: &mut Call<O>) {
         match what {
             Resend::Nothing => return,
@@ -67,7 +68,7 @@ impl RackTlp {
         self.send_lost(sender, call);
     }
 
-    /// Sends lost segments again (Linux `tcp_xmit_retransmit_queue`).
+    /// Retransmits lost segments (Linux `tcp_xmit_retransmit_queue`).
     #[inline]
     pub(super) fn send_lost<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         if self.sent.has_waiting() {
@@ -92,14 +93,15 @@ impl RackTlp {
         }
     }
 
-    /// Sends one segment again (Linux `tcp_retransmit_skb`).
+    /// Retransmits one segment (Linux `tcp_retransmit_skb`).
     pub(super) fn retransmit<O: SegmentSink>(&mut self, number: u64, sender: &mut SenderCore, call: &mut Call<O>) {
         if self.transmit_again(number, false, sender, call) {
             self.undo.on_retransmission(call.now);
         }
     }
 
-    /// Sends one segment again, as a probe of the tail or else as a retransmission. Says whether there is one with this number.
+    /// Sends one segment again, as a probe of the tail or else as a retransmission.
+    /// Returns whether a segment with this number is outstanding.
     pub(super) fn transmit_again<O: SegmentSink>(&mut self, number: u64, probe: bool, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         if self.sent.in_flight() == 0 {
             sender.end_idle(call);

@@ -1,27 +1,27 @@
-//! Proportional rate reduction (rfc9937, before: rfc6937): a reduction is spread over the ACKs of a round trip. As in Linux it begins at
-//! the whole window, in the RFC at what is in flight (`RecoverFS`).
+//! Proportional rate reduction: spreads a reduction over the ACKs of a round trip.
+//! Source: rfc9937, before rfc6937. As in Linux it starts from the whole window, in the RFC from the data in flight (`RecoverFS`).
 
-/// What is counted during a reduction.
+/// The counters of a reduction.
 #[derive(Clone, Debug, Default)]
 pub struct Prr {
     /// The window to reach (`ssthresh`).
     pub target: u32,
-    /// The window before (`RecoverFS`).
+    /// The window before the reduction (`RecoverFS`).
     pub prior_cwnd: u32,
-    /// Segments delivered since.
+    /// Segments delivered since the start.
     delivered: u32,
-    /// Segments sent since.
+    /// Segments sent since the start.
     pub out: u32,
 }
 
-/// What an ACK brings for the reduction.
+/// The input of an ACK to the reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
     /// Segments in flight now.
     pub in_flight: u32,
     /// Segments delivered.
     pub delivered: u32,
-    /// Whether the cumulative ACK advanced and nothing more was found lost.
+    /// Whether the cumulative ACK advanced and no further segment was found lost.
     pub safe: bool,
 }
 

@@ -1,19 +1,21 @@
-//! Loss detection by time (rfc8985#6): a segment is lost if one that was sent later has arrived, and enough time has passed.
+//! Loss detection by time (rfc8985#6).
+//! A segment is lost if a later one has arrived, and enough time has passed.
 
 use crate::tcp::outstanding::{Outstanding, Segment, tag};
 use sojourn_units::{Duration, Time};
 
-/// Recoveries for which a wider reordering window is kept (rfc8985#6.2 step 4).
+/// The number of recoveries for which a wider reordering window is kept (rfc8985#6.2 step 4).
 const PERSISTENCE: u32 = 16;
-/// The widest reordering window in steps of a quarter of the smallest RTT (Linux `tcp_rack_update_reo_wnd`).
+/// The widest reordering window in steps of a quarter of the smallest RTT.
+/// Source: Linux `tcp_rack_update_reo_wnd`.
 const MOST_STEPS: u32 = 255;
-/// The most segments by which one is taken to be out of order (Linux `tcp_max_reordering`).
+/// The largest reordering degree in segments (Linux `tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 
-/// What a segment that arrived says, besides itself.
+/// The context of an arriving segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When that is known.
+    /// The time of the ACK that reports it.
     pub now: Time,
     /// The smallest RTT so far.
     pub min_rtt: Duration,
@@ -24,28 +26,28 @@ pub struct Arrival {
 /// The state of RACK, with the names of rfc8985#5.2.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// When the segment that was sent last, of those that arrived, was sent.
+    /// The departure time of the latest sent segment that has arrived.
     xmit_ts: Time,
     /// One past its last byte.
     end_seq: u64,
     /// Its RTT.
     rtt: Duration,
-    /// Whether a segment arrived since losses were looked for.
+    /// Whether a segment arrived since the last search for losses.
     pub advanced: bool,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// A duplicate was reported that widens the window.
+    /// A duplicate was reported, which widens the window.
     dsack_seen: bool,
-    /// When the window was widened last.
+    /// The time at which the window was widened last.
     widened_at: Time,
     /// Whether segments have arrived out of order.
     pub reordering_seen: bool,
-    /// By how many segments at most, or the threshold of duplicate ACKs.
+    /// The reordering degree in segments, initially the threshold of duplicate ACKs.
     pub reordering: u32,
 }
 
 impl Rack {
-    /// Before the first segment.
+    /// The state before the first segment.
     pub fn new(dupack_threshold: u32) -> Self {
         Rack {
             xmit_ts: Time::ZERO,
@@ -61,7 +63,8 @@ impl Rack {
         }
     }
 
-    /// A segment arrived (rfc8985#6.2 steps 1 and 2). One that was sent again and came back too early says nothing.
+    /// Processes a segment that arrived (rfc8985#6.2 steps 1 and 2).
+    /// A retransmission that was acknowledged too early is ignored.
     #[inline]
     pub fn advance(&mut self, segment: &Segment, arrival: Arrival) {
         let rtt = arrival.now.since(segment.sent);
@@ -70,13 +73,14 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
+        // Of segments that left at the same time the one with the higher sequence number is later (rfc8985#6.2 RACK_sent_after).
         if (segment.sent, segment.end()) > (self.xmit_ts, self.end_seq) {
             (self.xmit_ts, self.end_seq) = (segment.sent, segment.end());
         }
     }
 
-    /// The reordering window (rfc8985#6.2 step 4): nothing in recovery, or with duplicates of the threshold, until segments have
-    /// arrived out of order.
+    /// The reordering window (rfc8985#6.2 step 4).
+    /// Until segments have arrived out of order, it is zero in recovery or if the number of duplicate ACKs reaches the threshold.
     #[inline]
     fn reo_wnd(&self, in_recovery: bool, sacked_out: u32, min_rtt: Duration, srtt: Duration) -> Duration {
         if !self.reordering_seen && (in_recovery || sacked_out >= self.reordering) {
@@ -85,8 +89,8 @@ impl Rack {
         (min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(srtt)
     }
 
-    /// Marks what is lost by now (rfc8985#6.2 step 5), and gives each segment to `report`; gives how many there are, and after what
-    /// time others may be.
+    /// Marks the segments that are lost by now, and passes each to `report`.
+    /// Returns their number, and the time until others may be lost (rfc8985#6.2 step 5).
     pub fn detect(
         &mut self,
         sent: &mut Outstanding,
@@ -112,12 +116,13 @@ impl Rack {
         (lost, timeout)
     }
 
-    /// Whether a segment was sent so long ago that it would have come back.
+    /// Whether a segment left so long ago that its ACK should have arrived.
     pub fn is_late(&self, segment: &Segment, now: Time) -> bool {
         segment.sent + self.rtt <= now
     }
 
-    /// A segment that was sent once arrived below others: `from` is its first byte, `highest` one past the highest one that arrived.
+    /// Handles a never retransmitted segment that arrived below others.
+    /// `from` is its first byte, `highest` one past the highest byte that arrived.
     pub fn on_reordering(&mut self, from: u64, highest: u64, mss: u32) {
         if from < highest {
             let distance = (highest - from).div_ceil(u64::from(mss)).min(u64::from(MAX_REORDERING)) as u32;
@@ -131,8 +136,8 @@ impl Rack {
         self.dsack_seen = true;
     }
 
-    /// Segments have arrived for the first time (Linux `tcp_rack_update_reo_wnd`): the window is widened for a duplicate, if what was sent
-    /// since it was widened last has come back.
+    /// Widens the window for a duplicate, when segments arrive for the first time.
+    /// It does so only if data that was sent after the last widening was acknowledged (Linux `tcp_rack_update_reo_wnd`).
     #[inline]
     pub fn update_reo_wnd(&mut self, now: Time) {
         if std::mem::take(&mut self.dsack_seen) && self.xmit_ts >= self.widened_at {
@@ -144,12 +149,12 @@ impl Rack {
         }
     }
 
-    /// A recovery was for nothing: the window is kept for one more.
+    /// Keeps the window for one more recovery, because the last one was unnecessary.
     pub fn keep_window(&mut self) {
         self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(PERSISTENCE);
     }
 
-    /// A recovery ended, and was needed.
+    /// Counts the end of a recovery that was necessary.
     pub fn on_recovery_end(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
     }
@@ -174,12 +179,12 @@ mod tests {
             rack.reo_wnd_mult
         };
         assert_eq!(deliver(0, 50, true), 2);
-        // It was sent before the window was widened, and this one after that.
+        // The first segment was sent before the window was widened, this one after that.
         assert_eq!(deliver(20, 70, true), 2);
         assert_eq!(deliver(60, 110, false), 2);
         assert_eq!(deliver(61, 111, true), 3);
     }
-    /// rfc8985#6.2 step 4: a quarter of the least RTT for each step, at most the smoothed RTT.
+    /// A quarter of the smallest RTT a step, at most the smoothed RTT (rfc8985#6.2 step 4).
     #[test]
     fn the_window_is_steps_of_a_quarter_of_the_least_rtt_and_at_most_the_smoothed_one() {
         let ms = Duration::from_millis;
@@ -187,7 +192,8 @@ mod tests {
         assert_eq!([1, 3, 5, 6, 20].map(|mult| window(mult, 50)), [10, 30, 50, 50, 50].map(ms));
     }
 
-    /// rfc8985#6.2 step 4: after 16 recoveries without another duplicate the window is a single step again. Linux has at most 255.
+    /// After 16 recoveries without another duplicate the window is a single step again.
+    /// See rfc8985#6.2 step 4. Linux has at most 255 steps.
     #[test]
     fn the_wide_window_is_kept_for_sixteen_recoveries_and_has_at_most_255_steps() {
         let mut rack = Rack::new(3);
@@ -207,7 +213,8 @@ mod tests {
         assert_eq!(rack.reo_wnd_mult, 1);
     }
 
-    /// rfc8985#6.2 step 2: the ACK of a segment that was sent again is one of the first transmission if it comes within less than the least RTT.
+    /// An ACK of a retransmission within less than the smallest RTT is of the first transmission.
+    /// See rfc8985#6.2 step 2.
     #[test]
     fn a_segment_sent_again_that_comes_back_too_early_moves_nothing() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);

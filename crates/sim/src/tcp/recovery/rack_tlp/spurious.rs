@@ -1,11 +1,11 @@
-//! What follows when a reduction is found to have been made for nothing: it is taken back.
+//! The undo of a reduction that proves unnecessary.
 
 use super::states::State;
 use super::{Brought, RackTlp};
 use crate::tcp::sender::SenderCore;
 
 impl RackTlp {
-    /// Linux `tcp_undo_cwnd_reduction`
+    /// Undoes the reduction (Linux `tcp_undo_cwnd_reduction`).
     #[cold]
     fn take_back(&mut self, sender: &mut SenderCore, unmark_lost: bool) {
         if unmark_lost {
@@ -19,7 +19,8 @@ impl RackTlp {
         self.rack.advanced = true;
     }
 
-    /// Everything up to `high_seq` is acknowledged: recovery ends (Linux `tcp_try_undo_recovery`).
+    /// Ends recovery: everything up to `high_seq` is acknowledged.
+    /// Source: Linux `tcp_try_undo_recovery`.
     #[cold]
     pub(super) fn end_recovery(&mut self, sender: &mut SenderCore) {
         if self.undo.may_undo() {
@@ -30,7 +31,7 @@ impl RackTlp {
         self.state = State::Open;
     }
 
-    /// Linux `tcp_try_undo_dsack`: every retransmission arrived as a duplicate.
+    /// Undoes it if every retransmission arrived as a duplicate (Linux `tcp_try_undo_dsack`).
     pub(super) fn try_undo_duplicates(&mut self, sender: &mut SenderCore) -> bool {
         let undone = self.undo.all_duplicates();
         if undone {
@@ -40,7 +41,7 @@ impl RackTlp {
         undone
     }
 
-    /// Linux `tcp_try_undo_loss`: says whether the timeout was spurious.
+    /// Undoes a timeout if it was spurious; returns whether it was (Linux `tcp_try_undo_loss`).
     #[cold]
     pub(super) fn try_undo_timeout(&mut self, sender: &mut SenderCore, found_by_frto: bool) -> bool {
         if !found_by_frto && !self.undo.may_undo() {
@@ -52,7 +53,8 @@ impl RackTlp {
         true
     }
 
-    /// Linux `tcp_try_undo_partial`: a hole was filled by a late segment. Says whether nothing is to be sent again now.
+    /// Undoes it if a late segment filled a hole (Linux `tcp_try_undo_partial`).
+    /// Returns whether nothing must be retransmitted now.
     #[cold]
     pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, brought: &Brought, mss: u32) -> bool {
         if !self.undo.is_possible() || !self.undo.is_delayed() {

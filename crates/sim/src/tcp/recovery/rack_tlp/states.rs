@@ -20,7 +20,7 @@ pub enum State {
 }
 
 impl State {
-    /// How far it is with the repair of losses.
+    /// The state of loss recovery.
     #[inline]
     pub fn of_losses(self) -> LossState {
         match self {
@@ -36,7 +36,7 @@ impl State {
     }
 }
 
-/// What is to be sent besides what the window allows.
+/// The transmissions that an ACK requires in addition to the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resend {
     Nothing,
@@ -46,7 +46,7 @@ pub enum Resend {
     NewData,
 }
 
-/// What the timer stands for.
+/// The meaning of the timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pending {
     Retransmission,
@@ -54,8 +54,9 @@ pub enum Pending {
     Reordering,
 }
 
-/// When the timer was set last, and for when. Linux's wheel makes that later, by how much is worked out when it comes: nearly always the
-/// timer has been set again by then.
+/// The time of the last setting of the timer, and the time that was set.
+/// Linux's timer wheel delays the expiry. The delay is computed when the timer comes, because the timer has nearly always been set again by
+/// then.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub at: Time,
@@ -76,7 +77,7 @@ pub struct Probe {
     pub resent: bool,
 }
 
-/// How far the congestion window is used (Linux `tcp_cwnd_validate`).
+/// The use of the congestion window (Linux `tcp_cwnd_validate`).
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     /// Whether the congestion window limited the sender in this window of data.
@@ -88,7 +89,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Linux `tcp_is_cwnd_limited`
+    /// Whether the congestion window limits the sender (Linux `tcp_is_cwnd_limited`).
     pub fn is_cwnd_limited(&self, sender: &SenderCore) -> bool {
         self.limited || (sender.cwnd() < sender.ssthresh() && sender.cwnd() < f64::from(2 * self.max_packets_out))
     }

@@ -1,5 +1,5 @@
-//! The timer, which stands for one of three things (Linux `icsk_pending`): a retransmission timeout, a probe of the tail
-//! (rfc8985#7), or segments that may be late only (rfc8985#6.2).
+//! The timer, which has one of three meanings (Linux `icsk_pending`).
+//! They are a retransmission timeout, a probe of the tail (rfc8985#7), or the reordering window (rfc8985#6.2).
 
 use super::states::{Pending, Probe, Setting, State};
 use super::{Brought, RackTlp};
@@ -9,14 +9,15 @@ use crate::tcp::wheel;
 use sojourn_cc::Signal;
 use sojourn_units::{Duration, Time};
 
-/// Added to what a timer waits for (Linux `TCP_TIMEOUT_MIN_US`).
+/// The time added to the probe and reordering timers (Linux `TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
-/// For how long at most a receiver is taken to hold the ACK of a single segment (rfc8985#7.2 TLP.max_ack_delay; Linux has `TCP_RTO_MIN`).
+/// The longest assumed delay of a receiver's ACK of a single segment.
+/// Source: rfc8985#7.2 TLP.max_ack_delay; Linux has `TCP_RTO_MIN`.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
 impl RackTlp {
-    /// The time of a retransmission or a probe counts from when the pace lets the next segment go, in whole ticks (Linux
-    /// `tcp_pacing_delay`).
+    /// Sets the timer, in whole ticks.
+    /// A retransmission or a probe counts from the time at which pacing releases the next segment (Linux `tcp_pacing_delay`).
     #[inline]
     fn set<O>(&mut self, pending: Pending, mut after: Duration, sender: &mut SenderCore, call: &Call<O>) {
         if pending != Pending::Reordering && sender.tracks() {
@@ -35,7 +36,8 @@ impl RackTlp {
         self.set(Pending::Retransmission, sender.rtt().rto(), sender, call);
     }
 
-    /// Linux `tcp_rearm_rto`: what the timer stood for else is taken off the time.
+    /// Restarts the retransmission timer, or stops it with nothing outstanding.
+    /// If the timer had another meaning, it counts from the departure of the first segment (Linux `tcp_rearm_rto`).
     pub(super) fn rearm_timeout<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         if self.sent.packets_out() == 0 {
             self.pending = Pending::Retransmission;
@@ -54,14 +56,15 @@ impl RackTlp {
         self.sent.head().map_or(Duration::ZERO, |head| (head.sent + sender.rtt().rto()).since(now))
     }
 
-    /// An ACK made progress (Linux `tcp_set_xmit_timer`).
+    /// Sets the timer after an ACK that made progress (Linux `tcp_set_xmit_timer`).
     pub(super) fn set_timer<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         if self.sent.packets_out() == 0 || !self.schedule_probe(sender, true, call) {
             self.rearm_timeout(sender, call);
         }
     }
 
-    /// Sets the timer for a probe, two round trips from now (Linux `tcp_schedule_loss_probe`); says whether it did.
+    /// Sets the timer for a probe, two round trips from now; returns whether it did.
+    /// Source: Linux `tcp_schedule_loss_probe`.
     pub(super) fn schedule_probe<O>(&mut self, sender: &mut SenderCore, from_now: bool, call: &Call<O>) -> bool {
         if !call.params.tail_loss_probe || !matches!(self.state, State::Open | State::Cwr) {
             return false;
@@ -79,7 +82,7 @@ impl RackTlp {
         true
     }
 
-    /// Segments that are not lost yet may be after this time.
+    /// Sets the timer at which further segments may be lost.
     pub(super) fn set_reordering_timer<O>(&mut self, sender: &mut SenderCore, wait: Duration, call: &Call<O>) {
         self.set(Pending::Reordering, wait + TIMEOUT_MIN, sender, call);
     }
@@ -89,8 +92,8 @@ impl RackTlp {
         self.probe.is_some_and(|probe| probe.resent)
     }
 
-    /// An ACK reaches what the probe was sent for (Linux `tcp_process_tlp_ack`): a retransmission that repaired a loss reduces the
-    /// window.
+    /// An ACK reaches the byte for which the probe was sent (Linux `tcp_process_tlp_ack`).
+    /// If a retransmission repaired a loss, the window is reduced.
     pub(super) fn on_probe_acked<O>(&mut self, sender: &mut SenderCore, ack: u64, brought: &mut Brought, call: &Call<O>) {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.high_seq) else { return };
         if !probe.resent || brought.duplicate_probe {
@@ -106,7 +109,7 @@ impl RackTlp {
         }
     }
 
-    /// The timer comes: sets it to when it expires by the wheel, and says whether that is later.
+    /// Moves the timer to its expiry on the wheel; returns whether that is later than now.
     fn waits_for_wheel<O>(&self, sender: &mut SenderCore, call: &Call<O>) -> bool {
         let Setting { at, due } = self.setting;
         if sender.timer() == due {
@@ -115,7 +118,7 @@ impl RackTlp {
         call.now < sender.timer()
     }
 
-    /// The timer expires; says whether it was one of these.
+    /// Handles the expiry of the timer; returns whether it was one of the three.
     pub(super) fn timer_expired<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         if self.waits_for_wheel(sender, call) {
             return true;
@@ -133,7 +136,7 @@ impl RackTlp {
         true
     }
 
-    /// Linux `tcp_send_loss_probe`: new data, or else the last segment again.
+    /// Sends new data, or else the last segment again, as a probe (Linux `tcp_send_loss_probe`).
     #[cold]
     fn send_probe<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         if self.probe.is_none() {
@@ -151,7 +154,7 @@ impl RackTlp {
         self.rearm_timeout(sender, call);
     }
 
-    /// Linux `tcp_rack_reo_timeout`
+    /// Handles the expiry of the reordering window (Linux `tcp_rack_reo_timeout`).
     #[cold]
     fn reordering_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.detect(sender, call);
@@ -167,7 +170,7 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_retransmit_timer`
+    /// Handles a retransmission timeout (Linux `tcp_retransmit_timer`).
     #[cold]
     fn retransmission_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.enter_loss(sender, call);
@@ -177,7 +180,7 @@ impl RackTlp {
         self.start_timeout(sender, call);
     }
 
-    /// Tells a sender that samples its delivery rate of all that is lost now.
+    /// Reports all lost segments to a sender that samples its delivery rate.
     #[cold]
     fn tell_losses<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         if sender.tracks() {
@@ -185,7 +188,7 @@ impl RackTlp {
         }
     }
 
-    /// Linux `tcp_enter_loss`
+    /// Marks segments as lost after a timeout (Linux `tcp_enter_loss`).
     #[cold]
     fn enter_loss<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         let (unusual, recovering) =
@@ -197,6 +200,7 @@ impl RackTlp {
                 self.sent.mark_lost(number);
             }
         }
+        // A second timeout in the same window of data must not reduce the window or the undo information again (Linux `tcp_enter_loss`).
         let again = !unusual && self.high_seq > sender.snd_una() && (self.state != State::Loss || self.timeouts > 0);
         if !again {
             self.undo.set_before(Some(self.windows(sender)));
@@ -204,6 +208,7 @@ impl RackTlp {
         }
         self.tell_losses(sender, call);
         sender.reduce_for_loss_state(again, self.sent.in_flight(), call);
+        // A timeout although enough duplicates arrived shows that the reordering degree was too high.
         if unusual && self.sent.sacked_out >= call.params.dupack_threshold {
             self.rack.reordering = self.rack.reordering.min(call.params.dupack_threshold);
         }

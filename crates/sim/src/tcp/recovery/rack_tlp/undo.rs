@@ -1,49 +1,49 @@
-//! Finding that a reduction was made for nothing: the segments taken for lost were late (Eifel by timestamps, rfc3522; duplicates
-//! that the receiver reports, rfc3708).
+//! The detection of unnecessary reductions: segments that seemed lost were only late.
+//! It uses Eifel by timestamps (rfc3522), and the duplicates that the receiver reports (rfc3708).
 
 use crate::tcp::ack::AckDigest;
 use crate::tcp::clock::millis;
 use sojourn_cc::Window;
 use sojourn_units::Time;
 
-/// What is known of the last reduction.
+/// The knowledge about the last reduction.
 #[derive(Clone, Debug, Default)]
 pub struct Undo {
-    /// `snd_una` when the reduction began; `None` if it cannot be taken back.
+    /// `snd_una` when the reduction began; `None` if it cannot be undone.
     marker: Option<u64>,
-    /// Retransmissions that no duplicate has been reported of; `None` if none were made.
+    /// Retransmissions for which no duplicate was reported; `None` if none were made.
     retransmissions: Option<u32>,
-    /// The windows before; `None` if the reduction stands whatever happens.
+    /// The windows before; `None` if the reduction is final.
     pub before: Option<Window>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     first_stamp: Option<u64>,
-    /// The time that the present ACK echoes, where there are timestamps.
+    /// The time that the present ACK echoes, with timestamps.
     echo: Option<Time>,
 }
 
 impl Undo {
-    /// Whether the last reduction may still be taken back.
+    /// Whether the last reduction may still be undone.
     pub fn is_possible(&self) -> bool {
         self.marker.is_some()
     }
 
-    /// Takes the timestamp that an ACK echoes.
+    /// Records the timestamp that an ACK echoes.
     pub fn see(&mut self, ack: &AckDigest, timestamps: bool) {
         self.echo = timestamps.then_some(ack.packet.stamp);
     }
 
-    /// A reduction begins, with so many retransmissions in flight (Linux `tcp_init_undo`).
+    /// A reduction begins, with this number of retransmissions in flight (Linux `tcp_init_undo`).
     pub fn start(&mut self, snd_una: u64, in_flight: u32) {
         self.marker = Some(snd_una);
         self.retransmissions = (in_flight > 0).then_some(in_flight);
     }
 
-    /// What the windows were before; `None` if the reduction stands whatever happens.
+    /// Stores the windows before the reduction; `None` if it is final.
     pub fn set_before(&mut self, before: Option<Window>) {
         self.before = before;
     }
 
-    /// The last reduction stands (Linux clears `undo_marker`).
+    /// Makes the last reduction final (Linux clears `undo_marker`).
     pub fn forbid(&mut self) {
         self.marker = None;
     }
@@ -59,14 +59,15 @@ impl Undo {
         self.first_stamp = None;
     }
 
-    /// The receiver reports a duplicate that ends at this byte, of so many segments.
+    /// The receiver reports a duplicate of this number of segments, which ends at this byte.
     pub fn on_duplicate(&mut self, to: u64, segments: u32) {
         if self.marker.is_some_and(|marker| to > marker) {
             self.retransmissions = self.retransmissions.map(|count| count.saturating_sub(segments));
         }
     }
 
-    /// Whether what was taken for lost was late: the ACK echoes a time before the first retransmission (Linux `tcp_packet_delayed`).
+    /// Whether segments that seemed lost were late: the echo precedes the first retransmission.
+    /// Source: Linux `tcp_packet_delayed`.
     pub fn is_delayed(&self) -> bool {
         self.first_stamp.is_none_or(|first| self.echo.is_some_and(|echo| millis(echo) < first))
     }
@@ -75,7 +76,7 @@ impl Undo {
         self.marker.is_some() && self.retransmissions == Some(0)
     }
 
-    /// Linux `tcp_may_undo`
+    /// Whether the reduction should be undone (Linux `tcp_may_undo`).
     pub fn may_undo(&self) -> bool {
         self.marker.is_some() && (self.retransmissions == Some(0) || self.is_delayed())
     }

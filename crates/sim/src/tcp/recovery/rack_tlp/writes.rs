@@ -1,24 +1,25 @@
-//! When an application writes what it has to send: the last segment of what it writes together says so (PSH), and receivers
-//! acknowledge that at once.
+//! The ends of an application's writes.
+//! The last segment of a write carries PSH, which receivers acknowledge at once.
 
 use sojourn_units::Memory;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What an application has written (Linux `tcp_sendmsg_locked`, `sk_stream_write_space`).
+/// The application's writes (Linux `tcp_sendmsg_locked`, `sk_stream_write_space`).
 #[derive(Clone, Default, Debug)]
 pub struct Writes {
     /// One past the last byte written.
     written: u64,
-    /// What lies below was looked at last, and this is the first end of a write above: most segments lie between.
+    /// The last queried byte, and the first end of a write above it.
+    /// Most queries lie between the two.
     looked_at: u64,
     next: u64,
-    /// Where the writes end that are not acknowledged yet.
+    /// The ends of writes that are not acknowledged yet.
     ends: VecDeque<u64>,
 }
 
 impl Writes {
-    /// The application has written all that it has, up to `end`.
+    /// Records that the application has written everything up to `end`.
     #[inline]
     pub fn note(&mut self, end: u64) {
         if end > self.written {
@@ -32,7 +33,8 @@ impl Writes {
         self.next = self.next.min(end);
     }
 
-    /// An application without end writes whole segments until `most` bytes wait unsent, if less than half of that do; 0 is never.
+    /// An endless application writes whole segments until `most` bytes wait unsent.
+    /// It does so if less than half of that waits; 0 disables it.
     #[inline]
     pub fn fill(&mut self, snd_max: u64, most: u32, mss: u32) {
         let (most, mss) = (u64::from(most), u64::from(mss));
@@ -43,8 +45,8 @@ impl Writes {
         }
     }
 
-    /// Whether a write ends where this segment does. One that ends within it was followed by another before the segment left, which Linux
-    /// then marks no more.
+    /// Whether a write ends at the end of this segment.
+    /// If it ends within the segment, another write followed before the segment left, and Linux does not mark the end.
     #[inline]
     pub fn end_with(&mut self, bytes: &Range<u64>) -> bool {
         let none = bytes.start >= self.looked_at && bytes.end < self.next;
@@ -61,7 +63,7 @@ impl Writes {
         ends
     }
 
-    /// What lies below is acknowledged.
+    /// Discards the ends below this acknowledged byte.
     #[inline]
     pub fn forget_below(&mut self, snd_una: u64) {
         while self.ends.front().is_some_and(|&end| end <= snd_una) {
