@@ -163,7 +163,7 @@ docs: setup
 
 notebooks: setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group notebooks
-	NOTEBOOKS=1 $(BIN)/python -m pytest tests/test_notebooks.py
+	NOTEBOOKS=1 $(BIN)/python -m pytest tests/documents/test_notebooks.py
 
 # Exit code 3 of scripts/wasm.sh: there is no compiler for WebAssembly here, which it says in one line.
 PAGE := build/playground
@@ -195,7 +195,7 @@ properties: setup
 	@for round in $$(seq $${PROPERTY_ROUNDS:-30}); do \
 	    $(ALONE) -u PROPTEST_RNG_SEED $(LINTED) cargo test --quiet --tests \
 	        $(patsubst crates/%/Cargo.toml,--package sojourn-%,$(shell grep -l '^proptest' crates/*/Cargo.toml)) || exit 1; done
-	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile anew -m 'not slow' $(shell grep -l '^from hypothesis' tests/test_*.py)
+	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile anew -m 'not slow' $(shell grep -l '^from hypothesis' tests/*/test_*.py)
 
 # Random worlds on two threads, in a fast build and in one with overflow checks. Progress and findings are stored in target/hunt. The two
 # builds must give the same fingerprints.

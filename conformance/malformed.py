@@ -28,10 +28,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import sojourn as sj
 from conformance.foreign_captures import foreign_captures
 from conformance.foreign_flent import flent_results
-
-import sojourn as sj
 from sojourn.cli import main as command
 from sojourn.core.errors import Note, ScenarioError, UserError
 from sojourn.core.record import pack_series

@@ -2,7 +2,7 @@
 
     python scripts/crates.py            writes crates/*/README.md
 
-A crate with `publish = false` has none. tests/test_packaging.py compares what is there.
+A crate with `publish = false` has none. tests/packaging/test_packaging.py compares what is there.
 """
 
 import re

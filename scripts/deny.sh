@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 if ! cargo deny --version >/dev/null 2>&1; then
-    echo 'deny: cargo-deny is not installed: tests/test_dependencies.py checks licenses and versions alone'
+    echo 'deny: cargo-deny is not installed: tests/packaging/test_dependencies.py checks licenses and versions alone'
     exit 0
 fi
 cargo deny check bans licenses sources

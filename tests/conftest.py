@@ -2,15 +2,10 @@
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
-
 
 # A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -88,8 +83,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def observed(monkeypatch: pytest.MonkeyPatch):
     """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
-    import observed_engine
     from sojourn.runs import runner, workers
+    from tests.support import observed_engine
 
     monkeypatch.setattr(runner, "_sojourn", observed_engine)
     monkeypatch.setattr(workers, "COMMAND", observed_engine.COMMAND)

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance.mutants.mutant import Mutant
-
 from sojourn.core.errors import UserError
 from sojourn.core.stats import share_of
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance.mutants.rust_sources import SWITCH, Planted, Source, blamed, planted
-
 from sojourn.core.errors import UserError
 
 ENVIRONMENT = {

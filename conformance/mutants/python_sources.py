@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance.mutants.mutant import Mutant
-
 from sojourn.core.errors import UserError
 
 PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [

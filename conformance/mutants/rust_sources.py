@@ -18,6 +18,7 @@ from typing import Any
 
 import tree_sitter
 import tree_sitter_rust
+
 from conformance.mutants.mutant import Mutant
 
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_rust.language()))

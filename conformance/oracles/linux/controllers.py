@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 
 from conformance.oracles.linux import RESULTS, gaps
-
 from sojourn.core.scenario import Scenario
 
 NAME = "controllers"

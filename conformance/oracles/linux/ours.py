@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.oracles.linux import RESULTS, gaps
-
 from sojourn import _sojourn
 from sojourn.core.scenario import Scenario
 

@@ -1,0 +1,1 @@
+"""Tests in folders by subject; `support` has what they share."""

@@ -1,0 +1,119 @@
+"""What is public has a docstring that says what can be raised, with an example that gives what it shows."""
+
+import dataclasses
+import doctest
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from sojourn import analysis, gym
+from sojourn.analysis import laws
+from tests.support.source_tree import ROOT
+
+# An error is raised by what is shown elsewhere; the engine makes the samples that a law is given; and what a function
+# gives is shown by the function.
+WITHOUT_EXAMPLE = {
+    "AckSample", "CongestionEvent", "Interrupted", "MissingExtraError", "Sample", "ScenarioError",
+    "Hurst", "LimitCycle", "Managed", "Margins", "Point", "Step", "Textbook",
+}  # fmt: skip
+
+
+def defined_in(module: Any) -> list[str]:
+    """The public classes and functions of a module without `__all__`."""
+    found = {name: each for name, each in vars(module).items() if inspect.isclass(each) or inspect.isfunction(each)}
+    return [name for name, each in found.items() if each.__module__ == module.__name__ and not name.startswith("_")]
+
+
+def in_all(module: Any) -> list[str]:
+    """The classes and functions that a module exports, without its constants."""
+    return [
+        name
+        for name in module.__all__
+        if inspect.isclass(getattr(module, name)) or inspect.isfunction(getattr(module, name))
+    ]
+
+
+PUBLIC = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module, names in (
+        (sj, sj.__all__), (analysis, analysis.__all__), (laws, defined_in(laws)), (gym, in_all(gym)),
+    )
+    for name in names
+}  # fmt: skip
+MODULES = sorted({thing.__module__ for thing in PUBLIC.values()} & set(sys.modules) | {"sojourn.core.traces"})
+
+
+def with_examples() -> Iterator[doctest.DocTest]:
+    """The docstrings of the modules that have examples."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for module in MODULES:
+        known: dict[str, Any] = {"sj": sj}
+        if module.startswith(("sojourn.analysis", "sojourn.gym")):
+            known |= vars(sys.modules[module]) | vars(analysis)
+        yield from (test for test in finder.find(sys.modules[module], globs=known) if test.examples)
+
+
+@pytest.mark.parametrize("test", list(with_examples()), ids=lambda test: test.name)
+def test_an_example_in_a_docstring_gives_what_it_shows(test, here):
+    (here / "examples").symlink_to(ROOT / "examples")
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    said: list[str] = []
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+def own(thing: type) -> dict[str, Callable[..., Any]]:
+    """The public methods that a class defines itself, by name; and its constructor, if that was written by hand."""
+    found = {name: getattr(each, "__func__", each) for name, each in vars(thing).items()}
+    written = {"__init__"} - ({"__init__"} if dataclasses.is_dataclass(thing) else set())
+    return {
+        name: each
+        for name, each in found.items()
+        if inspect.isfunction(each) and (name in written or not name.startswith("_"))
+    }
+
+
+@pytest.mark.parametrize("name", sorted(each for each in PUBLIC if each.split(".")[-1] not in WITHOUT_EXAMPLE))
+def test_what_is_public_has_a_docstring_with_an_example(name):
+    thing = PUBLIC[name]
+    of = [thing, *(vars(thing).values() if inspect.isclass(thing) else ())]
+    assert any(">>> " in (getattr(each, "__doc__", None) or "") for each in of), f"{name} has no example"
+
+
+def calls() -> dict[str, tuple[Callable[..., Any], str]]:
+    """What is public and can be called, with the text that says what its arguments are."""
+    found = {name: (thing, inspect.getdoc(thing) or "") for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
+    for name, thing in PUBLIC.items():
+        for method, each in own(thing).items() if inspect.isclass(thing) else ():
+            found[f"{name}.{method}"] = each, inspect.getdoc(thing if method == "__init__" else each) or ""
+    return found
+
+
+CALLS = calls()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_argument_of_what_is_public_is_in_its_docstring(name):
+    call, said = CALLS[name]
+    arguments = [
+        each.name
+        for each in inspect.signature(call).parameters.values()
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "self"
+    ]
+    described = [each for each in arguments if f"`{each}`" in said or re.search(rf"^{each}$", said, re.MULTILINE)]
+    assert [each for each in arguments if each not in described and each != "cls"] == []
+
+
+def test_the_search_finds_what_is_public():
+    assert {"sojourn.compare", "sojourn.Record.save", "sojourn.analysis.laws.red", "sojourn.gym.power"} <= set(CALLS)
+
+
+@pytest.mark.parametrize("name", ["run", "run_many", "compare", "sweep", "make_plan", "load", "congest"])
+def test_what_a_call_can_raise_is_said(name):
+    said = inspect.getdoc(getattr(sj, name))
+    assert "Raises `" in said or "raised see" in said
