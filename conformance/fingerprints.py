@@ -1,10 +1,9 @@
 """Fingerprints of every scenario in the repository, which a refactoring must not change.
 
 `python conformance/fingerprints.py record FILE` runs every scenario of the papers, of the comparison with ns-2 and of
-the examples, and the dumbbell with every queue discipline, impairment, controller and TCP profile, and writes what it
-found.
-`check FILE` runs them again and names each run that differs: in its packets (the fingerprint) or in its record (any
-other number). The exit code is 1 if one does.
+the examples, and the dumbbell with every queue discipline, impairment, controller and TCP profile, and writes their
+fingerprints. `check FILE` runs them again and names each run that differs: in its packets (the fingerprint) or in its
+record (any other number). The exit code is 1 if one does.
 """
 
 from __future__ import annotations

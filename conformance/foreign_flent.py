@@ -1,4 +1,4 @@
-"""Small Flent results such as Flent's own tests write, one for each kind of series that the import reads."""
+"""Small Flent results in the form of Flent's own tests, one for each kind of series."""
 
 from __future__ import annotations
 

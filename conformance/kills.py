@@ -1,10 +1,12 @@
-"""Tests kills, interrupts and restarts: finished runs are never lost, and partial files are never accepted.
+"""Tests kills, interrupts and restarts of sweeps.
+
+Finished runs are never lost, and partial files are never accepted.
 
 `python -m conformance.kills --count N --seed S` starts sweeps with a store and ends each after a random time: one in
-four by Ctrl-C, the others by a kill. After each, every entry of the store is read, and none that was there may be gone.
-The next start goes on. During one start in three the trace of the link gets another content, and its own again
-afterwards: no run of the other content may be stored under the key of its own. A sweep that completes is compared with
-the same sweep run without a kill and without a change, and another begins. The exit code is 1 after the first fault.
+four by Ctrl-C, the others by a kill. After each, every entry of the store is read, and none may be missing. The next
+start continues. During one start in three the trace of the link gets another content, and its own again afterwards:
+no run of the other content may be stored under the key of its own. A sweep that completes is compared with the same
+sweep run without a kill and without a change, and another begins. The exit code is 1 after the first fault.
 """
 
 from __future__ import annotations
@@ -130,7 +132,10 @@ def entries(folder: Path) -> dict[str, str]:
 
 
 def compare(folder: Path) -> None:
-    """Checks that a repeatedly killed sweep has the results of an uninterrupted one and leaves no temporary files."""
+    """Checks that a repeatedly killed sweep has the results of an uninterrupted one.
+
+    It must leave no temporary files.
+    """
     if end(start(folder, "whole"), 600.0, signal.SIGKILL) != 0:
         raise FaultError("the sweep without a kill does not complete")
     left = list(folder.glob("cache/**/*.part")) + list(folder.glob("out/**/*.part"))
@@ -141,7 +146,10 @@ def compare(folder: Path) -> None:
 
 
 def hunt(count: int, seed: int) -> tuple[int, int]:
-    """Ends sweeps `count` times; how many completed, and how many entries were checked. Raises `FaultError`."""
+    """Ends sweeps `count` times; returns the numbers of completed sweeps and checked entries.
+
+    Raises `FaultError`.
+    """
     draw = random.Random(seed)
     completed = checked = 0
     with tempfile.TemporaryDirectory() as name:
@@ -168,7 +176,7 @@ def hunt(count: int, seed: int) -> tuple[int, int]:
             if code is None:
                 ended += 1
                 continue
-            if changes:  # where it completed, some runs were refused, or all had the other content
+            if changes:  # a completed sweep rejected some runs, or all had the other content
                 continue
             if code != 0:
                 raise FaultError(f"exit code {code}")

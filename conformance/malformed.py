@@ -1,10 +1,12 @@
-"""Tests malformed files: each is read or rejected in one line, and damaged data is never accepted.
+"""Tests malformed files: each is read or rejected in one line.
+
+Damaged data is never accepted.
 
 `python -m conformance.malformed --count N --seed S` mutates scenarios, sweeps, papers' files, traces, records and
-entries of the store, and reads each as the commands do. Among the mistakes are texts of very many or deeply nested
-values, packed ones that unpack to megabytes, traces that ask for very many rows, and devices that never end. The first
+entries of the store, and reads each as the commands do. The mutations include texts of very many or deeply nested
+values, compressed files that expand to megabytes, traces with very many rows, and endless devices. The first
 traceback, or a file that takes more than `PATIENCE` or `MEMORY`, ends it with exit code 1; the file stays in
-`target/malformed`. The same count and seed give the same files.
+`target/malformed`. The same count and seed produce the same files.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ PIECES = [
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: examples of it, and how it is read."""
+    """A kind of file: its examples, and the function that reads it."""
 
     name: str
     examples: list[bytes]
@@ -164,7 +166,7 @@ def _deep(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
 
 
 def _packed(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
-    """The content packed, or a packed text of up to 100 MB."""
+    """The content compressed, or a compressed text of up to 100 MB."""
     text = draw.choice([content, b"[" + draw.choice(REPEATED) * draw.choice((1000, 1_000_000, 20_000_000)) + b"0]"])
     return gzip.compress(text, 1, mtime=0)
 
@@ -202,7 +204,7 @@ def put(file: Path, content: bytes) -> None:
 
 
 def read_scenario(file: Path, content: bytes) -> None:
-    """As `check`, and with a change as `--set` makes it."""
+    """Reads it as `check` does, and with a change as by `--set`."""
     put(file, content)
     scenario = sj.load(file)
     scenario.canonical()
@@ -210,7 +212,7 @@ def read_scenario(file: Path, content: bytes) -> None:
 
 
 def read_sweep(file: Path, content: bytes) -> None:
-    """As `sweep` before its first run."""
+    """Reads it as `sweep` does before its first run."""
     put(file, content)
     plan = read_plan(file)
     if len(plan.jobs()) < 200:
@@ -218,7 +220,7 @@ def read_sweep(file: Path, content: bytes) -> None:
 
 
 def read_paper(file: Path, content: bytes) -> None:
-    """As `reproduce` before its first run, and the expressions of the claims."""
+    """Reads it as `reproduce` does before its first run, and the expressions of the claims."""
     put(file, content)
     experiment = load_experiment(file.parent)
     for grid in list(experiment.grids.values())[:2]:
@@ -238,7 +240,7 @@ def _sums(folder: Path) -> None:
 
 
 def read_record(file: Path, content: bytes) -> None:
-    """As `plot` reads a record; with right checksums for half of the contents."""
+    """Reads it as `plot` reads a record; half of the contents have correct checksums."""
     put(file, content)
     if sum(content) % 2 and content != DEVICE:
         _sums(file.parent)
@@ -250,25 +252,28 @@ def read_record(file: Path, content: bytes) -> None:
 
 
 def read_measured(file: Path, content: bytes) -> None:
-    """As `import`."""
+    """Reads it as `import` does."""
     put(file, content)
     sj.import_file(file)
 
 
 def read_foreign(file: Path, content: bytes) -> None:
-    """As `import` with a round-trip time for files that show none."""
+    """Reads it as `import` does with a round-trip time, which some files do not contain."""
     put(file, content)
     sj.import_file(file, rtt="20 ms")
 
 
 def read_trace(file: Path, content: bytes) -> None:
-    """As `trace show`."""
+    """Reads it as `trace show` does."""
     put(file, content)
     summary(file, None, 60)
 
 
 def _traces() -> list[Kind]:
-    """Traces of links in each format, among them those of the crate `netem-trace` as it writes them itself."""
+    """Traces of links in each format.
+
+    They include traces that the crate `netem-trace` writes.
+    """
     tables, foreign = _contents("examples/traces/*.csv"), [*NETEM, *_contents("examples/traces/*.json")]
     return [
         Kind("trace.csv", [table[:2000] for table in tables] + [b"0, 1\n1, 2\n"], tables, read_trace, 4),
@@ -290,7 +295,10 @@ NETEM = [
 
 
 def _measured() -> list[Kind]:
-    """A capture and a result of Flent, packed and not, and results as Flent's own tests write them."""
+    """A capture and a result of Flent, compressed and not.
+
+    The results have the form of Flent's own tests.
+    """
     short = sj.load(ROOT / "examples" / "dumbbell.toml").copy().set_all({"duration": "150 ms", "warmup": "0 s"})
     short.set("flows.ftp.count", 2).set("flows.ftp.start", "0 s")
     rrul = sj.load(ROOT / "examples" / "rrul.toml").copy().set("duration", "7 s")
@@ -307,7 +315,7 @@ def _measured() -> list[Kind]:
 
 
 def read_entry(_: Path, content: bytes) -> None:
-    """As the store reads an entry. One that is accepted must be the one that was written."""
+    """Reads it as the store reads an entry; an accepted entry must equal the original."""
     try:
         unpack_entry(content, KEY, engine_identity())
     except DamagedError as error:
@@ -317,7 +325,7 @@ def read_entry(_: Path, content: bytes) -> None:
 
 
 def read_forged(file: Path, content: bytes) -> None:
-    """As the store reads an entry with the right checksum and a record that is none."""
+    """Reads an entry of the store with the correct checksum and an invalid record."""
     store = Store(file.parent / "cache")
     store.put(KEY, content.decode("utf-8", errors="replace"), {})
     if store.get(KEY) is None:
@@ -328,7 +336,7 @@ ENTRIES: list[bytes] = []
 
 
 def _all(*patterns: str) -> list[Path]:
-    """The files of the repository that fit."""
+    """The files of the repository that match the patterns."""
     return sorted(file for pattern in patterns for file in ROOT.glob(pattern))
 
 
@@ -361,7 +369,10 @@ def kinds() -> list[Kind]:
 
 
 def _experiment_file(name: str) -> Kind:
-    """A file of the paper whose folder `prepare` copies, with the files of the other papers to take pieces from."""
+    """A file of the paper whose folder `prepare` copies.
+
+    Mutations insert pieces of the other papers' files.
+    """
     others = [file.read_bytes() for file in _all(f"papers/*/{name}.toml")]
     return Kind(
         f"paper/{name}.toml", [(PAPER / f"{name}.toml").read_bytes()], others, read_paper, 1
@@ -380,7 +391,7 @@ red = { "links.bottleneck.queue" = { aqm = "red", limit = "100 packets" } }
 
 
 def prepare(folder: Path) -> None:
-    """The files beside those that are mutated."""
+    """Copies the unmutated files of the folder."""
     shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
     shutil.copytree(PAPER, folder / "paper")
     (folder / "result").mkdir()
@@ -399,7 +410,7 @@ def say_or_fail(read: Callable[[Path, bytes], None], file: Path, content: bytes)
 
 
 def by_command(name: str, file: Path) -> str:
-    """The same through the command line: its exit code is 0 or 2, with one line."""
+    """Reads content through the command line: exit code 0 or 2, with one line."""
     arguments = {
         "scenario.toml": ["check", str(file)],
         "result/record.json": ["plot", str(file.parent)],
@@ -421,7 +432,10 @@ def by_command(name: str, file: Path) -> str:
 
 
 def hunt(count: int, seed: int, every: int = 200) -> Counter[str]:
-    """Reads `count` malformed files, one in `every` as a command too. Raises AssertionError for the first fault."""
+    """Reads `count` malformed files, one in `every` as a command too.
+
+    Raises AssertionError for the first fault.
+    """
     draw, seen = random.Random(seed), Counter[str]()
     chosen = kinds()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:

@@ -1,7 +1,8 @@
-"""The flags with which rustc compiles the timed programs as wheels are compiled: with a profile of their own runs.
+"""Flags of rustc that compile the timed programs as wheels are compiled: with a profile.
 
-A profile belongs to the program that it was made of, so the wheel's can't be used here. The runs are other ones than
-those that are timed: 20 s of ten flows over each queue discipline, and of ten flows with each congestion controller.
+A profile belongs to the program that it was recorded from, so the wheel's profile does not fit here. The recorded
+runs differ from the timed ones: 20 s of ten flows over each queue discipline, and of ten flows with each congestion
+controller.
 """
 
 import json
@@ -20,7 +21,7 @@ import profiled as wheel  # noqa: E402  what builds wheels
 
 
 def runs() -> list[str]:
-    """The arguments of the dumbbells that are counted."""
+    """The arguments of the dumbbells that are recorded."""
     registry = json.loads(_sojourn.registry())
     names = {
         kind: [entry["name"] for entry in registry[kind] if entry["name"] not in wheel.EXTERN] for kind in ("aqm", "cc")
@@ -30,10 +31,10 @@ def runs() -> list[str]:
 
 
 def flags(build: Callable[[str], None], dumbbell: Path, scenario: Path) -> str:
-    """Builds the programs so that they count, runs them, and gives the flags for a build with the counts.
+    """Builds the programs with counters, runs them, and returns the flags for the final build.
 
     Raises:
-        SystemExit: there is no `llvm-profdata` of the version of LLVM that rustc has.
+        SystemExit: the `llvm-profdata` of rustc's LLVM version is missing.
     """
     tool, why_not = wheel.profdata()
     if tool is None:

@@ -1,7 +1,8 @@
-"""Speed: compared with ns-2.35 and ns-3 if they are installed, and checked by instruction counts if valgrind is.
+"""Speed: compared with ns-2.35 and ns-3, and checked by instruction counts.
 
-Machines are shared and noisy, so this reports user time, the least of twelve runs, and ratios. ns-2 runs the same
-dumbbell as long, and its time is the least of two runs; it is compared with and without the setup of the network.
+Comparisons need an installed ns-2 or ns-3, instruction counts need valgrind. Machines are shared and noisy, so the
+report has user time, the least of twelve runs, and ratios. ns-2 runs the same dumbbell as long, and its time is the
+least of two runs; it is compared with and without the setup of the network.
 
 `python conformance/bench/bench.py [--quick] [--profiled] [--store]`; exit code 1 if instruction counts grew by 5 %.
 """
@@ -44,7 +45,10 @@ LABORATORY = Path(__file__).with_name("laboratory.toml")
 
 @dataclass(frozen=True)
 class Case:
-    """A dumbbell of NewReno flows: rate in Mbit/s, times in s and ms, limit in packets, what is wanted."""
+    """A dumbbell of NewReno flows, and the goal of its speed.
+
+    The rate is in Mbit/s, times are in s and ms, and the limit is in packets.
+    """
 
     name: str
     flows: int
@@ -53,7 +57,7 @@ class Case:
     rtt_ms: int
     limit: int
     words: str = ""
-    wanted_ratio: float = 0.0  # to the time of ns-2, which is measured where one is wanted
+    wanted_ratio: float = 0.0  # to the time of ns-2, which is measured if a ratio is wanted
     wanted_rate: float = 0.0
 
     @property
@@ -79,7 +83,7 @@ CASES = [
     Case("100,000 flows, 100 Gbit/s", 100_000, 100_000, 0.5, 100, 840_000, wanted_rate=3e6),
 ]
 
-# Networks that are no dumbbell: a name, and the arguments of the example `topology`.
+# Networks other than a dumbbell: a name, and the arguments of the example `topology`.
 TOPOLOGIES = {
     "parking lot of 5 hops, 60 flows, 1 Gbit/s": "parking-lot 60 1000 2",
     "4-ary fat tree, 480 flows, 1 Gbit/s": "fat-tree 480 1000 0.5",
@@ -133,7 +137,10 @@ def user_seconds(command: list[str], runs: int) -> tuple[float, str]:
 
 
 def of_copies(program: Path, words: list[str], runs: int) -> tuple[float, str]:
-    """The same, each run of another copy: of two equal ones one may take a quarter longer while it is in memory."""
+    """`user_seconds` with a separate copy of the program for each run.
+
+    Of two equal copies one may be a quarter slower for as long as it is in memory.
+    """
     seconds, said = math.inf, ""
     with tempfile.TemporaryDirectory() as folder:
         for number in range(runs):
@@ -154,7 +161,7 @@ def ours(case: Case, runs: int) -> tuple[float, int, int]:
 
 
 def ns2(case: Case) -> tuple[float, float, int]:
-    """Processor seconds of ns-2 to set up, to run, and the packets its senders sent."""
+    """ns-2's processor seconds for setup and for the run, and the packets its senders sent."""
     red, sack = "red" in case.words, "sack" in case.words
 
     def script(stop: float) -> str:
@@ -190,12 +197,12 @@ def line(case: Case, runs: int, with_ns2: bool) -> str:
 
 
 def of_many_flows(pairs: int) -> str:
-    """The cost of a packet of 10,000 flows relative to one of ten flows, in the first 3 s and in 15 s, without setup.
+    """The cost of a packet with 10,000 flows relative to ten flows, without setup.
 
-    A run of ten flows with as many packets stands beside each of the others, and the median of their ratios counts. The
-    least times of both come from different moments of a shared machine, and ten flows, which need the cache less, have
-    the better ones.
-    In the first 3 s every seventh packet is lost, and a lost packet costs nearly what one costs that passes.
+    It is measured in the first 3 s and in 15 s. A run of ten flows with as many packets follows each of the others,
+    and the median of their ratios counts. The least times of both would come from different moments of a shared
+    machine, and ten flows, which need the cache less, would have the better ones. In the first 3 s every seventh
+    packet is lost, and a lost packet costs nearly as much as one that passes.
     """
 
     def of_packet(flows: int, seconds: float) -> float:
@@ -213,7 +220,7 @@ def of_many_flows(pairs: int) -> str:
 
 
 def counted(command: list[str], packets: str) -> tuple[int, int]:
-    """Instructions of a program, counted by valgrind, and the number before `packets` in its output."""
+    """The instruction count of a program by valgrind, and the number before `packets`."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     run = subprocess.run(tool, capture_output=True, text=True, check=True)
     refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
@@ -236,7 +243,7 @@ def over_links(words: str) -> float:
 
 
 def of_laboratory() -> float:
-    """Instructions per bottleneck packet of a run with its record, as users have it."""
+    """Instructions per bottleneck packet of a run with its record, as in the laboratory."""
     spent, packets = counted([str(SCENARIO), str(LABORATORY)], "packets at")
     return spent / packets
 
@@ -283,7 +290,10 @@ def bytes_per_flow(flows: int) -> int:
 
 
 def instructions() -> dict[str, float]:
-    """Instructions per bottleneck packet of short runs, also of the laboratory, and per packet and link elsewhere."""
+    """Instructions per bottleneck packet of short runs, and per packet and link elsewhere.
+
+    Runs of the laboratory are included.
+    """
     runs = {
         "newreno-droptail": "10 10 20 100 84",
         "direct": "10 10 20 100 84 direct",
@@ -323,7 +333,7 @@ def random_loss() -> str:
 
 
 def guard(store: bool) -> bool:
-    """Prints instruction counts next to the stored ones; returns whether all are within the allowed growth."""
+    """Prints instruction counts next to the stored ones; returns whether the growth is allowed."""
     counts = instructions()
     if store:
         STORED.write_text(json.dumps({name: round(count, 1) for name, count in counts.items()}, indent=2) + "\n")
@@ -338,7 +348,10 @@ def guard(store: bool) -> bool:
 
 
 def controllers() -> str:
-    """Instructions per bottleneck packet of background flows, relative to NewReno, with the profile `ns2-linux`."""
+    """Instructions per bottleneck packet of background flows, relative to NewReno.
+
+    The profile is `ns2-linux`.
+    """
     names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
     counts = {name: whole_run(f"10 10 60 100 84 tcp=ns2-linux {name}") for name in names}
     ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")

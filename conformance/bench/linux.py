@@ -1,9 +1,9 @@
-"""How many times faster than real time a Linux host runs, by processor time: other work on the machine does not count.
+"""The speed of a Linux host as a multiple of real time, by processor time.
 
     python -m conformance.bench.linux
 
-Needs the kernel of `sojourn linux build`. The goals are 30 times with 10 Mbit/s and 5 flows, and 6 times with
-100 Mbit/s and 20 flows.
+Other work on the machine does not count. Needs the kernel of `sojourn linux build`. The goals are 30 times with 10
+Mbit/s and 5 flows, and 6 times with 100 Mbit/s and 20 flows.
 """
 
 from __future__ import annotations

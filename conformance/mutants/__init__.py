@@ -1,1 +1,1 @@
-"""Mutation testing: checks that some test fails if an operator, value or branch of a source changes."""
+"""Mutation testing: a test must fail for each changed operator, value or branch."""

@@ -1,9 +1,10 @@
-"""Runs a sample of mutants, and writes the survivors to `results.json` and docs/reliability.md.
+"""Runs a sample of mutants, and writes the survivors to `results.json` and the documents.
 
 `python -m conformance.mutants PART ... --count N --seed S` draws N mutants of each part and runs its tests with each.
-`--shard K/N` takes the Kth of N shards of all mutants instead. Parts, their tests, and mutants that no test can notice
-(with the reason) are in `mutants.toml`. Without parts only the table is written. The exit code is 1 if more than
-`--limit` of a part's mutants survive, or if `mutants.toml` names a mutant that a part no longer has.
+`--shard K/N` takes the Kth of N shards of all mutants instead. Parts, their tests, and equivalent mutants, which no
+test can detect (with the reason), are in `mutants.toml`. Without parts only the table in docs/reliability.md is
+written. The exit code is 1 if more than `--limit` of a part's mutants survive, or if `mutants.toml` names a mutant
+that a part no longer has.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Equivalent:
 
 
 def drawn(count: int, arguments: argparse.Namespace) -> list[int]:
-    """The places of the chosen mutants in the list of all."""
+    """The indices of the chosen mutants in the list of all."""
     order = random.Random(arguments.seed).sample(range(count), count)
     if arguments.shard:
         number, shards = (int(text) for text in arguments.shard.split("/"))

@@ -27,15 +27,18 @@ LINTS = "[workspace.lints.rust]\n"
 ALLOWED = LINTS + "".join(f'{name} = "allow"\n' for name in ("warnings", "arithmetic_overflow", "unconditional_panic"))
 """An overflow in a mutant fails its test, not its compilation."""
 ROUNDS = 30
-"""The most builds in which mutants that don't compile are found."""
+"""The largest number of builds in which mutants that don't compile are found."""
 FIRST, SECOND = 6, 40
 """Numbers of the fastest tests run first and second for a mutant, before all others."""
 LEAST_S, SLOWEST = 15.0, 8.0
-"""The tests of a mutant are stopped after this many seconds, or times the time that they need without it."""
+"""The time limit of the tests of a mutant: seconds, and a multiple of their usual time."""
 
 
 def copied(root: Path, tree: Path) -> None:
-    """Copies the sources in Rust, with the switch, beside links to the rest. Equal files stay, with what was built."""
+    """Copies the Rust sources, with the switch, next to links to the rest.
+
+    Equal files are not rewritten, so their build products stay valid.
+    """
     tree.mkdir(parents=True, exist_ok=True)
     sources = {path.relative_to(root) for path in (root / "crates").rglob("*") if path.is_file()}
     for path in (tree / "crates").rglob("*"):
@@ -141,7 +144,7 @@ class Programs:
     reaching: dict[int, list[Test]] = field(default_factory=lambda: defaultdict(list))
 
     def build(self) -> None:
-        """Builds the tests of the packages, and runs each once to see which mutants it reaches."""
+        """Builds the tests of the packages, and runs each once to record the mutants it reaches."""
         tests = []
         for package in self.packages:
             folder = self.tree / "crates" / package
@@ -158,14 +161,14 @@ class Programs:
                     self.reaching[number].append(test)
 
     def _traced(self, test: Test) -> tuple[Test, list[int]]:
-        """A test with its time, and the mutants that it reaches."""
+        """Runs a test; returns it with its time, and the mutants that it reaches."""
         cover = self.tree / f"cover-{os.getpid()}-{abs(hash(test))}"
         begin = time.monotonic()
         passes = run(test.folder, test.program, [test.name], {"COVER": str(cover)}, 600.0)
         seconds = time.monotonic() - begin
         reached = [int(line) for line in cover.read_text().split()] if cover.exists() else []
         cover.unlink(missing_ok=True)
-        # A test of allocations may fail because of what is written down.
+        # Recording allocates memory, so a test of allocations may fail here.
         if not passes and not run(test.folder, test.program, [test.name], {}, 600.0):
             raise UserError(
                 f"{test.folder.name}: {test.name}: expected a test that passes without a mutant, but it fails"

@@ -1,7 +1,8 @@
-"""Mutants of Python modules: one changed operator, constant, condition, call or return value each.
+"""Mutants of Python modules, each with one change.
 
-A mutant is run in a copy of `python/`, against the tests that `mutants.toml` names for its module. The rest of the
-repository is reached by links, so tests find papers, documents and examples where they expect them.
+The change is in an operator, constant, condition, call or return value. A mutant is run in a copy of `python/`,
+against the tests that `mutants.toml` names for its module. Links reach the rest of the repository, so tests find
+papers, documents and examples where they expect them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ SWAPPED: dict[type[ast.AST], list[type[ast.AST]]] = {
     ast.Gt: [ast.GtE, ast.Lt],
     ast.GtE: [ast.Gt, ast.Lt],
 }
-"""The operators that take the place of another one."""
+"""The replacements of each operator."""
 LEAST_S, SLOWEST = 20.0, 6.0
-"""The tests of a mutant are stopped after this many seconds and this many times the time that they need without it."""
+"""The time limit of the tests of a mutant: seconds, and a multiple of their usual time."""
 RUNNER = Path(__file__).with_name("python_tests.py")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a fork has one
 
@@ -104,7 +105,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 
 
 class Copy:
-    """A copy of `python/` beside links to everything else, in which one place is changed at a time."""
+    """A copy of `python/` next to links to everything else, with one change at a time."""
 
     def __init__(self, root: Path, folder: Path, modules: list[str], tests: list[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -130,7 +131,10 @@ class Copy:
             raise UserError(f"{', '.join(tests)}: expected tests that pass in any order, the fastest first")
 
     def tests_of(self, file: str, function: str) -> list[list[str]]:
-        """The tests that a change of a function can reach, by their files; of a module, those of its functions."""
+        """The tests that a change of a function can reach, by their files.
+
+        For a module, these are the tests of its functions.
+        """
         reached = set(self.reached.get(f"{file} {function}", []))
         if not function or "" in reached:
             reached.update(*(tests for name, tests in self.reached.items() if name.startswith(f"{file} ")))
@@ -167,7 +171,7 @@ class Copy:
         return bool(self._answer({"tests": tests, "limit_s": limit_s}))
 
     def _answer(self, request: dict[str, Any]) -> Any:
-        """What the process answers to a request."""
+        """The answer of the process to a request."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(json.dumps(request), file=self.process.stdin, flush=True)

@@ -1,9 +1,10 @@
-"""A process that runs tests of Python modules in forks of itself, so that a run starts with all libraries loaded.
+"""A process that runs tests of Python modules in forks of itself.
 
-Its arguments are the files of the tests. Each line of its input is a request in JSON, and it answers with one line. The
-first, `{"modules": [...]}`, runs all tests and records which of them reach which function of these modules. The process
-then loads the libraries that the tests use, but nothing of the package. The others, `{"tests": [...], "limit_s": 20}`,
-run tests in this order: whether all pass in time.
+Each run thus starts with all libraries loaded. Its arguments are the files of the tests. Each line of its input is a
+request in JSON, and it answers with one line. The first, `{"modules": [...]}`, runs all tests and records which of
+them reach which function of these modules. The process then loads the libraries that the tests use, but nothing of
+the package. Each further request, `{"tests": [...], "limit_s": 20}`, runs tests in this order; the answer is whether
+all pass in time.
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"}
 
 @dataclass(eq=False)  # plugins of pytest are kept in a set
 class Watch:
-    """A plugin of pytest that records what each test reaches."""
+    """A plugin of pytest that records the functions that each test reaches."""
 
     modules: dict[str, str]
     """The names of the modules, by their paths."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """How long each test took, by its ID, in the order of the run."""
+    """The duration of each test, by its ID, in the order of the run."""
     reached: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The tests that call each function ("module name"); "" among them if it is called while modules load."""
+    """The tests that call each function ("module name").
+
+    They include "" if the function is called while modules load.
+    """
     starting: set[str] = field(default_factory=set)
     """The tests that start processes."""
     libraries: list[str] = field(default_factory=list)
@@ -74,14 +78,17 @@ class Watch:
         self.libraries = [name for name, file in files.items() if "site-packages" in file]
 
     def answer(self) -> dict[str, Any]:
-        """What was recorded, as JSON can hold it."""
+        """The recorded data, in a form for JSON."""
         reached = {name: sorted(tests) for name, tests in self.reached.items()}
         return {"seconds": self.seconds, "reached": reached, "starting": sorted(self.starting)}
 
 
 @dataclass(eq=False)
 class Only:
-    """A plugin of pytest that runs some of the tests, in a given order, and doesn't shrink what fails."""
+    """A plugin of pytest that runs some of the tests in a certain order.
+
+    It does not shrink failures.
+    """
 
     tests: list[str]
 
@@ -113,7 +120,10 @@ def run_only(tests: list[str], folder: Path) -> int:
 
 
 def forked(work: Callable[[], int], limit_s: float) -> bool:
-    """Does some work in a fork: whether it ends in time and returns 0. All processes that it started are ended."""
+    """Runs some work in a fork; returns whether it ends in time with 0.
+
+    All processes that it started are ended.
+    """
     child = os.fork()
     if not child:
         code = 1
@@ -130,7 +140,10 @@ def forked(work: Callable[[], int], limit_s: float) -> bool:
 
 
 def watched(files: list[str], modules: list[str], folder: Path) -> dict[str, Any] | None:
-    """Runs the tests without a change; returns what they reach, or nothing if one fails. Loads their libraries."""
+    """Runs the tests without a change; returns the functions that they reach.
+
+    Returns nothing if one fails. Loads their libraries.
+    """
     stored = folder / "watched.json"
 
     def work() -> int:

@@ -1,8 +1,9 @@
 """Mutants of Rust sources, as `cargo mutants --list` names them, all in one build.
 
-A build for each mutant takes too long here. So the sources are changed once: every mutant stands beside the original,
-behind `sojourn_units::planted(ID)`, which is true if the environment variable `MUTANT` is that number. A test program
-is then built once and run for each mutant. Mutants that don't compile are found from the compiler's messages.
+A build for each mutant would take too long. So the sources are changed once: every mutant is written next to the
+original, behind `sojourn_units::planted(ID)`, which is true if the environment variable `MUTANT` is that number. A
+test program is then built once and run for each mutant. Mutants that don't compile are found from the compiler's
+messages.
 """
 
 from __future__ import annotations
@@ -50,18 +51,21 @@ REGISTERED = ("algorithms", "kinds", "profiles")
 
 @dataclass(frozen=True)
 class Planted:
-    """A mutant with what is written into the source for it."""
+    """A mutant with the text that is written into the source for it."""
 
     mutant: Mutant
     kind: str
-    """`expression` (another takes its place), `body` (a function returns at once), `arm` or `guard` (of a match)."""
+    """The kind of change: `expression`, `body`, `arm` or `guard`.
+
+    An expression is replaced, a function returns at once, a match loses an arm or a guard.
+    """
     match: tuple[int, int] = (0, 0)
-    """The bytes of the match that loses an arm: without it some of the match's values may have none."""
+    """The bytes of the match that loses an arm, after which some values may have no arm."""
 
 
 @dataclass
 class Source:
-    """A file with mutants: its changed text, and where in that text each mutant may cause an error."""
+    """A file with mutants: its changed text, and the ranges in which each may cause an error."""
 
     text: bytes
     regions: list[tuple[int, int, tuple[int, ...]]]
@@ -88,7 +92,7 @@ def nodes(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 class Places:
-    """The nodes of a source by where they begin."""
+    """The nodes of a source by their first byte."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -115,7 +119,7 @@ class Places:
 
 
 def place(described: dict[str, Any], places: Places) -> Planted | None:
-    """Where and how a mutant is written into its source; None if it can't be chosen at run time."""
+    """The range and the change of a mutant in its source; None if it can't be switched."""
     begin, end = places.offset(described["span"]["start"]), places.offset(described["span"]["end"])
     new, genre, source = described["replacement"], described["genre"], places.source
     node: tree_sitter.Node | None = None
@@ -153,7 +157,10 @@ def place(described: dict[str, Any], places: Places) -> Planted | None:
 
 
 def result_of(body: tree_sitter.Node) -> str:
-    """The text of a body that only returns a value, without the statements that ignore its arguments."""
+    """The text of a body that only returns a value.
+
+    Statements that ignore its arguments are left out.
+    """
     returned = [
         n for n in body.named_children if not (n.type == "let_declaration" and (n.text or b"").startswith(b"let _ ="))
     ]
@@ -161,7 +168,7 @@ def result_of(body: tree_sitter.Node) -> str:
 
 
 def in_constant(node: tree_sitter.Node | None) -> bool:
-    """Whether a node is evaluated by the compiler, where nothing can be chosen."""
+    """Whether the compiler evaluates a node, so that a mutant in it can't be switched."""
     while node is not None:
         if node.type in ("const_item", "static_item", "const_block", "enum_variant", "array_type"):
             return True
@@ -174,7 +181,7 @@ def in_constant(node: tree_sitter.Node | None) -> bool:
 
 
 def default_of(field: tree_sitter.Node | None) -> tuple[tree_sitter.Node | None, str]:
-    """The value of a field of a struct, and what it is if the struct's base decides."""
+    """The value of a field of a struct, and its value if the struct's base decides."""
     if field is None or field.parent is None or field.parent.parent is None:
         return None, ""
     base = next((n for n in field.parent.children if n.type == "base_field_initializer"), None)
@@ -191,7 +198,10 @@ def default_of(field: tree_sitter.Node | None) -> tuple[tree_sitter.Node | None,
 
 
 def planted(source: bytes, mutants: dict[int, Planted], switch: str) -> Source:
-    """Returns a source with all these mutants in it; `switch` is the path of the function that chooses."""
+    """Writes all these mutants into a source, and returns it.
+
+    `switch` is the path of the function that switches a mutant on.
+    """
     spots: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for number, each in mutants.items():
         kind = "expression" if each.kind == "guard" else each.kind
@@ -231,7 +241,10 @@ def planted(source: bytes, mutants: dict[int, Planted], switch: str) -> Source:
 
 
 def blamed(source: Source, begin: int, end: int) -> tuple[int, ...]:
-    """The mutants in the smallest region around an error, or else in the regions within it, or else in the nearest."""
+    """The mutants in the smallest region around an error.
+
+    Without one, those in the regions within it, or else in the nearest region.
+    """
     around = [region for region in source.regions if region[0] <= begin + 1 and region[1] >= end]
     if around:
         return min(around, key=lambda region: region[1] - region[0])[2]

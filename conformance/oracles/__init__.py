@@ -1,1 +1,1 @@
-"""Other simulators as judges: the same scenario in both, over seeds, side by side."""
+"""Comparisons with other simulators: the same scenario in both, over seeds."""

@@ -21,7 +21,10 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """A compared number. `bound` is relative to the reference's mean or absolute, and at least `floor` (absolute)."""
+    """A compared number.
+
+    `bound` is relative to the reference's mean or absolute, and at least `floor` (absolute).
+    """
 
     name: str
     bound: float
@@ -30,7 +33,7 @@ class Metric:
 
 
 # A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs.
-# A queue of a thousandth of a packet is none: the clock of ns-2 rounds, and what is empty there has 1e-14.
+# A queue below a thousandth of a packet is empty: ns-2's clock rounds, so an empty queue there has 1e-14.
 METRICS = (
     Metric("utilization", 0.01),
     Metric("goodput_bps", 0.01),
@@ -47,7 +50,10 @@ _ABSOLUTE = {metric.name for metric in (*METRICS, *SHARES) if not metric.relativ
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds and the half width of its 95 % confidence interval (infinite for one seed)."""
+    """A mean over seeds and the half width of its 95 % confidence interval.
+
+    The half width is infinite for one seed.
+    """
 
     mean: float
     half: float
@@ -55,7 +61,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of one case. `difference` and `bound` are relative to the reference's mean unless it is absolute."""
+    """One metric of one case.
+
+    `difference` and `bound` are relative to the reference's mean unless the metric is absolute.
+    """
 
     case: str
     metric: str
@@ -68,9 +77,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A metric of a case that is known to be out of bounds: it may differ by at most `most`, in the metric's unit.
+    """A known miss of a metric of a case, with the largest allowed difference `most`.
 
-    `why` is None where the reason is not known; the `evidence` says what was seen.
+    `most` is in the metric's unit. `why` is None if the reason is unknown; `evidence` describes the observation.
     """
 
     most: float
@@ -81,10 +90,11 @@ class Explanation:
 def explanations(
     path: Path, cases: Sequence[str], judged: Sequence[Metric] = METRICS
 ) -> dict[tuple[str, str], Explanation]:
-    """The entries of a file of known differences, by (case, metric): `explained`, or `unexplained`, which have no why.
+    """The entries of a file of known differences, by (case, metric).
 
-    Raises `ValueError` for an entry without case, metric, `most` (above zero), why or evidence, for an unknown case or
-    metric, and for a second entry on the same.
+    They are the tables `explained` and `unexplained`; the latter have no why. Raises `ValueError` for an entry
+    without case, metric, `most` (above zero), why or evidence, for an unknown case or metric, and for a second entry
+    on the same.
     """
     found: dict[tuple[str, str], Explanation] = {}
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -120,12 +130,15 @@ SEEDS = 5
 
 
 def usual_seeds(stored: Table | None) -> int:
-    """How many seeds a case gets: as many as are stored, since some cases vary more than others."""
+    """The number of seeds of a case: as many as are stored, since some cases vary more."""
     return len(stored["runs"]) if stored else SEEDS
 
 
 def read_options(parser: argparse.ArgumentParser, argv: list[str] | None, known: Sequence[str]) -> argparse.Namespace:
-    """The command line of a reference simulator: its own options, and the common ones; cases are of `known`."""
+    """Reads the command line of a reference simulator, with the common options.
+
+    Cases are among `known`.
+    """
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
     parser.add_argument("--seeds", type=int, help=f"seeds 1..N (default: as many as are stored, or {SEEDS})")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
@@ -139,9 +152,10 @@ def read_options(parser: argparse.ArgumentParser, argv: list[str] | None, known:
 
 
 def metrics(record: Table, scenario: Table) -> dict[str, float]:
-    """The compared numbers of a record, Sojourn's or ns-2's: of the first link and of the first group of flows.
+    """The compared numbers of a record, Sojourn's or ns-2's.
 
-    Rates are relative to arrived packets; goodput is in bit/s, the sum of the group.
+    They are of the first link and of the first group of flows. Rates are relative to arrived packets; goodput is in
+    bit/s, the sum of the group.
     """
     first, group = scenario["links"][0], scenario["flows"][0]
     name = first.get("name", f"{first['from']}->{first['to']}")
@@ -161,7 +175,7 @@ def metrics(record: Table, scenario: Table) -> dict[str, float]:
 
 
 def jain(values: list[float]) -> float:
-    """Jain's fairness index, 1/n to 1; 1 where nothing was sent."""
+    """Jain's fairness index, 1/n to 1; 1 if nothing was sent."""
     squares = sum(x * x for x in values)
     return 1.0 if squares == 0.0 else sum(values) ** 2 / (len(values) * squares)
 
@@ -200,9 +214,9 @@ def rows(
     explained: Mapping[tuple[str, str], Explanation],
     judged: Sequence[Metric] = METRICS,
 ) -> list[Row]:
-    """A row for each metric. Without `ours` there is no verdict.
+    """A row for each metric; without `ours` it has no verdict.
 
-    A miss is "explained" where `explained` has an entry for it and it is no larger than the entry's `most`, or
+    A miss is "explained" if `explained` has an entry for it and it is no larger than the entry's `most`, or
     "unexplained" if the entry has no reason. An entry for a metric that is inside its bound is "stale" and must be
     removed.
     """
@@ -239,7 +253,7 @@ def failed(all_rows: list[Row]) -> bool:
 
 
 def summary(all_rows: list[Row]) -> str:
-    """How often each verdict occurs."""
+    """The number of rows with each verdict."""
     said = [row.verdict for row in all_rows]
     return ", ".join(f"{said.count(x)} {x}" for x in dict.fromkeys(said))
 

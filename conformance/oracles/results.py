@@ -1,4 +1,4 @@
-"""The stored numbers of a reference program: one compressed file, with a document for each name."""
+"""The stored numbers of a reference program: one compressed file of named documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Results:
-    """Documents in JSON under names, such as those of cases. The same documents give the same bytes."""
+    """Named JSON documents, such as those of cases.
+
+    The same documents produce the same bytes.
+    """
 
     file: Path
 
@@ -24,10 +27,10 @@ class Results:
         return self.all().get(name)
 
     def put(self, name: str, document: Any) -> None:
-        """Stores a document in place of the one of this name."""
+        """Stores a document, replacing the one of this name."""
         self.write(self.all() | {name: document})
 
     def write(self, documents: dict[str, Any]) -> None:
-        """Stores these documents alone."""
+        """Replaces all documents by these."""
         text = json.dumps(dict(sorted(documents.items())), separators=(",", ":"))
         self.file.write_bytes(lzma.compress(text.encode(), preset=9))

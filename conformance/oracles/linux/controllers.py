@@ -1,9 +1,9 @@
-"""The table of differences between our congestion controllers under the profile `linux` and those of a Linux kernel.
+"""Differences between our congestion controllers and those of a Linux kernel.
 
-With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
-stores what it found, with its provenance, in `stored.json.xz`; names of controllers after it run those alone.
-`--show` prints the stored table, which `page.py` writes into `docs/linux-comparison.md`. The measures and bounds are
-those of `gaps`.
+Ours run under the profile `linux`. With the kernel of `sojourn linux build`, `python -m
+conformance.oracles.linux.controllers` runs every case on both and stores the results, with their provenance, in
+`stored.json.xz`. Names of controllers after it run only those. `--show` prints the stored table, which `page.py`
+writes into `docs/linux-comparison.md`. The measures and bounds are those of `gaps`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from conformance.oracles.linux import RESULTS, gaps
 from sojourn.core.scenario import Scenario
 
 NAME = "controllers"
-"""Where it is stored in `RESULTS`."""
+"""Its name in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.controllers"
 CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg")
 
@@ -31,22 +31,23 @@ MARKS = {
     },
     "codel, ecn": {"aqm": "codel", "limit": "1000 packets", "ecn": True},
 }  # fmt: skip
-"""For a controller that counts marks."""
+"""The queue for a controller that counts marks."""
 
 
 FAST = {
     "100 Mbit/s, step of 80 packets": MARKS["step of 20 packets"] | {"min": 80, "max": 81},
     "100 Mbit/s, codel as Linux, ecn": MARKS["codel, ecn"] | {"rule": "linux"},
 }
-"""At a higher rate, for the same: few of the segments of a window are marked."""
+"""The same at a higher rate: few of the segments of a window are marked."""
 PAUSES = {"kind": "onoff", "transport": "tcp", "on": "1 s", "off": "1 s", "rate": "15 Mbit/s"}
 """The traffic of flows that pause."""
 
 
 def cases() -> Iterator[tuple[str, list[Scenario]]]:
-    """By name, the scenario for the simulator and that for the kernel: 50 ms, 60 s, 45 measured.
+    """The cases by name: the scenarios for the simulator and for the kernel.
 
-    Where the name gives no rate it is 20 Mbit/s. Flows that pause and count no marks have a buffer of 4 BDP.
+    Each has 50 ms and runs 60 s, of which 45 are measured. A name without a rate has 20 Mbit/s. Flows that pause and
+    count no marks have a buffer of 4 BDP.
     """
     for control in CONTROLLERS:
         marks = control == "dctcp"
@@ -76,7 +77,10 @@ def _pair(control: str, queue: dict[str, object], count: int, rate: str) -> list
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    """Measures, stores and prints; with `--show` only prints the stored table.
+
+    Returns the exit code.
+    """
     options = gaps.read_options(COMMAND, __doc__, CONTROLLERS, argv)
     asked = options.names
     if not options.show:

@@ -1,11 +1,12 @@
 """The table of differences between the simulator's `linux` profile and a Linux kernel.
 
-With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
-what it found, with its provenance, in `stored.json.xz`. `--show` prints the stored tables, which `page.py` writes into
-`docs/linux-comparison.md`. The first block is a grid. The cases of the others are drawn at random, so that nothing
-is fitted to them: flows that always send, the same with pacing, and flows that pause. `compare` judges: a difference
-outside its bound has a star, or a question mark where the noise is wider than the bound. `--draw 20 --seed 7` draws
-other cases, prints their table, and stores nothing; its exit code is 1 if any figure is outside.
+With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and
+stores the results, with their provenance, in `stored.json.xz`. `--show` prints the stored tables, which `page.py`
+writes into `docs/linux-comparison.md`. The first block is a grid. The cases of the others are drawn at random, so
+that nothing is fitted to them: flows that always send, the same with pacing, and flows that pause. `compare` decides
+the verdicts: a difference outside its bound has a star, or a question mark if the noise is wider than the bound.
+`--draw 20 --seed 7` draws other cases, prints their table, and stores nothing; its exit code is 1 if any figure is
+outside.
 """
 
 from __future__ import annotations
@@ -28,15 +29,18 @@ from .. import compare
 from . import RESULTS
 
 NAME = "gaps"
-"""Where it is stored in `RESULTS`."""
+"""Its name in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.gaps"
 SEEDS, MANY_SEEDS = 5, 20
 MANY = {"choker", "cdg, 1 flow"}
-"""Cases with many seeds, whose runs differ by more than a bound: CHOKeR draws and its flows time out, CDG draws."""
+"""Cases with many seeds, whose runs differ by more than a bound.
+
+CHOKeR draws at random and its flows time out; CDG draws at random.
+"""
 DRAWN, DRAW_SEED = 24, 20261122
 PACED, PACED_SEED = 12, 20261126
 PAUSING, PAUSING_SEED = 12, 20261127
-"""How many cases are drawn at random and stored, and with which seed."""
+"""The number of stored cases that are drawn at random, and their seed."""
 SIMULATOR, LINUX = "simulator", "linux"
 
 SCENARIO = {
@@ -70,7 +74,7 @@ PATHS = {
     "loss ratio": "links.bottleneck.loss_ratio",
     "Jain's index": "total.jain",
 }
-"""Where the record has each measure."""
+"""The path of each measure in the record."""
 
 
 def grid() -> Iterator[tuple[str, Scenario]]:
@@ -118,9 +122,9 @@ def paced() -> Iterator[tuple[str, Scenario]]:
 
 
 def pausing() -> Iterator[tuple[str, Scenario]]:
-    """Other drawn cases by name, whose applications send at a rate or are silent.
+    """Other drawn cases by name, whose applications send at a rate or pause.
 
-    Together they ask for half of the link to one and a half times it.
+    Their total load is between 0.5 and 1.5 times the link's rate.
     """
     draw = random.Random(PAUSING_SEED)
     for name, scenario in drawn(PAUSING, PAUSING_SEED):
@@ -139,7 +143,7 @@ TITLES = (
     "Paced bulk flows, random links",
     "Applications that send at a rate and pause, random links; together they offer 0.5 to 1.5 times the link's rate",
 )
-"""Of the tables, one a block."""
+"""The titles of the tables, one for each block."""
 
 
 def cases() -> Iterator[tuple[str, Scenario]]:
@@ -160,7 +164,7 @@ def on_both(scenario: Scenario) -> list[Scenario]:
 
 
 def measure(pairs: Iterable[tuple[str, list[Scenario]]], command: str) -> dict[str, Any]:
-    """Runs every case, which is here a scenario for each host."""
+    """Runs every case on both hosts; a case is a scenario for each host."""
     kernel = find_kernel()
     found: dict[str, Any] = {}
     for name, scenarios in pairs:
@@ -194,7 +198,7 @@ def found_to_be(verdict: str, stored: dict[str, Any]) -> list[str]:
 
 
 SIGNS = {"inside": "", "undecided": "?", "explained": "*", "MISS": "*"}
-"""What the tables put behind a difference."""
+"""The signs behind a difference in the tables."""
 
 
 def text(measure: compare.Metric, difference: float) -> str:
@@ -203,7 +207,7 @@ def text(measure: compare.Metric, difference: float) -> str:
 
 
 def spread(stored: dict[str, Any], names: list[str]) -> list[tuple[str, list[str]]]:
-    """The median and the largest difference of each measure in these cases, with their labels."""
+    """The median and the largest difference of each measure in these cases, with labels."""
     rows = [judge(name, stored["cases"][name]) for name in names]
     sizes = [[abs(row.difference) for row in column] for column in zip(*rows, strict=True)]
     return [
@@ -238,7 +242,7 @@ def tables(stored: dict[str, Any]) -> list[str]:
 
 
 def read_options(command: str, about: str | None, names: Sequence[str], argv: list[str] | None) -> argparse.Namespace:
-    """What a command of this folder is asked that measures the cases of these names, or shows what is stored."""
+    """Reads the command line of a command that measures these cases or shows stored results."""
     parser = argparse.ArgumentParser(prog=command, description=about)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (default: all): {'; '.join(names)}")
     parser.add_argument("--show", action="store_true", help="print what is stored")
@@ -250,7 +254,10 @@ def read_options(command: str, about: str | None, names: Sequence[str], argv: li
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    """Measures, stores and prints; with `--show` only prints the stored tables.
+
+    Returns the exit code.
+    """
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--show", action="store_true", help="print the tables of what is stored")
     parser.add_argument("--draw", type=int, metavar="CASES", help="draw so many other cases and print their table")

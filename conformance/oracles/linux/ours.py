@@ -1,4 +1,4 @@
-"""The tables of differences between our code in a Linux kernel and where it runs else.
+"""Differences between our code in a Linux kernel and the same code elsewhere.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.ours` runs every case and stores the
 results with their provenance. Names of cases after it run only those. `--show` prints the stored tables, which
@@ -17,17 +17,20 @@ from sojourn import _sojourn
 from sojourn.core.scenario import Scenario
 
 NAME = "ours"
-"""Where it is stored in `RESULTS`."""
+"""Its name in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.ours"
 TITLES = (
     "Sojourn's queues: on the simulated link, against the kernel's discipline `sojourn`, both under the kernel's TCP",
     "Sojourn's controllers: under the simulated TCP, against the kernel's TCP",
     "DualPI2: Sojourn's against the kernel's, both in the kernel, under Sojourn's Prague and the kernel's CUBIC",
 )
-"""Of the tables: what is compared, and with what."""
+"""The titles of the tables: the two sides of each comparison."""
 
 CONTROLLERS = ("dctcp", "prague", "copa", "bbr", "bbr3", "westwood", "cdg")
-"""Those that pace, take samples of the delivery rate or count marks, and two that learn of the end of a reduction."""
+"""Controllers that need more than ACKs.
+
+Most pace, sample the delivery rate or count marks; two use the end of a reduction.
+"""
 
 Case = tuple[str, list[Scenario]]
 
@@ -101,7 +104,10 @@ def tables(stored: dict[str, Any]) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    """Measures, stores and prints; with `--show` only prints the stored tables.
+
+    Returns the exit code.
+    """
     known = blocks()
     names = [name for block in known for name, _ in block]
     options = gaps.read_options(COMMAND, __doc__, names, argv)

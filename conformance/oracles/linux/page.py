@@ -1,4 +1,7 @@
-"""Writes the tables of `docs/linux-comparison.md` from what is stored: `python -m conformance.oracles.linux.page`."""
+"""Writes the tables of `docs/linux-comparison.md` from the stored results.
+
+`python -m conformance.oracles.linux.page` runs it.
+"""
 
 from __future__ import annotations
 

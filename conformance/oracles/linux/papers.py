@@ -1,10 +1,10 @@
-"""Reruns samples of three papers with the TCP of a Linux kernel, beside the simulated and the published values.
+"""Reruns samples of three papers with the TCP of a Linux kernel.
 
-    python -m conformance.oracles.linux.papers            # prints the tables of what is stored
-    python -m conformance.oracles.linux.papers --store    # runs all on both hosts, and stores what was found
+    python -m conformance.oracles.linux.papers            # prints the tables of the stored results
+    python -m conformance.oracles.linux.papers --store    # runs all on both hosts, and stores the results
 
-The verdicts are those of the papers' claims (`claims.toml`), on the parts of them that the sample has runs for. Exit
-code 2 where the kernel can't be run.
+The tables also have the simulated and the published values. The verdicts are those of the papers' claims
+(`claims.toml`), on the parts of them that the sample has runs for. The exit code is 2 if the kernel can't be run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from . import RESULTS
 from .validate import kernel_to_run, provenance
 
 NAME = "papers"
-"""Where it is stored in `RESULTS`."""
+"""Its name in `RESULTS`."""
 COMMAND = "python -m conformance.oracles.linux.papers --store"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What of a paper is run: some cells of an experiment."""
+    """The sample of a paper: some cells of an experiment."""
 
     experiment: str
     title: str
@@ -42,10 +42,10 @@ class Sample:
     scenarios: tuple[str, ...]
     seeds: int
     queues: tuple[str, ...] = ()
-    """All of the experiment's where it is empty; so are `settings`."""
+    """The queues; if empty, all of the experiment. The same holds for `settings`."""
     settings: tuple[str, ...] = ()
     is_shortened: bool = False
-    """Whether it is run as `--quick` does."""
+    """Whether it is shortened as by `--quick`."""
 
     def chosen(self) -> Grid:
         """The experiment with the cells of the sample alone."""
@@ -80,7 +80,7 @@ def outcome_of(sample: Sample, host: Host) -> Outcome:
 
 
 def parts_of(sample: Sample) -> Iterator[tuple[Claim, Part]]:
-    """The parts of the paper's claims, each about those of its cells that are run."""
+    """The parts of the paper's claims, each restricted to the cells that are run."""
     experiment, chosen = find_experiment(sample.experiment), sample.chosen()
     empty = Outcome(experiment, [chosen], [1], {})
     functions = all_functions(empty)
@@ -114,12 +114,12 @@ def judged(sample: Sample, host: Host) -> Iterator[tuple[str, PartResult]]:
 
 
 def name_of(claim: Claim, part: Part) -> str:
-    """What a part is stored as."""
+    """The name under which a part is stored."""
     return f"{claim.id}: {part.label or part.measure}"
 
 
 def run(sample: Sample) -> dict[str, Any]:
-    """What each part of a claim gives on either host."""
+    """The result of each part of a claim on either host."""
     found: dict[str, Any] = {}
     for host in Host:
         for name, result in judged(sample, host):
@@ -146,7 +146,7 @@ def tables(stored: dict[str, Any]) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Prints, or runs and stores; gives the exit code."""
+    """Prints, or runs and stores; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.papers", description=__doc__)
     parser.add_argument("--store", action="store_true", help="run all samples and store what was found")
     if parser.parse_args(argv).store:

@@ -1,8 +1,8 @@
-"""The cases in which `validate` judges CAKE, DualPI2 and the mark threshold of FQ-CoDel by the kernel's own.
+"""The cases of `validate` for CAKE, DualPI2 and the mark threshold of FQ-CoDel.
 
-Each has a name, what stands on the bottleneck, ours and the kernel's, and groups of flows: of two hosts, with other
-DSCPs, or with other controllers. The bottleneck has 10 Mbit/s; CAKE's shaper has 8. A host of ours is a group of
-senders: `dual-srchost`.
+Each has a name, the bottleneck's queue (ours and the kernel's), and groups of flows: of two hosts, with other DSCPs,
+or with other controllers. The bottleneck has 10 Mbit/s; CAKE's shaper has 8. A host of ours is a group of senders:
+`dual-srchost`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ LINKS: list[Table] = [
 
 @dataclass(frozen=True)
 class Setting:
-    """What stands on the bottleneck, ours and the kernel's, and who sends; of the groups the first is measured."""
+    """The bottleneck's queue, ours and the kernel's, and the groups of flows.
+
+    The first group is measured.
+    """
 
     ours: Table
     linux: str
@@ -32,7 +35,7 @@ class Setting:
     rate: str = "10 Mbit/s"
     ecn: bool = False
     back: Table | None = None
-    """The reverse path, where it differs."""
+    """The reverse path, if it differs."""
 
 
 def group(name: str, count: int, cc: str = "cubic", **more: Any) -> Table:

@@ -1,15 +1,15 @@
-"""Judges the laboratory by a Linux kernel, in three blocks.
+"""Compares the laboratory with a Linux kernel, in three blocks.
 
-    python -m conformance.oracles.linux.validate            # runs the kernel if there is one, else what is stored
+    python -m conformance.oracles.linux.validate            # runs the kernel if it is built, else uses stored runs
     python -m conformance.oracles.linux.validate red --seeds 10
     python -m conformance.oracles.linux.validate --linux stored
-    python -m conformance.oracles.linux.validate --store    # runs all, or the cases named, and stores what was found
+    python -m conformance.oracles.linux.validate --store    # runs all cases, or the named ones, and stores the results
     python -m conformance.oracles.linux.validate --draw 10 --seed 7    # other cases, drawn at random; stores nothing
 
 Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
 discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
-same command. Exit code 1 for a miss that `explained.toml` does not cover or an entry there without a miss, 2
-where the kernel can't be run.
+same command. Exit code 1 for a miss that `explained.toml` does not cover or an entry there without a miss, 2 if the
+kernel can't be run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ from .gaps import SCENARIO
 HERE = Path(__file__).parent
 NAME, EXPLAINED = "validate", HERE / "explained.toml"
 SEEDS, MANY_SEEDS = 5, 30
-"""Seeds of a case; many where the few random drops of five differ by more than a bound."""
+"""The number of seeds of a case.
+
+It is large if the few random drops of five seeds differ by more than a bound.
+"""
 
 Runs = dict[str, list[dict[str, float]]]
 """The numbers of each seed, for each way to run a case."""
@@ -46,7 +49,7 @@ OURS, MIXED, LINUX = "simulator, our queue", "linux, our queue", "linux, its que
 
 @dataclass(frozen=True)
 class Block:
-    """Two ways that are compared, and in what."""
+    """Two compared ways, and the compared part."""
 
     name: str
     title: str
@@ -77,13 +80,16 @@ BLOCKS = (
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue of ours and the same in Linux. Both get the same parameters, since the defaults differ."""
+    """A queue of ours and the same in Linux.
+
+    Both get the same parameters, since the defaults differ.
+    """
 
     ours: dict[str, Any]
     linux: str
     ecn: bool = False
     many: tuple[int, ...] = ()
-    """With this number of flows it gets `MANY_SEEDS`."""
+    """The numbers of flows with `MANY_SEEDS`."""
 
 
 _RED = {"aqm": "red", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1, "avpkt": "1500 B"}
@@ -92,7 +98,7 @@ _PIE = "limit 1000 target 15ms tupdate 15ms alpha 2 beta 20"
 _ROUNDED = {"rounded_average": True}
 # With another hash two of 20 flows share a queue.
 _HASH = {"perturbation": 16}
-# A timer of the kernel comes a tick of 1 ms late, so that none comes early: calc_index in kernel/time/timer.c.
+# A timer of the kernel expires up to a tick of 1 ms late and never early: calc_index in kernel/time/timer.c.
 _OUR_PIE = {"aqm": "pie", "limit": "1000 packets", "rule": "linux", "tupdate": "16 ms"}
 _CODEL = {"aqm": "codel", "limit": "1000 packets", "rule": "linux"}
 QUEUES = {
@@ -133,12 +139,15 @@ ELSEWHERE = {
         many=(3,),
     ),
 }
-"""Over 20 Mbit/s and 90 ms, with three flows: where windows are large, how CoDel begins to drop shows more."""
+"""A link of 20 Mbit/s and 90 ms with three flows.
+
+With large windows the start of CoDel's drops shows more.
+"""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario in its three ways, and how many seeds it gets."""
+    """A scenario in its three ways, and its number of seeds."""
 
     ways: dict[str, Scenario]
     seeds: int
@@ -162,7 +171,10 @@ def cases() -> dict[str, Case]:
 
 
 def drawn(count: int, seed: int) -> dict[str, Case]:
-    """Cases by name, drawn at random: the queues over 10 to 50 Mbit/s, 20 to 100 ms and up to 20 flows."""
+    """Cases by name, drawn at random.
+
+    They are the queues over 10 to 50 Mbit/s, 20 to 100 ms and up to 20 flows.
+    """
     draw = random.Random(seed)
     found = {}
     for number in range(count):
@@ -195,7 +207,10 @@ def _ways(base: Scenario, ours: dict[str, Any], linux: str) -> dict[str, Scenari
 
 
 def numbers(record: Record) -> dict[str, float]:
-    """What is compared of a run: `compare.metrics`, the mean RTT in ms, and drops and marks together."""
+    """The compared numbers of a run.
+
+    They are `compare.metrics`, the mean RTT in ms, and drops and marks together.
+    """
     found = compare.metrics(dict(record), SCENARIO)
     found["signal_rate"] = found["drop_rate"] + found["mark_rate"]
     found["rtt"] = float(record.value("groups.f.rtt_ms.mean") or 0.0)
@@ -212,7 +227,7 @@ def run_case(ways: dict[str, Scenario], seeds: int, only: str | None = None) -> 
 
 
 def provenance(kernel: Kernel) -> dict[str, str]:
-    """Which kernel made what is stored."""
+    """The kernel of the stored results."""
     return {
         "version": kernel.version, "source": kernel.source,
         "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
@@ -220,7 +235,7 @@ def provenance(kernel: Kernel) -> dict[str, str]:
 
 
 def store(kernel: Kernel, runs: dict[str, Runs]) -> None:
-    """Stores the runs of some cases, beside what is stored of the others."""
+    """Stores the runs of some cases; the stored runs of the others stay."""
     kept = RESULTS.get(NAME) or {"kernels": [], "runs": {}}
     others = [one | {"cases": [case for case in one["cases"] if case not in runs]} for one in kept["kernels"]]
     text = {
@@ -255,7 +270,7 @@ NAMES = {
 
 
 def line(block: Block, rows: list[compare.Row]) -> str:
-    """One line on a block: the median and the largest size of each difference, and how often each verdict came."""
+    """One line on a block: median and largest difference of each metric, and the verdicts."""
     parts = []
     for metric in block.judged:
         sizes = [abs(row.difference) for row in rows if row.metric == metric.name]
@@ -273,7 +288,7 @@ def lines(runs: dict[str, Runs]) -> list[str]:
 
 
 def stored() -> dict[str, Any]:
-    """What is stored: the numbers of every run, and which kernel made those of which cases."""
+    """The stored results: the numbers of every run, and the kernel of each case."""
     found = RESULTS.get(NAME)
     if found is None:
         print(f"{RESULTS.file}: expected stored results, got none: --store makes them", file=sys.stderr)
@@ -282,7 +297,7 @@ def stored() -> dict[str, Any]:
 
 
 def kernel_to_run(asked: str) -> Kernel | None:
-    """The kernel to be run; `None` for what is stored."""
+    """The kernel to run; `None` for stored results."""
     if asked == "stored":
         return None
     try:
@@ -300,7 +315,7 @@ def kernel_to_run(asked: str) -> Kernel | None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Judges, prints, and stores if that is asked for; gives the exit code."""
+    """Compares, prints, and stores if required; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.validate", description=__doc__)
     parser.add_argument("--linux", choices=["live", "stored"], default="", help="whether the kernel is run")
     parser.add_argument("--store", action="store_true", help="run the cases and store what was found")
@@ -335,7 +350,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def report(runs: dict[str, Runs]) -> int:
-    """Prints the tables and the lines of all blocks; gives the exit code."""
+    """Prints the tables and the lines of all blocks; returns the exit code."""
     judged = {block: judge(block, runs) for block in BLOCKS}
     for rows in judged.values():
         print(compare.table(rows, "Linux"), end="\n\n")

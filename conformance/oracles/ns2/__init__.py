@@ -1,1 +1,1 @@
-"""ns-2.35 as a reference simulator: one scenario for both simulators, run over seeds, compared in a table."""
+"""ns-2.35 as a reference simulator: one scenario for both simulators, run over seeds."""

@@ -1,4 +1,4 @@
-"""Draws scenarios that nobody chose, runs them in ns-2 and in Sojourn, and compares them.
+"""Draws random scenarios, runs them in ns-2 and in Sojourn, and compares them.
 
 From the root of the repository:
 
@@ -6,7 +6,7 @@ From the root of the repository:
     python -m conformance.oracles.ns2.draw 30 --draw 7       # thirty others
     python -m conformance.oracles.ns2.draw 1 --draw 7 --print  # the first of them as JSON, not run
 
-Exit code 1 for a miss, 2 where ns-2 is not installed.
+Exit code 1 for a miss, 2 if ns-2 is not installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def scenario(draw: random.Random, law: str, name: str) -> Table:
     tcp |= {"min_rto": "200 ms", "window": f"{draw.choice([20, 60, 200, 500])} packets"}
     if law != "droptail" and draw.random() < 0.4:
         tcp["ecn"] = queue["ecn"] = True
-        # Where ns-2 marks, and what it does with the rest.
+        # ns-2's threshold of marks, and its treatment of packets above it.
         queue |= {"at_departure": True, "spare_unmarkable": True} if law == "rem" else {}
     if draw.random() < 0.35:
         tcp["delayed_ack"] = "100 ms"

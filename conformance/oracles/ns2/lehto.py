@@ -1,8 +1,9 @@
-"""The seven scenarios of Lehto et al. (IFAC 2005) in ns-2, under RED, the PD law and the fuzzy law.
+"""The seven scenarios of Lehto et al. (IFAC 2005) in ns-2, under RED, PD and fuzzy RED.
 
-`python -m conformance.oracles.ns2.lehto [--scenarios 1 2] [--laws red pd fuzzy] [--seeds 4]` prints published
-values and those of ns-2. What the paper leaves open (the minimum RTO of 2004, a 40 s window, a 42 ms RTT) is chosen
-as in `papers/lehto-2005`. Published queues are sampled every 10 ms; ns-2's are exact here. Scenario 7 counts kilobytes.
+`python -m conformance.oracles.ns2.lehto [--scenarios 1 2] [--laws red pd fuzzy] [--seeds 4]` prints published values
+and those of ns-2. Values that the paper leaves open (the minimum RTO of 2004, a 40 s window, a 42 ms RTT) are chosen
+as in `papers/lehto-2005`. Published queues are sampled every 10 ms; ns-2's are exact here. Scenario 7 counts
+kilobytes.
 """
 
 from __future__ import annotations
@@ -102,7 +103,10 @@ def scenario(number: int, law: str) -> Table:
 
 
 def run(number: int, law: str, seeds: int) -> list[tuple[float, float, float, float]]:
-    """Drops, Mbit/s, queue mean and sd (packets; kilobytes in scenario 7) for seeds 1..`seeds` in ns-2."""
+    """Drops, Mbit/s, and mean and sd of the queue for seeds 1..`seeds` in ns-2.
+
+    The queue is in packets, in scenario 7 in kilobytes.
+    """
     result = []
     for seed in range(1, seeds + 1):
         link = measure.run(scenario(number, law), seed)["links"][0]

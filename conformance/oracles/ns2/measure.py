@@ -29,7 +29,10 @@ class OracleError(RuntimeError):
 
 @dataclass
 class _Integral:
-    """Time integrals of a queue and of its square, from its changes. Packets, or bytes; seconds."""
+    """Time integrals of a queue and of its square, from its changes.
+
+    The queue is in packets or bytes, times are in seconds.
+    """
 
     value: int = 0
     since: float = 0.0
@@ -69,7 +72,7 @@ def available() -> bool:
 
 
 def version() -> str:
-    """ns-2's version, as it says it."""
+    """ns-2's version, as it reports it."""
     run = subprocess.run(["ns", "-"], input="puts [ns-version]\n", capture_output=True, text=True, check=False)
     return run.stdout.strip() or "unknown"
 
@@ -103,9 +106,9 @@ def _read(stream: IO[str]) -> _Output:
 
 
 def execute(text: str, channel: str = "stdout") -> _Output:
-    """Runs the Tcl text in ns-2 and reads what it writes to `channel`.
+    """Runs the Tcl text in ns-2 and reads its output on `channel`.
 
-    Raises `OracleError` with what ns-2 said at last if it fails.
+    Raises `OracleError` with the last output of ns-2 if it fails.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as complaints:
         path = Path(folder) / "scenario.tcl"
@@ -122,7 +125,7 @@ def execute(text: str, channel: str = "stdout") -> _Output:
 
 
 def _offered(link: Link, begin: float, end: float) -> float:
-    """What the link could have sent between two times (s), in bits."""
+    """The bits that the link could have sent between two times (s)."""
     total, now, rate = 0.0, begin, link.rate or math.inf
     for at_ns, new in sorted(link.changes):
         at = min(max(at_ns / 1e9, begin), end)
@@ -156,7 +159,10 @@ def _link(link: Link, out: _Output, number: int) -> Table:
 
 
 def _goodput(plan: Plan, out: _Output) -> list[float]:
-    """Bits per second of payload each flow delivered in order; web sessions are not followed and count as 0."""
+    """Bits per second of payload that each flow delivered in order.
+
+    Web sessions are not followed and count as 0.
+    """
     span = (plan.duration - plan.warmup) / 1e9
     result = []
     for i, flow in enumerate(plan.flows):
@@ -172,7 +178,10 @@ def _goodput(plan: Plan, out: _Output) -> list[float]:
 
 
 def run(scenario: Table, seed: int) -> dict[str, Any]:
-    """One run: a record with the fields of Sojourn's that ns-2 can fill, and the hash of the Tcl that made it."""
+    """One run: a record with the fields of Sojourn's that ns-2 can fill.
+
+    It also has the hash of the Tcl script.
+    """
     plan = lay_out(freeze(scenario, seed))
     text = script(plan, seed)
     out = execute(text, channel(plan))

@@ -1,4 +1,4 @@
-"""From a scenario table to flat lists of nodes, links and flows, with every random value drawn.
+"""From a scenario table to flat lists of nodes, links and flows, with all draws made.
 
 `freeze` draws the values that differ between flows of a group and writes them as explicit lists, so that both
 simulators get the same numbers; `lay_out` reads that table. Times are whole nanoseconds, rates bit/s, sizes bytes.
@@ -24,7 +24,10 @@ _FLOW = {"name", "count", "from", "to", "access", "egress", "via", "start", "sto
 
 @dataclass(frozen=True)
 class Link:
-    """One direction of a link. `rate` is None where there is no serialization; `changes` are (ns, bit/s)."""
+    """One direction of a link.
+
+    `rate` is None without serialization; `changes` are (ns, bit/s).
+    """
 
     name: str
     src: str
@@ -38,7 +41,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow: where it enters and leaves, when it runs (ns), what it sends and its TCP table."""
+    """One flow: its end nodes, its times (ns), its traffic and its TCP table."""
 
     name: str
     group: str
@@ -108,9 +111,10 @@ def _draw(value: Any, count: int, draw: random.Random, where: str) -> list[Any]:
 
 
 def freeze(scenario: Table, seed: int) -> Table:
-    """A copy in which every value that differs between flows of a group is an explicit list, drawn with `seed`.
+    """A copy with an explicit list for every value that differs between flows of a group.
 
-    Each field has its own random stream, so adding a group does not change the numbers of others.
+    The lists are drawn with `seed`. Each field has its own random stream, so adding a group does not change the
+    numbers of others.
     """
     frozen = copy.deepcopy(scenario)
     frozen["seed"] = seed
@@ -161,7 +165,10 @@ def _links(plan: Plan, tables: list[Table]) -> None:
 
 
 def shortest(links: list[Link], src: str, dst: str) -> list[str]:
-    """The path with the fewest links from `src` to `dst` (the first in the order of the links); empty without one."""
+    """The path with the fewest links from `src` to `dst`; empty without one.
+
+    Among equal paths it is the first in the order of the links.
+    """
     before: dict[str, str] = {src: src}
     queue = deque([src])
     while queue:
@@ -179,7 +186,7 @@ def shortest(links: list[Link], src: str, dst: str) -> list[str]:
 
 
 def _edge(plan: Plan, core: str, host: str, table: Table | None, index: int) -> str:
-    """The node where a flow's endpoint lives: `core`, or `host` behind a duplex link of its own."""
+    """The node of a flow's endpoint: `core`, or `host` behind its own duplex link."""
     if table is None:
         return core
     _known(table, {"rate", "delay"}, f"flows.{host}")

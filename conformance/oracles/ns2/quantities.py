@@ -1,4 +1,4 @@
-"""Quantities as scenario files write them (`"10 Mbit/s"`, `"50 ms"`, `"100 packets"`), read for ns-2.
+"""Quantities of scenario files (`"10 Mbit/s"`, `"50 ms"`, `"100 packets"`) for ns-2.
 
 Times are whole nanoseconds, rates bit/s, sizes bytes. Every error is a `FieldError` that names the field.
 """
@@ -21,7 +21,10 @@ _PACKETS = {"packets": 1.0, "packet": 1.0}
 
 
 class FieldError(ValueError):
-    """A field that can't be read, or that ns-2 can't simulate: says which, what was expected and what was found."""
+    """A field that can't be read, or that ns-2 can't simulate.
+
+    The message has the field, the expectation and the value found.
+    """
 
     def __init__(self, field: str, got: object, expected: str) -> None:
         super().__init__(f"{field}: expected {expected}, got {got!r}")

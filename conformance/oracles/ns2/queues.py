@@ -1,6 +1,6 @@
 """A scenario's `queue` table as ns-2 settings.
 
-Where ns-2.35 differs, and what the script does about it:
+Differences of ns-2.35, and how the script compensates for them:
 
 - `Queue/DropTail` and `Queue/REM` drop a packet that would make the queue reach `limit_`, so `"100 packets"`
   is `limit_ 101`; `Queue/RED` and `Queue/PI` compare the queue before the packet, so there it is 100
@@ -8,7 +8,7 @@ Where ns-2.35 differs, and what the script does about it:
 - `Queue/RED` is in byte mode by default since 2004, and it resolves automatic thresholds, weight and `bottom_` when
   the link is made, for packets of 500 bytes: every variable is written after that, so the reset before the run
   resolves them again (red.cc: `initialize_params`).
-- In `gentle_` mode the slope above `max` is computed once, from the first `max_p` (red.cc: `reset`), even where
+- In `gentle_` mode the slope above `max` is computed once, from the first `max_p` (red.cc: `reset`), even if
   adaptive RED changes `max_p` later.
 - With ECN, RED marks only while the probability is at most `mark_p_` (0.1) and drops above it (red.cc: `drop_early`).
 - A periodic law that ns-2 does not have runs on a PI queue with `a_ = b_ = 0`; a Tcl timer writes its probability.
@@ -32,9 +32,9 @@ Reader = Callable[[Any, str, int], str]
 
 @dataclass(frozen=True)
 class Queue:
-    """An ns-2 queue: class, variables in order, and the Tcl call and helper of its periodic law, if it has one.
+    """An ns-2 queue: class, variables in order, and the Tcl code of its periodic law, if any.
 
-    In the law `%d` is the number of the link, `%r` its rate in bit/s.
+    The Tcl code is a call and a helper. In the law `%d` is the number of the link, `%r` its rate in bit/s.
     """
 
     kind: str
@@ -191,9 +191,9 @@ def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, p
 
 
 def _size(table: Table, where: str, packet: int, extra: int) -> tuple[tuple[str, str], ...]:
-    """The queue limit, for queues that multiply `limit_` by the mean packet when they count bytes.
+    """The limit of queues that multiply `limit_` by the mean packet when they count bytes.
 
-    `extra` is 1 where ns-2 drops one packet earlier than the scenario's limit.
+    `extra` is 1 if ns-2 drops one packet earlier than the scenario's limit.
     """
     limit, in_bytes = table["limit"], not is_packets(table["limit"])
     if in_bytes:
@@ -248,9 +248,9 @@ def _rem(table: Table, where: str, packet: int) -> Queue:
 
 
 def periodic(table: Table, where: str, packet: int, percent: str, interval_s: str) -> Queue:
-    """A law that ns-2 does not have: `percent` is a Tcl expression of `$q` and `$dq` (packets), in percent.
+    """A law that ns-2 does not have.
 
-    `interval_s` is its interval in seconds.
+    `percent` is a Tcl expression of `$q` and `$dq` (packets), in percent. `interval_s` is its interval in seconds.
     """
     in_bytes = not is_packets(table["limit"])
     off = (("a_", "0.0"), ("b_", "0.0"), ("bytes_", "false"), ("setbit_", "false"))
@@ -293,7 +293,10 @@ QUEUES: dict[str, Callable[[Table, str, int], Queue]] = {
 
 
 def queue(table: Table, where: str, packet: int) -> Queue:
-    """The ns-2 queue of a scenario's `queue` table; `packet` is the mean packet in bytes. Raises `FieldError`."""
+    """The ns-2 queue of a scenario's `queue` table.
+
+    `packet` is the mean packet in bytes. Raises `FieldError`.
+    """
     build = QUEUES.get(table["aqm"])
     if build is None:
         raise FieldError(f"{where}.aqm", table["aqm"], "one that ns-2 has: " + ", ".join(QUEUES))

@@ -1,12 +1,12 @@
 """Records which packets flows of ns-2 send and lose, in order.
 
-Averages over a run hide many differences, so these runs have no random numbers. In `timelines` nothing queues either: a
-flow on a fast link loses the transmissions of a list, and all packets that it sends are recorded. In `shared-buffer`
-several flows share a small buffer, and all packets that it drops are recorded. `crates/sim/tests/timelines.rs` repeats
-these runs and expects exactly the same order.
+Averages over a run hide many differences, so these runs have no random numbers. In `timelines` nothing queues either:
+a flow on a fast link loses the transmissions of a list, and all packets that it sends are recorded. In
+`shared-buffer` several flows share a small buffer, and all packets that it drops are recorded.
+`crates/sim/tests/timelines.rs` repeats these runs and expects exactly the same order.
 
 The delay is chosen so that no ACK arrives at the time of the least timeout (200 ms) or of a whole number of
-milliseconds, since rounding of floating-point numbers decides in ns-2 what happens first at one time. The runs of
+milliseconds: in ns-2 the rounding of floating-point numbers decides the order of simultaneous events. The runs of
 `shared-buffer` are also chosen so that rounding never decides; others differ after some tens of losses.
 """
 
@@ -57,9 +57,10 @@ _EIGHT = [3_000, 26_700, 77_800, 156_300, 262_200, 395_500, 556_200, 744_300]
 
 @dataclass(frozen=True)
 class SharedBuffer:
-    """Flows that share a link: when they start (us), rates of the link and of their own links (bit/s), limit (packets).
+    """Flows that share a link.
 
-    Flows of TCP-Linux start while the link is idle, and 40 bytes later: their first packet has no header.
+    Starts are in us, rates of the link and of the flows' own links in bit/s, the limit in packets. Flows of TCP-Linux
+    start while the link is idle, and 40 bytes later: their first packet has no header.
     """
 
     agent: str
@@ -86,13 +87,13 @@ _SHARED_SECONDS = 40
 
 
 def losses(ratio: float, seconds: int, seed: int) -> list[int]:
-    """Which transmissions are lost, counted from 0; none of the first 20."""
+    """The lost transmissions, counted from 0; none of the first 20."""
     draw = random.Random(seed)
     return [number for number in range(20, seconds * 1000) if draw.random() < ratio]
 
 
 def script(agent: str, seconds: int, lost: list[int], trace: Path) -> str:
-    """The Tcl script; ns-2 writes what enters the link to the file `trace`."""
+    """The Tcl script; ns-2 writes the packets that enter the link to the file `trace`."""
     kind, sink, settings = AGENTS[agent]
     # TCP-Linux sends its first packet without a header: 40 bytes, or 3.2 us, less.
     start = 0.0000402 if "Linux" in kind else 0.000037
@@ -152,7 +153,7 @@ def shared_script(case: SharedBuffer, trace: Path) -> str:
 
 
 def events(what: str, text: Callable[[Path], str]) -> list[list[str]]:
-    """The words of each line that ns-2 traces. Raises `measure.OracleError` where ns-2 fails."""
+    """The words of each line of ns-2's trace. Raises `measure.OracleError` if ns-2 fails."""
     with tempfile.TemporaryDirectory() as folder:
         file, trace = Path(folder) / "run.tcl", Path(folder) / "trace"
         file.write_text(text(trace))

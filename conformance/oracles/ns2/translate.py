@@ -1,6 +1,6 @@
 """A frozen scenario as a Tcl script for ns-2.35; `measure` reads its output.
 
-Where ns-2.35 differs, and what the script does about it:
+Differences of ns-2.35, and how the script compensates for them:
 
 - `packetSize_` is the payload; the TCP agents add `tcpip_base_hdr_size_` (40 bytes) on the wire.
 - `window_` is both the receive window and the first ssthresh.
@@ -53,7 +53,7 @@ proc link {{i a b rate delay kind variables}} {{
     foreach {{name value}} $variables {{ $queue($i) set $name $value }}
 }}
 
-# Counters and integrals of the queue: what waits, without the packet being sent.
+# Counters and integrals of the queue, without the packet being sent.
 proc watch {{i a b}} {{
     global ns n mon
     set mon($i) [$ns monitor-queue $n($a) $n($b) 0]
@@ -123,7 +123,7 @@ proc periodic {{q_ counted percent step {{last 0.0}}}} {{
     $ns at [expr {{[$ns now] + $step}}] [list periodic $q_ $counted $percent $step $q]
 }}
 
-# The counters are 32 bits wide and wrap: only their differences mean something.
+# The counters are 32 bits wide and wrap: only their differences are meaningful.
 proc snapshot {{}} {{
     global ns mon received
     foreach i [lsort -integer [array names mon]] {{
@@ -233,7 +233,7 @@ def _module(flow: Flow) -> str:
 
 
 def _threshold(flow: Flow) -> int | None:
-    """The initial ssthresh in segments, or None where it is the window, as in ns-2 by default."""
+    """The initial ssthresh in segments, or None if it is the window, as in ns-2 by default."""
     if "initial_ssthresh" not in flow.tcp:
         return None
     mss, where = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss"), f"flows.{flow.group}.tcp"
@@ -242,7 +242,10 @@ def _threshold(flow: Flow) -> int | None:
 
 
 def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
-    """Application class and its variables. Sizes are those on the wire: ns-2 adds no header to UDP."""
+    """Application class and its variables.
+
+    Sizes are those on the wire: ns-2 adds no header to UDP.
+    """
     traffic, where = flow.traffic, f"flows.{flow.group}.traffic"
     kind, allowed = traffic["kind"], {"kind", "transport", "rate", "size"}
     allowed |= {"jitter"} if kind == "cbr" else {"on", "off", "shape"}
@@ -342,13 +345,13 @@ def measured(plan: Plan) -> list[tuple[int, Link]]:
 
 
 def channel(plan: Plan) -> str:
-    """Where the script writes measurements: "stdout", or "stderr" where a congestion module prints on stdout."""
+    """The script's output channel: "stdout", or "stderr" if a congestion module uses stdout."""
     printing = any(flow.tcp.get("control") == _MODULES["lp"] for flow in plan.flows)
     return "stderr" if printing else "stdout"
 
 
 def script(plan: Plan, seed: int) -> str:
-    """The Tcl text of a plan. Raises `FieldError` for what ns-2 can't simulate."""
+    """The Tcl text of a plan. Raises `FieldError` for settings that ns-2 can't simulate."""
     out = channel(plan)
     to = "" if out == "stdout" else f"{out} "
     lines = [f"# {plan.name}, seed {seed}", _PRELUDE.format(seed=seed, mtu=_MTU, to=to)]

@@ -7,7 +7,7 @@ From the root of the repository:
     python -m conformance.oracles.ns2.validate --store          # ns-2 only, and store its numbers
     python -m conformance.oracles.ns2.validate --ns2 stored     # without running ns-2
 
-Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
+Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 if a simulator could
 not be run.
 """
 
@@ -59,9 +59,9 @@ def _rounded(value: Any) -> Any:
 
 
 def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
-    """ns-2's numbers for seeds 1 to `seeds`: computed, or those that are stored (`source` is "run" or "stored").
+    """ns-2's numbers for seeds 1 to `seeds`, computed or stored (`source` is "run" or "stored").
 
-    Raises `OracleError` where the stored numbers are missing or belong to another script.
+    Raises `OracleError` if the stored numbers are missing or belong to another script.
     """
     scenario = load(case)
     if source == "run":
@@ -85,7 +85,7 @@ def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
 
 
 def store(case: str, runs: list[Table]) -> None:
-    """Writes ns-2's numbers, with the command and the hash of the script that gave them."""
+    """Writes ns-2's numbers, with the command and the hash of their script."""
     made = {"case": case, "ns": measure.version(), "command": COMMAND.format(file=f"cases/{case}.toml")}
     RESULTS.put(case, made | {"runs": [_rounded(run) for run in runs]})
 

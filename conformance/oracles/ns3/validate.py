@@ -1,13 +1,13 @@
 """Runs the same dumbbells in ns-3 and in Sojourn over seeds and compares them.
 
-    python -m conformance.oracles.ns3.validate                    # every case, with the seeds that are stored for it
+    python -m conformance.oracles.ns3.validate                    # every case, with its stored seeds
     python -m conformance.oracles.ns3.validate codel-10 --seeds 10
     python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's stored numbers
     python -m conformance.oracles.ns3.validate --store            # after a change to the cases or a program
     python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of its program for seed 1
-    python -m conformance.oracles.ns3.validate bbr-5 --unmended pace # with this as it is in ns-3 (README.md)
+    python -m conformance.oracles.ns3.validate bbr-5 --unmended pace # without this fix of ns-3 (README.md)
 
-Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
+Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 if a simulator could
 not be run. Bounds and verdicts are in `conformance/oracles/compare.py`.
 """
 
@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 EXPLAINED, RESULTS = HERE / "explained.toml", Results(HERE / "stored.json.xz")
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 LINKED = " ".join(f"-lns3-{name}" for name in LIBRARIES)
-# IP packets of 1500 bytes, with 20 of IP and 32 of TCP: ns-3 fragments larger ones. PPP adds 2 bytes.
+# IP packets of 1500 bytes, of which 20 are IP and 32 TCP headers: ns-3 fragments larger ones. PPP adds 2 bytes.
 PAYLOAD, WIRE = 1448, 1502
 BOTTLENECK_MS = 1.0
 LIMIT, WINDOW = 1000, 11000  # packets, by default
@@ -49,20 +49,20 @@ CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     # Its window grows by whole segments, as Linux's.
     "dctcp": ({"control": {"cc": "dctcp"}, "ecn": "dctcp", "linux_growth": True}, "Dctcp"),
 }
-# The laws that dumbbell.cc mends, as they are in ns-3.
+# The laws that dumbbell.cc fixes, with ns-3's original code.
 LAWS = {"Reno": "ns3::TcpNewReno", "Ledbat": "ns3::TcpLedbat"}
 # What is mended of ns-3: these laws, and parts of BBR (transports.cc). And what is left as it is without it: the mend
 # of `samples` sets to zero the time from which unmended `acks` count.
 MENDED = {each: [each] for each in ("law", "samples", "pace", "aggregation")} | {"acks": ["samples", "acks"]}
 LOST = (compare.Metric("lost", 0.05, relative=True),)
-# Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
-# sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
+# Over equal-cost paths: goodput and queue of a used path, the share of unused paths, and the
+# sum of the squares of the paths' shares of packets, which is the probability that two packets took the same path.
 PATHS = (
     *(metric for metric in compare.METRICS if metric.name in ("goodput_bps", "queue_mean", "drop_rate", "jain")),
     compare.Metric("idle", 0.02, relative=False),
     compare.Metric("together", 0.02, relative=False),
 )
-# With random loss: also the part of the packets that the link loses after its queue.
+# With random loss: also the share of packets that the link loses after its queue.
 LOSSES = (*(metric for metric in compare.METRICS if metric.name in ("utilization", "goodput_bps", "jain")), *LOST)
 Table = dict[str, Any]
 
@@ -82,7 +82,10 @@ def explanations() -> dict[tuple[str, str], compare.Explanation]:
 
 
 def judged(case: Table) -> tuple[compare.Metric, ...]:
-    """The compared metrics: all of the link and its flows; with LEDBAT, its share and the queue; those of paths."""
+    """The compared metrics of a case.
+
+    They are those of the link and its flows; with LEDBAT its share and the queue; with paths those of the paths.
+    """
     if "ledbat" in case["flows"]:
         return compare.SHARES
     if "paths" in case:
@@ -93,7 +96,7 @@ def judged(case: Table) -> tuple[compare.Metric, ...]:
 
 
 def draw(case: Table, seed: int) -> tuple[list[float], list[float]]:
-    """One-way access delays and start times in seconds of each flow, the same for both simulators."""
+    """One-way access delays and start times in seconds of each flow, for both simulators."""
     numbers = random.Random(f"{case['flows']}/{case['rtt_ms']}/{seed}")
     low, high = ((rtt / 2 - BOTTLENECK_MS) / 1000 for rtt in case["rtt_ms"])
     n = sum(case["flows"].values())
@@ -104,9 +107,10 @@ def draw(case: Table, seed: int) -> tuple[list[float], list[float]]:
 
 
 def _queue(case: Table) -> Table:
-    """The queue table for ns-3's discipline, which feeds a device that holds one more packet while it sends.
+    """The queue table for ns-3's discipline.
 
-    In ns-3 waits are one serialization time shorter, and the discipline counts one packet less.
+    The discipline feeds a device that holds one more packet while it sends. In ns-3 waits are one serialization time
+    shorter, and the discipline counts one packet less.
     """
     aqm = case.get("queue", "step" if "step" in case else "droptail")
     queue: Table = {"aqm": aqm, "limit": f"{case.get('limit', LIMIT) + 1} packets"}
@@ -129,7 +133,10 @@ TCP: Table = {
     "linux_growth": False, "linux_pacing": False, "sack_compression": "0 s", "timer_wheel": False,
     "windowed_variation": False, "adaptive_delayed_ack": False, "dsack": False, "notsent_lowat": "0 B",
 }  # fmt: skip
-"""The TCP of ns-3: timestamps and SACK as Linux, but the loss recovery, growth and timers of the RFCs."""
+"""The TCP of ns-3: timestamps and SACK as in Linux.
+
+Loss recovery, growth and timers are those of the RFCs.
+"""
 
 
 def _impairments(case: Table) -> list[Table]:
@@ -213,7 +220,7 @@ def arguments(case: Table, seed: int) -> list[str]:
 
 
 def sources(case: Table) -> list[str]:
-    """The program of the case, and what it includes."""
+    """The program of the case, and its headers."""
     own = {"paths": "ecmp.cc", "error": "losses.cc", "bbr": "transports.cc", "dctcp": "transports.cc"}
     return [*(source for key, source in own.items() if key in {*case, *case["flows"]}), "dumbbell.cc"]
 
@@ -231,7 +238,7 @@ def digest(case: Table, seed: int) -> str:
 
 
 def unavailable() -> str | None:
-    """Why ns-3 can't be run; None where it can."""
+    """The reason why ns-3 can't be run; None if it can."""
     if shutil.which("g++") is None:
         return "g++ is not installed"
     if not Path("/usr/include/ns3/core-module.h").exists():
@@ -240,7 +247,7 @@ def unavailable() -> str | None:
 
 
 def build(folder: Path, case: Table) -> Path:
-    """The program of the case, compiled in this folder if it is not there yet."""
+    """The program of the case, compiled in this folder unless it exists."""
     source = sources(case)[0]
     program = folder / source.removesuffix(".cc")
     if not program.exists():
@@ -249,7 +256,7 @@ def build(folder: Path, case: Table) -> Path:
 
 
 def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]:
-    """The compared numbers: of the link, of all flows, and the share of the first group in the link's rate."""
+    """The compared numbers: of the link, of all flows, and the first group's share of the link."""
     first = next(iter(case["flows"].values()))
     return {
         "utilization": link["utilization"],
@@ -305,15 +312,16 @@ def run_ours(case: Table, seed: int) -> dict[str, float]:
 
 
 def _counts(link: Table) -> Table:
-    """What a link of a record counted, by ns-3's names."""
+    """The counters of a link of a record, under ns-3's names."""
     counts = {"dropped": link["dropped_total"], "arrived": link["arrived"], "marked": link["marked"]}
     return {"queue_mean": link["queue"]["mean"], **counts}
 
 
 def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Table]:
-    """ns-3's numbers for seeds 1..`seeds`: run now, compiled in `folder`, or those that are stored without one.
+    """ns-3's numbers for seeds 1..`seeds`.
 
-    Raises `OracleError` where the stored numbers are missing or belong to another program or case.
+    They are computed with the program in `folder`, or without a folder read from the store. Raises `OracleError` if
+    the stored numbers are missing or belong to another program or case.
     """
     if folder is not None:
         program = build(folder, case)
@@ -332,7 +340,7 @@ def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Ta
 
 
 def store(name: str, case: Table, runs: list[Table]) -> None:
-    """Writes ns-3's numbers with the commands that made them and the hash of program and arguments."""
+    """Writes ns-3's numbers with their commands and the hash of program and arguments."""
     ask = f"python -m conformance.oracles.ns3.validate {name} --print SEED"
     made = f"{command(case)} && ./{sources(case)[0].removesuffix('.cc')} $({ask})"
     RESULTS.put(name, {"case": name, "ns3": "3.37", "command": made, "runs": runs})
@@ -356,7 +364,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Table]:
-    """The cases that the options name, and what they ask for."""
+    """The cases that the options select."""
     left = {"unmended": MENDED[options.unmended]} if options.unmended else {}
     return {name: cases()[name] | left for name in options.cases or cases()}
 

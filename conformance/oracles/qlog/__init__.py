@@ -1,1 +1,1 @@
-"""A QUIC stack's reader of qlog judges what `sojourn run --qlog` writes."""
+"""Checks the files of `sojourn run --qlog` with the qlog reader of a QUIC stack."""

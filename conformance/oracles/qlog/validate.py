@@ -1,9 +1,9 @@
-"""Writes qlog files of runs with every kind of event and lets the crate `qlog` of quiche read them, with its types.
+"""Writes qlog files with every kind of event, and checks them with quiche's crate `qlog`.
 
     python -m conformance.oracles.qlog.validate
 
-Exit code 1 for a file that it does not read. Nothing is downloaded: where cargo has not got the crate, a line says how
-to get it, and the exit code is 0.
+The crate reads them with its types. Exit code 1 for a file that it does not read. Nothing is downloaded: if cargo
+does not have the crate, a line says how to get it, and the exit code is 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 BUILD = ["cargo", "build", "--quiet", "--offline", "--locked", "--manifest-path", str(HERE / "Cargo.toml")]
 JUDGE = ROOT / "target" / "qlog" / "debug" / "sojourn-qlog-judge"
-# Losses found by ACKs and by timeouts, a pace, RACK with its probes, and marks.
+# Losses found by ACKs and by timeouts, pacing, RACK with its probes, and marks.
 RUNS: dict[str, dict[str, Any]] = {
     "reno": {"duration": "20 s"},
     "linux": {"duration": "12 s", "flows.ftp.tcp": {"profile": "linux"}},

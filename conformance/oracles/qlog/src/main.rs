@@ -1,4 +1,4 @@
-//! Reads qlog files with the crate `qlog` of quiche: prints of each how many events of each name it has.
+//! Reads qlog files with quiche's crate `qlog`, and counts the events of each name.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
