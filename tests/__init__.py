@@ -1,1 +1,1 @@
-"""Tests in folders by subject; `support` has what they share."""
+"""Tests in folders by subject; `support` has shared helpers."""

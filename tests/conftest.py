@@ -1,4 +1,7 @@
-"""Fixtures. All tests run against the extension module; without it there is one line that says how to build it."""
+"""Fixtures. All tests run against the extension module.
+
+Without it, one line says how to build it.
+"""
 
 import os
 import signal
@@ -18,7 +21,7 @@ settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stops where the extension module is missing: nothing stands in for it."""
+    """Stops if the extension module is missing: there is no replacement for it."""
     try:
         import sojourn._sojourn  # noqa: F401
     except ImportError as error:
@@ -29,12 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts what compiles first: while cargo works, the other processes do the rest."""
+    """Runs compiling tests first: other processes run the rest while cargo works."""
     items.sort(key=lambda item: item.path.name != "test_walkthroughs.py")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Which engine is tested."""
+    """The tested engine."""
     import sojourn._sojourn
 
     return f"engine: {sojourn._sojourn.__file__}"
@@ -82,7 +85,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def observed(monkeypatch: pytest.MonkeyPatch):
-    """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
+    """The engine with logged and interruptible runs, for tests of its calls from Python."""
     from sojourn.runs import runner, workers
     from tests.support import observed_engine
 

@@ -224,7 +224,10 @@ def test_a_describing_function_falls_to_the_linear_answer_for_small_amplitudes()
 
 
 class Saturated:
-    """0.01 a packet around 60 packets, between 0 and 0.02; the fluid's needed probability lies inside."""
+    """A law with 0.01 a packet around 60 packets, between 0 and 0.02.
+
+    The probability that the fluid needs lies inside.
+    """
 
     def step(self, sample):
         return min(max(0.01 + 0.002 * (sample.backlog_packets - 60), 0.0), 0.02)

@@ -1,4 +1,4 @@
-"""The command `analyze`: what the operating point rests on, packets next to the model, and its figures."""
+"""The command `analyze`: inputs of the operating point, packets next to the model, figures."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def test_without_a_run_only_what_is_known_beforehand_is_broken() -> None:
 
 
 def reno_by_rounds(probability: float, rounds: int = 100_000) -> float:
-    """p W² over 2 of Reno with independent losses: whole segments, and a round trip of recovery after each halving."""
+    """p W² over 2 of Reno with independent losses.
+
+    It counts whole segments, and a round trip of recovery after each halving.
+    """
     rng = np.random.default_rng(1)
     window, growing, sent, lost = 8.0, True, 0, 0
     for _ in range(rounds):
@@ -99,8 +102,8 @@ def test_reno_with_an_ack_for_every_packet_keeps_to_the_model_and_cubic_does_not
     known, _ = evidence(PI2, **{"links.bottleneck.rate": "40 Mbit/s"}, **plain)
     assert about(known, "square-root law").holds, "windows of thirty packets"
     known, _ = evidence(PI2, **plain)
-    # Windows of ten packets have 0.65 of the law, as with ns-2's senders. It was 0.9 while a timeout in recovery raised
-    # ssthresh: slow start went too far then, and its losses were counted too.
+    # Windows of ten packets have 0.65 of the law, as with ns-2's senders. If a timeout in recovery raised ssthresh,
+    # slow start would go too far, and the value would be 0.9.
     ns2 = {"tcp.profile": "ns2", "tcp.mss": "1460 B", "tcp.window": "1000 packets"}
     assert known.square == pytest.approx(evidence(PI2, **plain, **ns2)[0].square, rel=0.15)
     assert "whole segments" in about(known, "square-root law").found

@@ -233,7 +233,7 @@ def test_the_queue_that_a_design_prints_rests_and_has_margins_as_the_design_says
     queue.pop("limit", None)  # of the scenario's queue, not of the law
     loop = Loop(queue, Plant.of(60, 3750.0, 0.246 - rest / 3750, packet=1500.0))
     assert loop.point().queue == pytest.approx(rest, abs=0.01)
-    # The law's code is sampled, and the exact plant is not quite the textbook's.
+    # The law's code is sampled, and the exact plant differs a little from the textbook's.
     assert loop.margins().phase == pytest.approx(phase, abs=1.5)
 
 

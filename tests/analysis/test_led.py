@@ -68,7 +68,10 @@ def test_an_advantage_is_compared_at_equal_delay_and_at_the_nearest_end_below_it
 
 
 def led_loop(sources: int, *, kept: bool):
-    """The loop of Figs. 2 to 4, with the queue kept (Eq. 7) or neglected (A.18), at exact dead time."""
+    """The loop of Figs. 2 to 4 at exact dead time.
+
+    The queue is kept (Eq. 7) or neglected (A.18).
+    """
     plant = textbook(sources, 200, 0.06)
     return response((plant.load_kept if kept else plant.load) * laws.led(0.06, 0.05), 0.06)
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it refuses, and how it ends."""
+"""The command line: its output, its errors and its exit codes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from tests.support.source_tree import ROOT
 
 
 def refused(capsys, *arguments):
-    """The one line on stderr of a command that must be refused."""
+    """The single line on stderr of a command that must be rejected."""
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("error: ")
@@ -38,7 +38,7 @@ def test_list_names_everything(capsys):
 
 
 def printed_by(capsys, *arguments):
-    """What a command prints that ends well."""
+    """The output of a command that succeeds."""
     assert main(arguments) == 0
     return capsys.readouterr().out
 
@@ -78,7 +78,10 @@ COMPLETIONS = [
 
 @pytest.fixture(scope="module")
 def completions():
-    """What the program answers a shell, by the words of the command line; one process answers all."""
+    """The program's completions for a shell, by the words of the command line.
+
+    One process computes all.
+    """
     code = (
         "import os, sys; sys.argv[0] = 'sojourn'; from sojourn_program import entry\n"
         "for words in sys.stdin.read().splitlines():\n"

@@ -1,4 +1,4 @@
-"""What a terminal gets: tables that fit it, and the nearest name to one that is wrong."""
+"""Output on a terminal: tables that fit it, and suggestions for misspelled names."""
 
 import io
 import itertools

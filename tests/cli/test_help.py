@@ -1,4 +1,4 @@
-"""What `--help` prints: a short line for each command, what a name may be, and defaults."""
+"""The output of `--help`: a short line for each command, allowed names, and defaults."""
 
 from collections.abc import Iterator
 from typing import Any

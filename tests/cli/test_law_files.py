@@ -237,7 +237,7 @@ def mine(here, dumbbell):
 
 
 def controllers(capsys, *arguments):
-    """What each group has in a resolved scenario."""
+    """The controllers of each group in a resolved scenario."""
     resolved = json.loads(said(capsys, "check", "--resolved", *arguments))
     return [group["tcp"]["control"]["cc"] for group in resolved["groups"]]
 

@@ -1,4 +1,4 @@
-"""`sojourn list`: in which order parameters are shown, and by which names things are found."""
+"""`sojourn list`: the order of parameters, and the names by which entries are found."""
 
 from sojourn.cli import main
 

@@ -1,4 +1,4 @@
-"""The parts of ARCHITECTURE.md and the rules about who may use whom hold."""
+"""The parts of ARCHITECTURE.md exist, and the rules about their dependencies hold."""
 
 import json
 import re
@@ -16,7 +16,10 @@ TABLE = re.compile(r"<!-- dependencies: begin -->(.*)<!-- dependencies: end -->"
 
 
 def allowed() -> dict[str, tuple[set[str], bool]]:
-    """The parts that each part may use, and whether it must do without the standard library, by ARCHITECTURE.md."""
+    """The parts that each part may use, by ARCHITECTURE.md.
+
+    The flag is whether it must do without the standard library.
+    """
     found = TABLE.search((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     assert found, "ARCHITECTURE.md has no table of dependencies"
     rows = [line.strip("| ").split("|") for line in found.group(1).strip().splitlines()[2:]]

@@ -1,7 +1,7 @@
-"""No Python file imports in a circle, and no module of a crate.
+"""No circular imports, neither between Python files nor between the modules of a crate.
 
-A folder of a crate counts as one module: its `mod.rs` holds what its files share, and they use that.
-In most crates no files do either.
+A folder of a crate counts as one module: its `mod.rs` holds what its files share, and they use that. In most crates
+the files have no circular imports either.
 """
 
 import ast
@@ -22,7 +22,10 @@ Name = tuple[str, ...]  # a module of a crate: `a::b` is ('a', 'b'), the root is
 
 
 def circles(graph: Graph) -> list[list[str]]:
-    """The sets of nodes that reach one another (Tarjan's strongly connected components of more than one node)."""
+    """The sets of nodes that reach one another.
+
+    They are Tarjan's strongly connected components of more than one node.
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -66,7 +69,7 @@ def python_modules() -> dict[str, Path]:
 
 
 def python_imports(name: str, path: Path, modules: dict[str, Path]) -> Iterator[str]:
-    """The modules that a module imports: when it is loaded, when it is called, or for types alone."""
+    """The modules that a module imports: at loading, in a call, or for types alone."""
     tree = ast.parse(text(path))
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(tree):
@@ -96,7 +99,7 @@ CALLED = {("sojourn.core.record", "sojourn.plots.records")}
 
 
 def rooms() -> list[str]:
-    """The rooms of the package, as ARCHITECTURE.md lists them; each may use those before it."""
+    """The folders of the package, as ARCHITECTURE.md lists them; each may use those before it."""
     table = re.search(r"<!-- rooms: begin -->\n(.*)<!-- rooms: end -->", text(ROOT / "ARCHITECTURE.md"), re.DOTALL)
     assert table
     return re.findall(r"^\| `(\w+)` \|", table[1], re.MULTILINE)
@@ -204,7 +207,7 @@ def absolute(here: Name, path: Name, modules: dict[Name, Module]) -> Name | None
 
 
 def target(path: Name, modules: dict[Name, Module], depth: int = 0) -> Name:
-    """The module that defines what a path names, through exports of other modules."""
+    """The module that defines the target of a path, through exports of other modules."""
     module: Name = ()
     for length in range(len(path), -1, -1):
         if path[:length] in modules:
@@ -228,7 +231,10 @@ def read_exports(modules: dict[Name, Module]) -> None:
 
 
 def rust_graph(modules: dict[Name, Module], depth: int | None = 1) -> Graph:
-    """Which module uses names of which: a folder counts as one at this depth, and each file on its own without one."""
+    """The modules from which each module uses names.
+
+    A folder counts as one module at this depth; without a depth each file counts on its own.
+    """
     read_exports(modules)
     graph: Graph = defaultdict(set)
     for here, module in modules.items():

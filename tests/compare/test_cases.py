@@ -1,4 +1,4 @@
-"""What the cases of a comparison are called, and which can't be combined."""
+"""The names of the cases of a comparison, and combinations that are rejected."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_field_that_replaces_what_the_queues_set_is_refused(two, value):
     ],
 )
 def test_what_the_label_of_a_queue_names_is_in_each_case_however_a_field_is_written(two, other):
-    # Compared is what is there in the end, since one field has several paths.
+    # The final values are compared, because one field has several paths.
     with pytest.raises(sj.UserError, match=r": expected a field that keeps what the queues set, got one that replaces"):
         cases_of(two, [queue_axis(two, "path", "red(min=5)"), other])
 

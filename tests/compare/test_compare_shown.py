@@ -1,4 +1,4 @@
-"""What tables and plots of a comparison show: of queues within a link, and which measures."""
+"""Tables and plots of a comparison: queues within a link, and the choice of measures."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ QUEUES = "dualpi2(ecn=true),codel(ecn=true)"
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch):
-    """Tables of 120 columns, so that all cases stand in one."""
+    """Tables of 120 columns, so that all cases fit in one."""
     monkeypatch.setattr(out, "width", 120)
 
 
@@ -210,7 +210,7 @@ def test_many_measures_of_one_name_are_listed_by_the_ends_of_their_paths():
 
 
 def test_each_measure_that_is_named_has_its_row(dumbbell, capsys):
-    # Tables call the mean of a queue the same in packets and in bytes, and what a link and all flows have.
+    # Tables use one name for a queue's mean in packets and in bytes, and for measures of a link and of all flows.
     wanted = ["queue.mean", "queue_bytes.mean", "links.bottleneck.marked", "total.marked"]
     names = [f"--measure={name}" for name in wanted]
     assert main(["compare", str(dumbbell), "--queues", "red,pd", "--seeds", "1", *names]) == 0
@@ -266,7 +266,10 @@ def test_a_sweep_has_the_measures_of_queues(both):
 
 
 def page(values, **axes):
-    """Looks and weights of cases with these values of a measure, one for each seed; `axes` is what varies."""
+    """The formats and weights of cases with these values of a measure, one for each seed.
+
+    `axes` are the varied fields.
+    """
     names = [" with ".join(each) for each in itertools.product(*axes.values())]
     records = {
         name: [sj.Record({"scenario": "x", "x": x}) for x in each] for name, each in zip(names, values, strict=True)

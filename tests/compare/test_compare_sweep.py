@@ -415,7 +415,10 @@ def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
     from sojourn.sweep.run_table import Rows
 
     def most(runs: int) -> int:
-        """The maximum memory for this number of runs with 200 measures each: added, read in parts, and their means."""
+        """The maximum memory for this number of runs with 200 measures each.
+
+        The runs are added, read in parts, and averaged.
+        """
         numbers = {f"m{i}": float(i) for i in range(200)}
         tracemalloc.start()
         rows = Rows(runs)

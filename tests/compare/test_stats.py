@@ -1,4 +1,4 @@
-"""Statistics, against SciPy and against what must hold for any numbers."""
+"""Statistics, against SciPy and against properties that hold for any numbers."""
 
 import math
 import sys
@@ -194,7 +194,7 @@ def test_jains_index_of_equals_is_one():
     assert jain([3.0, 3.0, 3.0]) == pytest.approx(1)
     assert jain([5.0, 0.0]) == pytest.approx(0.5)
     assert math.isnan(jain([0.0]))
-    assert jain([1.0, 1.0, 1.0, 1.0, 0.0]) == pytest.approx(0.8)  # k of n that share alike have k/n
+    assert jain([1.0, 1.0, 1.0, 1.0, 0.0]) == pytest.approx(0.8)  # equal shares of k among n yield k/n
 
 
 def test_a_difference_that_is_rounding_is_none():

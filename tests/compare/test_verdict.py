@@ -1,4 +1,4 @@
-"""The rule for verdicts: what must hold whatever is measured."""
+"""The rule for verdicts: properties that hold for all measurements."""
 
 import math
 
@@ -81,7 +81,7 @@ def test_a_claim_does_not_depend_on_the_order_or_number_of_its_parts(parts):
     st.lists(st.sampled_from([part for part in WITH_DIRECTION + NUMBERS if U not in (part.verdict, part.direction)]))
 )
 def test_one_better_part_never_makes_a_claim_worse(parts):
-    """Of decided parts: an undecided one can turn out either way."""
+    """Decided parts only: an undecided one can turn out either way."""
     for i, part in enumerate(parts):
         better = Judged(R, R if part.direction else None)
         assert ORDER[combine([*parts[:i], better, *parts[i + 1 :]])] >= ORDER[combine(parts)]
@@ -89,7 +89,7 @@ def test_one_better_part_never_makes_a_claim_worse(parts):
 
 @given(PARTS)
 def test_a_claim_hides_no_failure(parts):
-    """Whatever else holds: reproduced means all parts, and a direction that fails is never outvoted."""
+    """Reproduced requires all parts, and a failed direction is never outvoted."""
     verdict = combine(parts)
     assert (verdict is R) == all(part.verdict is R for part in parts)
     if any(part.direction is N for part in parts):

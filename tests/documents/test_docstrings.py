@@ -1,4 +1,4 @@
-"""What is public has a docstring that says what can be raised, with an example that gives what it shows."""
+"""Public names have docstrings with their errors and a working example."""
 
 import dataclasses
 import doctest
@@ -68,7 +68,10 @@ def test_an_example_in_a_docstring_gives_what_it_shows(test, here):
 
 
 def own(thing: type) -> dict[str, Callable[..., Any]]:
-    """The public methods that a class defines itself, by name; and its constructor, if that was written by hand."""
+    """The public methods that a class defines itself, by name.
+
+    A hand-written constructor is included.
+    """
     found = {name: getattr(each, "__func__", each) for name, each in vars(thing).items()}
     written = {"__init__"} - ({"__init__"} if dataclasses.is_dataclass(thing) else set())
     return {
@@ -86,7 +89,7 @@ def test_what_is_public_has_a_docstring_with_an_example(name):
 
 
 def calls() -> dict[str, tuple[Callable[..., Any], str]]:
-    """What is public and can be called, with the text that says what its arguments are."""
+    """Public callables, each with the text that explains its arguments."""
     found = {name: (thing, inspect.getdoc(thing) or "") for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
     for name, thing in PUBLIC.items():
         for method, each in own(thing).items() if inspect.isclass(thing) else ():

@@ -1,4 +1,4 @@
-"""What the documents name exists, and the output that they show is what the commands print."""
+"""Names in documents exist, and shown output is the output of the commands."""
 
 import contextlib
 import io
@@ -33,12 +33,12 @@ def prose(page: Path) -> str:
 
 
 def quoted(page: Path) -> Iterator[str]:
-    """What stands between backticks."""
+    """The texts between backticks."""
     yield from re.findall(r"`([^`\n]+)`", prose(page))
 
 
 def written_by_readers() -> set[str]:
-    """The files and folders that CONTRIBUTING.md lets its readers write."""
+    """The files and folders that CONTRIBUTING.md asks its readers to create."""
     new = {Path(name) for name in re.findall(r"<!-- file: (\S+) -->", text(Path("CONTRIBUTING.md")))}
     return {str(path) for path in new} | {f"{path.parent}/" for path in new}
 
@@ -141,7 +141,7 @@ PYTHON_PAGES = [page for page in PAGES if any(language == "python" for language,
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=str)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block of `output` after one of `python` is what that prints."""
+    """A block of `output` after one of `python` is the output of that code."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "120")
     (ROOT / "results").mkdir(exist_ok=True)  # a page's commands make it; its Python is run alone here
@@ -166,7 +166,7 @@ def test_an_excerpt_of_an_example_is_in_its_file(page: Path) -> None:
 
 
 def test_everything_in_the_five_minute_walk_is_run() -> None:
-    """A block of its page is a command with its output, Python, what that prints, an example, or how to set up."""
+    """Each block of the page is a command, Python, one of their outputs, an example, or setup."""
     for language, block in CODE.findall(text(Path("docs/five-minutes.md"))):
         setting_up = all(line.startswith(("make setup", ". .venv/")) for line in block.splitlines())
         example = language == "toml" and block.startswith("# examples/")
@@ -174,7 +174,10 @@ def test_everything_in_the_five_minute_walk_is_run() -> None:
 
 
 def shown() -> list[tuple[Path, str, str]]:
-    """The commands whose output a page shows: blocks of `console`, where a line with `$` begins a command."""
+    """The commands whose output a page shows.
+
+    They are in blocks of `console`, in which a line with `$` begins a command.
+    """
     found = []
     for page in PAGES:
         for language, block in CODE.findall(text(page)):

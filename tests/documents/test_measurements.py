@@ -1,4 +1,4 @@
-"""The tables of docs/measurements.md and the fields of a record are those that the engine defines."""
+"""The tables of docs/measurements.md and the fields of a record are those of the engine."""
 
 import re
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
 
 
 def defined(part: str) -> set[str]:
-    """The fields of a part that hold no others."""
+    """The leaf fields of a part."""
     paths = set(parts()[part].fields)
     return {path for path in paths if not any(other.startswith((f"{path}.", f"{path}[].")) for other in paths)}
 

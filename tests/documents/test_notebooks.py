@@ -1,4 +1,4 @@
-"""The notebooks in examples/notebooks run from top to bottom, and no output of theirs is in git."""
+"""The notebooks in examples/notebooks run from top to bottom, and git has no output of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/own-algorithms.md: its tables are what laws, controllers and agents are given; what it says of them holds."""
+"""docs/own-algorithms.md: its tables are generated, and its statements are true."""
 
 import re
 import runpy
@@ -75,7 +75,7 @@ def test_an_environment_is_made_by_its_name():
 
 
 class Untrained:
-    """Replaces PPO of stable-baselines3: steps its environments at random, and keeps the window."""
+    """A replacement of stable-baselines3's PPO with random steps and a constant window."""
 
     def __init__(self, policy, envs, **options):
         self.envs = envs
@@ -93,7 +93,7 @@ class Untrained:
 
 
 class Together:
-    """Replaces its vectorized environments."""
+    """A replacement of its vectorized environments."""
 
     def __init__(self, factories):
         self.envs = [factory() for factory in factories]
@@ -103,7 +103,10 @@ class Together:
 
 
 def test_an_example_trains_and_compares_with_any_library_of_that_form(monkeypatch, capsys):
-    """What the example asks of Sojourn, without the library, which takes gigabytes: the policy keeps its window."""
+    """The calls of the example to Sojourn, without the library, which takes gigabytes.
+
+    The policy keeps its window.
+    """
     library, together = types.ModuleType("stable_baselines3"), types.ModuleType("stable_baselines3.common.vec_env")
     library.PPO, together.DummyVecEnv = Untrained, Together
     monkeypatch.chdir(ROOT)

@@ -1,4 +1,4 @@
-"""README's table of the papers' claims: the papers that there are, with as many claims as they have."""
+"""README's table of the papers' claims has each paper with its number of claims."""
 
 import sys
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.no_libraries
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The script, which writes into a folder of its own."""
+    """The script, with a folder of its own for its output."""
     spec = importlib.util.spec_from_file_location("site_script", ROOT / "scripts" / "site.py")
     assert spec
     assert spec.loader

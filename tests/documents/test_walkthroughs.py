@@ -1,9 +1,10 @@
-"""CONTRIBUTING.md does what it says: its walk-throughs are applied to a copy of the repository, compiled and run.
+"""The walk-throughs of CONTRIBUTING.md work in a copy of the repository.
 
-A walk-through is a section of CONTRIBUTING.md with one of these comments before each of its code blocks:
+A walk-through is applied, compiled and run. It is a section of CONTRIBUTING.md with one of these comments before each
+of its code blocks:
 
 - `<!-- file: PATH -->`: the block is the whole of a new file,
-- `<!-- line: PATH, after: TEXT -->`: the block goes after the last line of PATH that holds TEXT,
+- `<!-- line: PATH, after: TEXT -->`: the block goes after the last line of PATH that contains TEXT,
 - `<!-- run -->`: the block is a list of commands.
 """
 
@@ -47,7 +48,7 @@ class Walkthrough:
 
     @property
     def touched_files(self) -> list[str]:
-        """What is written: the new files, or the folder where there are several, and the files that get lines."""
+        """The written files: new files, or their folder if there are several, and changed files."""
         folders = {"/".join(path.split("/")[:2]) + "/" for path in self.files if path.startswith("papers/")}
         new = sorted(folders) or list(self.files)
         return [*new, *dict.fromkeys(path for path, _, _ in self.lines)]
@@ -80,7 +81,10 @@ PACKAGES = " ".join(f"--package {package}" for package in sorted({*TESTS.values(
 
 
 def table() -> str:
-    """What each walk-through touches; `python -m tests.documents.test_walkthroughs` writes it into CONTRIBUTING.md."""
+    """The files of each walk-through.
+
+    `python -m tests.documents.test_walkthroughs` writes the table into CONTRIBUTING.md.
+    """
     rows = ["| to add | new files | lines added to |", "|---|---|---|"]
     for each in ALL:
         new = [place for place in each.touched_files if place not in {path for path, _, _ in each.lines}]
@@ -104,7 +108,10 @@ def test_an_addition_touches_two_places_at_most(walkthrough: Walkthrough) -> Non
 
 @pytest.fixture(scope="module")
 def tree() -> Path:
-    """A copy of the repository with every walk-through applied; files that did not change keep their times."""
+    """A copy of the repository with every walk-through applied.
+
+    Unchanged files keep their times.
+    """
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     wanted = {name: (ROOT / name).read_bytes() for name in listed if (ROOT / name).is_file()}
@@ -146,7 +153,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def take_dependencies() -> None:
-    """Gives the copy's first build what `make rust-build` has compiled of the registry's crates.
+    """Copies the compiled registry crates of `make rust-build` into the build of the copy.
 
     They are the same if cargo has the same settings, which are those of the environment.
     """
@@ -167,7 +174,10 @@ def take_dependencies() -> None:
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
-    """The copy, with tests and extension module built by one command, so that each crate is compiled once."""
+    """The copy with tests and extension module, built by one command.
+
+    Each crate is compiled once.
+    """
     take_dependencies()
     ran(tree, f"cargo build --quiet --lib --tests {PACKAGES}")
     library = next(path for path in (BUILT / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib"))
@@ -178,7 +188,7 @@ def built(tree: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tested(built: Path) -> set[str]:
-    """The `cargo test` of all walk-throughs as one command; those commands."""
+    """Runs the `cargo test` of all walk-throughs as one command, and returns those commands."""
     ran(built, f"UPDATE=1 cargo test --quiet --tests {PACKAGES} -- {SKIPPED}")  # `--lib` compiles those without tests
     return set(TESTS)
 

@@ -1,4 +1,4 @@
-"""The words of the field: names that the project has replaced do not come back. Here they are, with what to say."""
+"""Replaced names do not come back; each is listed with the term of the field."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,10 @@ NAMED = [(re.compile(rf"(?<!\w)(?:{name})(?!\w)"), instead) for name, instead in
 
 
 def apart(line: str) -> str:
-    """A line with the words of its names apart: `tail_drops` and `TailDrops` become two words each."""
+    """A line with the words of its names apart.
+
+    `tail_drops` and `TailDrops` become two words each.
+    """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", line).replace("_", " ")
 
 
@@ -69,7 +72,7 @@ def is_clean(whole: str) -> bool:
 
 
 def found_in(line: str) -> Iterator[tuple[str, str]]:
-    """The old words of a line, each with what to say."""
+    """The old words of a line, each with its replacement."""
     words = apart(line)
     aliases = "alias" in line  # files that users wrote earlier stay valid
     for pattern, instead in COMPILED:

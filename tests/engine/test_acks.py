@@ -1,4 +1,4 @@
-"""ACK filters of queues and ACK thinning: what they leave out tells the sender nothing new."""
+"""ACK filters of queues and ACK thinning: dropped ACKs carry no new information."""
 
 import re
 
@@ -26,7 +26,7 @@ def queue(ack_filter, **more):
 
 @pytest.mark.parametrize("discipline", [{}, {"aqm": "codel"}, {"aqm": "fq-codel"}, {"aqm": "dualpi2"}])
 def test_a_filter_takes_the_wait_of_acks_from_the_round_trip(discipline):
-    """A window of 120 packets a round trip: 20 ms without queues, some 50 where 50 ACKs wait."""
+    """A window of 120 packets a round trip: 20 ms without queues, some 50 if 50 ACKs wait."""
     names = ("none", "filter", "aggressive")
     plain, filtered, aggressive = (run(queue(name, **discipline), {"window": "120 packets"}) for name in names)
     goodput = [record["flows"][0]["goodput_bps"] for record in (plain, filtered, aggressive)]
@@ -45,7 +45,10 @@ def test_a_filter_takes_the_wait_of_acks_from_the_round_trip(discipline):
 
 @pytest.mark.parametrize("recovery", ["sack", "newreno"])
 def test_what_a_sender_needs_to_repair_losses_is_not_filtered(recovery):
-    """The same losses are repaired with a filter as on a reverse path with a rate that needs none, without timeouts."""
+    """Losses are repaired with a filter as on a reverse path whose rate needs none.
+
+    There are no timeouts.
+    """
     losses = [{"kind": "loss", "probability": 0.001}]
     document = {"impairments": losses}
     link = {
@@ -128,7 +131,10 @@ def test_run_says_how_many_dropped_packets_are_acks_that_a_filter_dropped(capsys
 
 
 def option_filter(option, there, back, **tcp):
-    """2 MB over a path with a middlebox that does not let an option through: what it does there and back."""
+    """A transfer of 2 MB through a middlebox that removes an option or drops its packets.
+
+    `there` and `back` are its action in each direction.
+    """
     made = [[{"kind": "tcp-option", "option": option, "action": action}] if action else [] for action in (there, back)]
     tcp = {"profile": "linux", "ecn": True, "control": {"cc": "prague"}, **tcp}
     link = {"name": "cable", "from": "isp", "to": "home", "rate": "10 Mbit/s", "delay": "10 ms", "duplex": True}
@@ -140,7 +146,10 @@ def option_filter(option, there, back, **tcp):
 
 @pytest.mark.parametrize("option", ["recommended", "minimum", "full"])
 def test_a_transfer_ends_where_accecns_option_does_not_come_through(option):
-    """Stripped, it costs nothing: the ACE field tells of marks. A SYN-ACK that is dropped comes again after 1 s."""
+    """A stripped option costs nothing, because the ACE field reports marks.
+
+    A dropped SYN-ACK is sent again after 1 s.
+    """
     seconds = {}
     for action in (None, "strip", "drop"):
         record, filters = option_filter("accecn", action, action, accecn_option=option)
@@ -154,7 +163,7 @@ def test_a_transfer_ends_where_accecns_option_does_not_come_through(option):
 
 
 def test_linux_sends_no_option_that_it_did_not_get_and_by_the_rfc_a_host_does():
-    """So one middlebox keeps the option from the ACKs too, of which it lets the rest through."""
+    """So a middlebox that drops only packets with the option removes it from ACKs too."""
     stripped = {}
     for option in ("recommended", "full"):
         _, (there, back) = option_filter("accecn", "strip", "strip", accecn_option=option)

@@ -1,4 +1,4 @@
-"""CAKE in whole runs: shares of hosts, tins, its shaper, and what it refuses."""
+"""CAKE in whole runs: shares of hosts, tins, its shaper, and rejected settings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Classes of a link: who gets what, what is refused, what the record has."""
+"""Classes of a link: their shares, rejected settings, and their record."""
 
 import io
 import json
@@ -17,7 +17,10 @@ LINK = {"name": "up", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "5 m
 
 
 def run(queue, *, groups=("first", "second", "third"), **scenario):
-    """Bulk groups of four flows each over a link with these classes; the classes by name, and the record."""
+    """Runs bulk groups of four flows each over a link with these classes.
+
+    Returns the classes by name, and the record.
+    """
     flows = [{"name": name, "from": "a", "to": "b", "count": 4} for name in groups]
     table = {"duration": "12 s", "warmup": "4 s", "links": [{**LINK, "queue": queue}], "flows": flows, **scenario}
     record = sj.run(sj.Scenario(table))
@@ -336,7 +339,10 @@ def test_several_seeds_show_a_column_for_each_class_of_a_link(monkeypatch):
 
 
 def filtered(queue_filter):
-    """Four CUBIC flows and a game's datagrams with DSCP 45, which carry no marks, over DualPI2 with this filter."""
+    """Four CUBIC flows and a game's datagrams over DualPI2 with this filter.
+
+    The datagrams have DSCP 45 and are not ECN-capable.
+    """
     game = {"kind": "cbr", "rate": "500 kbit/s", "size": "200 B"}
     flows = [
         {"name": "bulk", "from": "a", "to": "b", "count": 4, "tcp": {"profile": "linux", "ecn": True}},

@@ -1,6 +1,7 @@
-"""Every parameter of every congestion controller has an effect: over some path some value changes what arrives when.
+"""Every parameter of every congestion controller has an effect.
 
-Parameters, their defaults and what they may be come from the schema, so a new controller needs no entry here.
+Some value changes the arrivals on some path. Parameters, their defaults and their allowed values come from the
+schema, so a new controller needs no entry here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.no_libraries
 
 SCHEMA = json.loads(_sojourn.schema())["$defs"]
 HOSTS = {"external", "linux"}
-"""Controllers that the caller or the kernel brings: their parameters are their own."""
+"""Controllers of the caller or the kernel, with their own parameters."""
 
 
 def droptail(limit: int) -> dict[str, Any]:
@@ -44,7 +45,10 @@ PATHS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], int, str]] = {
 
 @cache
 def outcome(control: str, path: str) -> str | None:
-    """The fingerprint of flows with this controller, as JSON, over a path; None where it is refused there."""
+    """The fingerprint of flows with this controller, as JSON, over a path.
+
+    None if it is rejected there.
+    """
     rate, delay, queue, tcp, count, duration = PATHS[path]
     cubic = {"control": {"cc": "cubic"}, "ecn": bool(tcp.get("ecn"))}
     access = {"rate": "1 Gbit/s", "delay": {"uniform": ["0 ms", "15 ms"]}}
@@ -78,7 +82,7 @@ def values(kind: dict[str, Any], default: Any) -> Iterator[Any]:
 
 
 def knobs() -> Iterator[tuple[str, str, list[Any]]]:
-    """Each controller with a parameter of it, and what to write in its place."""
+    """Each controller with one of its parameters, and the values to try."""
     for control in SCHEMA["Control"]["oneOf"]:
         fields = dict(control["properties"])
         name = fields.pop("cc")["const"]

@@ -20,7 +20,7 @@ EXAMPLE = Path("examples/controller.py")
 
 
 class Reno:
-    """A segment more in a round trip, half for a loss."""
+    """Grows by a segment per round trip and halves its window at a loss."""
 
     def __init__(self) -> None:
         self.slow_start = True
@@ -36,14 +36,14 @@ class Reno:
 
 
 class Fixed:
-    """Ten segments, and 100 of them a second."""
+    """A window of ten segments, and a rate of 100 segments per second."""
 
     def on_ack(self, sample: Any) -> tuple[float, float]:
         return 10, 100
 
 
 class Answers:
-    """Answers what it is told to after a second."""
+    """Returns a fixed answer after a second."""
 
     answer: Any = None
 
@@ -54,7 +54,7 @@ class Answers:
 
 
 class Counts(Reno):
-    """Counts its calls in what belongs to the thread that calls it."""
+    """Counts its calls in thread-local data."""
 
     seen: ClassVar[list[int]] = []
     here = threading.local()
@@ -238,7 +238,10 @@ class Loops(Answers):
 
 
 class Waits(Answers):
-    """Waits where Python can't be interrupted, as `time.sleep` does in this thread, until the test is over."""
+    """Blocks without a chance to interrupt Python, as `time.sleep` does in this thread.
+
+    It ends with the test.
+    """
 
     over = threading.Event()
 
@@ -261,7 +264,7 @@ def test_a_controller_that_hangs_is_stopped(way: Any, hangs: Any, monkeypatch: p
 
 
 class LoopsAtOnce(Answers):
-    """Never comes out of its constructor."""
+    """Never returns from its constructor."""
 
     def __init__(self) -> None:
         while True:
@@ -287,7 +290,7 @@ def test_methods_that_a_controller_gets_when_it_is_made_count() -> None:
             self.on_ack = None  # type: ignore[assignment]
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no note that it is not told of losses
+        warnings.simplefilter("error")  # no note that it sees no losses
         sj.run(path(), laws={"mine": Told})
     with pytest.raises(sj.UserError, match=r"controllers\.mine: expected .*, got Untold\.on_ack that is an object"):
         sj.run(path(), laws={"mine": Untold})
@@ -399,7 +402,7 @@ def test_the_commands_take_a_controller_from_a_file(tmp_path: Path, capsys: pyte
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_the_interpreter_knows_the_thread_of_a_run_from_call_to_call(runs):
-    # A state of the thread that is made for each call, and given back after it, costs as much as the call.
+    # A thread state that is created and freed in each call costs as much as the call.
     Counts.seen.clear()
     sj.run_many([path().set("duration", "6 s")] * runs, threads=1, laws={"mine": Counts})
     assert max(Counts.seen) == len(Counts.seen) > 1000

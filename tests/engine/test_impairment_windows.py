@@ -50,7 +50,7 @@ def test_a_window_over_the_whole_run_changes_nothing() -> None:
 
 
 def test_the_window_of_one_changes_no_numbers_of_another() -> None:
-    """Both draw from streams by name; what the first one loses in its window meets no second one."""
+    """Both draw from streams by name, and no packet meets both windows."""
     first, second = {"kind": "jitter", "delay": {"uniform": ["0 s", "3 ms"]}}, {"kind": "loss", "probability": 0.1}
     alone = record(second)["links"][0]["impairments"][0]["dropped"]
     both = record({**first, "from": "3 s", "until": "4 s"}, second)["links"][0]["impairments"]

@@ -1,4 +1,4 @@
-"""What the link layer adds to packets takes time on the link and is in no count of bytes."""
+"""The overhead of the link layer takes time on the link, but is not counted in bytes."""
 
 import pytest
 

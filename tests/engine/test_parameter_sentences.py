@@ -1,4 +1,4 @@
-"""The sentence of a parameter says its default and its range: they are those that the engine has."""
+"""The default and the range in a parameter's sentence are those of the engine."""
 
 import json
 import re
@@ -14,12 +14,12 @@ NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 DEFAULT = re.compile(
     rf'default (?:is )?(`?"[^"]*"`?|true|false|absent|none|(?:1/\d+|{NUMBER})(?: (?:us|ms|s)\b)?)(?=[\s,;.)`:]|$)'
 )
-"""What a sentence says of the default, where that is a value."""
+"""The default in a sentence, if it is a value."""
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def _properties(part: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Every parameter of the schema, and what the schema says of it."""
+    """Every parameter of the schema, with its entry."""
     found: list[tuple[str, dict[str, Any]]] = []
     if isinstance(part, dict):
         found += [(name, each) for name, each in part.get("properties", {}).items() if "description" in each]
@@ -28,7 +28,7 @@ def _properties(part: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _said_defaults() -> list[tuple[str, str, Any]]:
-    """Name, default as the sentence says it, and default of the engine, each combination once."""
+    """Name, default in the sentence, and default of the engine, each combination once."""
     found: dict[str, tuple[str, str, Any]] = {}
     for name, each in _properties(json.loads(_sojourn.schema())):
         said = DEFAULT.search(" ".join(each["description"].split()))
@@ -44,7 +44,7 @@ def _number(text: str) -> float:
 
 
 def _same(said: str, default: Any) -> bool:
-    """Whether what a sentence says is the default, to the digits that it gives."""
+    """Whether the default in a sentence is that of the engine, to the digits of the sentence."""
     if said.startswith(('"', '`"')):
         return bool(default == said.strip('`"'))
     if said in ("true", "false", "absent", "none"):
@@ -72,21 +72,21 @@ RANGES: list[tuple[re.Pattern[str], list[float]]] = [
     (re.compile(r"\bat most (\d+(?:\.\d+)?)"), [1.0]),
     (re.compile(r"(?<![-\w.])(\d+(?:\.\d+)?) to (\d+(?:\.\d+)?)(?=[,;. (:]|$)"), [-1.0, 1.0]),
 ]
-"""Ranges as sentences say them, and how far beside each bound the first value is that is outside."""
+"""Patterns of ranges, and the distance from each bound to the first value outside."""
 KINDS = {
     "Queue": ("aqm", "links.up.queue"),
     "Control": ("cc", "tcp.control"),
     "Impairment": ("kind", "links.up.impairments"),
 }
-"""Definitions of the schema: the field with the name of the algorithm, and where a scenario has it."""
+"""Definitions of the schema: the field of the algorithm's name, and the path in a scenario."""
 REQUIRED = {"gilbert-elliott": {"good": "1 s", "bad": "1 s"}, "reorder": {"by": "5 ms"}}
-"""What an algorithm has no default for."""
+"""Required parameters without a default."""
 SPECIAL = {("red", "weight", 0.0)}
-"""Values outside a range that mean something else, as the sentence says: here the weight is automatic."""
+"""Values outside a range with a special meaning; here the weight is automatic."""
 
 
 def _outside() -> list[tuple[str, str, str, float]]:
-    """Definition, algorithm, parameter, and a value outside the range that its sentence says."""
+    """Definition, algorithm, parameter, and a value outside the range of its sentence."""
     found = []
     schema = json.loads(_sojourn.schema())["$defs"]
     for definition, (tag, _) in KINDS.items():

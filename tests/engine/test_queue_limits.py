@@ -54,7 +54,10 @@ def test_a_time_is_what_the_link_sends_in_it() -> None:
 
 
 def test_a_bdp_is_that_of_the_longest_base_round_trip_through_the_link() -> None:
-    """Twice 20 + 15 + 10 + 5 ms are 100 ms, of the second flow of `far`; over the link alone 40 ms."""
+    """Twice 20 + 15 + 10 + 5 ms are 100 ms, the longest path, of the second flow of `far`.
+
+    Over the link alone it is 40 ms.
+    """
     assert limit(scenario(**{"queue.limit": "1 BDP"})) == "125 packets"
     assert limit(scenario(**{"queue.limit": "1.5 BDP"})) == "188 packets"
     alone = scenario(**{"queue.limit": "1 BDP"}).set("flows.far.from", "b").set("flows.far.to", "c")
@@ -72,7 +75,10 @@ def test_a_class_uses_the_rate_of_its_link() -> None:
 
 
 def test_a_limit_in_time_bounds_the_wait_of_packets() -> None:
-    """A packet waits for 24 others and for what is left of the one being sent: 24 to 25 x 1000 B at 10 Mbit/s."""
+    """A packet waits for 24 others and for the rest of the present transmission.
+
+    These are 24 to 25 x 1000 B at 10 Mbit/s.
+    """
     timed = scenario().set("tcp.mss", "960 B")
     record = sj.run(timed)
     assert record.value("links.bottleneck.queue.max") == 25
@@ -119,7 +125,7 @@ def test_a_bdp_without_a_known_round_trip_is_refused(changes: dict[str, object],
 
 
 def test_a_trace_has_its_mean_rate(tmp_path: Path) -> None:
-    """1 s of 5 Mbit/s and 1 s of 15 Mbit/s are 10 Mbit/s on average, as the rate of the scenario."""
+    """1 s of 5 Mbit/s and 1 s of 15 Mbit/s average to 10 Mbit/s, the scenario's rate."""
     (tmp_path / "x.csv").write_text("t, rate\n0, 5\n1, 15\n", encoding="utf-8")
     traced = scenario()
     del traced["links"][0]["rate"]

@@ -52,7 +52,7 @@ def test_no_flow_falls_silent_where_a_mark_leaves_less_than_a_segment(seed: int)
 
 
 def test_copies_that_the_network_makes_take_back_no_reduction_as_in_linux():
-    """Linux `tcp_dsack_seen`: duplicates beyond what was sent again say nothing. Before, goodput rose by a third."""
+    """Duplicates beyond the number of retransmissions are ignored (Linux `tcp_dsack_seen`)."""
     link = {"name": "up", "from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "duplex": True}
     losses, copies = ({"kind": kind, "probability": part} for kind, part in (("loss", 0.001), ("duplication", 0.01)))
     mbit = []

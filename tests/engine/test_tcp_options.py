@@ -1,4 +1,4 @@
-"""Every TCP option has an effect: with another value some run goes otherwise."""
+"""Every TCP option has an effect: another value changes some run."""
 
 import json
 from dataclasses import dataclass, field
@@ -21,11 +21,14 @@ OTHERS: dict[str, list[Any]] = {
     "control": [{"cc": "vegas"}], "ecn": [True, "accurate"], "peer_ecn": [False],
     "ecn_syns": [0, 1],
 }  # fmt: skip
-"""Other values of options that are neither a yes or no nor a name, where the example of the schema has no effect."""
+"""Other values of options whose example in the schema has no effect.
+
+They are neither switches nor names.
+"""
 
 
 def _options() -> dict[str, Any]:
-    """Every option with what the schema says of its values."""
+    """Every option with its entry in the schema."""
     schema = json.loads(_sojourn.schema())["$defs"]
     found = dict(schema["TcpOverrides"]["properties"])
     return {name: schema[each["$ref"].rpartition("/")[2]] if "$ref" in each else each for name, each in found.items()}
@@ -35,7 +38,7 @@ OPTIONS = _options()
 
 
 def _others(name: str, about: dict[str, Any], now: Any) -> list[Any]:
-    """Other values of an option than what it is now."""
+    """Other values of an option than its present one."""
     names = [each["const"] for each in about.get("oneOf", []) if isinstance(each.get("const"), str)]
     if about.get("type") == "boolean":
         return [not now]
@@ -44,7 +47,7 @@ def _others(name: str, about: dict[str, Any], now: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Base:
-    """A run in which an effect is looked for."""
+    """A run in which effects are searched for."""
 
     profile: str
     cc: str
@@ -68,11 +71,14 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
         {"kind": "outage", "at": "1050 ms", "length": "300 ms"},
     ],
 }
-"""What the link does to packets."""
+"""The impairments of the link."""
 
 
 def scenario(base: Base, tcp: dict[str, Any]) -> sj.Scenario:
-    """Endless, short and pausing flows with one controller, profile and queue, and these options."""
+    """Endless, short and pausing flows with these options.
+
+    All have one controller, profile and queue.
+    """
     forth = {"name": "up", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "15 ms"}
     back = {"name": "down", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "15 ms"}
     faults = FAULTS[base.faults]
@@ -113,7 +119,7 @@ BASES = [
 
 @cache
 def _fingerprint(base: int, options: str = "{}") -> str:
-    """What a run gives with other options, as JSON; empty where they are refused."""
+    """The fingerprint of a run with other options, as JSON; empty if they are rejected."""
     try:
         return str(sj.run(scenario(BASES[base], json.loads(options)))["fingerprint"])
     except sj.ScenarioError:

@@ -1,4 +1,4 @@
-"""The engine against theory, with more packets than the unoptimized tests in Rust can simulate."""
+"""The engine against theory, with more packets than unoptimized tests in Rust can simulate."""
 
 import math
 

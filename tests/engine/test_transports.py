@@ -1,4 +1,4 @@
-"""Paced senders, BBR and the controllers that count marks, on a path that they have to themselves."""
+"""Paced senders, BBR and the controllers that count marks, alone on a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ STEP = {"aqm": "step", "limit": "700 packets", "ecn": True, "packets": 30}
 def path(
     control: str, *, queue: dict[str, Any] | None = None, flows: int = 1, seconds: int = 20, **tcp: object
 ) -> sj.Scenario:
-    """Flows with one controller over 50 Mbit/s, with round trips of 40 ms: 173 segments are in flight."""
+    """Flows with one controller over 50 Mbit/s, with round trips of 40 ms.
+
+    173 segments are in flight.
+    """
     return sj.Scenario(
         {
             "duration": f"{seconds} s",
@@ -105,7 +108,7 @@ def test_loss_based_controllers_fill_the_path(control: str) -> None:
 
 
 def test_copa_alone_fills_a_fast_path_with_a_short_queue() -> None:
-    # A velocity that was gained while the window fell once let it rise by a window a round trip: it used 30 %.
+    # The velocity must not carry over from a falling window: with that error it used 30 %.
     utilization, queue, loss, _ = measured(path("copa").set("links.path.rate", "100 Mbit/s"))
     # In a Linux kernel it uses 94 to 99.8 % and holds 4 to 15 packets, by the seed.
     assert utilization > 0.93
@@ -156,7 +159,10 @@ def test_bbr3_loses_less_over_a_shallow_buffer_than_a_probe_may() -> None:
 
 
 def coexistence(queue: dict[str, Any], classic: str, rtt: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The link, the scalable flow and the classic one of a run: 40 Mbit/s, with a delay of this in each direction."""
+    """The link, the scalable flow and the classic flow of a run.
+
+    The link has 40 Mbit/s and this delay in each direction.
+    """
     scenario = path("prague", queue=queue, seconds=60, ecn="l4s").set("links.path.rate", "40 Mbit/s")
     scenario.set("links.path.delay", rtt).set("warmup", "30 s")
     both = [
@@ -211,7 +217,7 @@ def test_ce_threshold_keeps_the_queue_of_a_scalable_flow_shallow_if_its_selector
     queue |= {"ce_threshold_selector": selector, "ce_threshold_mask": mask}
     _, scalable, other = coexistence(queue, "cubic", "10 ms")
     assert (scalable["rtt_ms"]["p50"] < 20 + 2.5) == shallow
-    # Where CUBIC's packets are marked at 1 ms too, it gets little: that is what the selector is for.
+    # Without the selector, CUBIC's packets are marked at 1 ms too, and it gets little.
     assert (0.7 < scalable["goodput_bps"] / other["goodput_bps"] < 1.4) == (selector == 1)
 
 
@@ -244,7 +250,7 @@ def test_what_is_no_base_of_a_dual_queue_is_refused_with_the_place_of_its_parame
 
 
 def test_vegas_keeps_a_few_segments_in_the_queue_without_timestamps_too() -> None:
-    # One segment is timed at a time: that one sample in a round trip of many ACKs was taken for too few.
+    # One segment is timed at a time: one sample in a round trip of many ACKs must be enough.
     scenario = path("vegas", seconds=60).set("tcp.profile", "rfc").set("warmup", "20 s")
     utilization, queue, loss, _ = measured(scenario)
     assert utilization > 0.95
@@ -253,7 +259,10 @@ def test_vegas_keeps_a_few_segments_in_the_queue_without_timestamps_too() -> Non
 
 
 def slow_then_fast(**tcp: object) -> tuple[float, float]:
-    """The window in segments before a sender of 2 Mbit/s has more to send, and the loss ratio of its link."""
+    """The window in segments of an application of 2 Mbit/s before it sends more.
+
+    Also returns the loss ratio of its link.
+    """
     scenario = path("reno", queue={"aqm": "droptail", "limit": "100 packets"}, profile="rfc", **tcp)
     scenario = scenario.set(
         "flows.f.traffic", {"kind": "schedule", "rates": [{"at": "0 s", "rate": "2 Mbit/s"}, {"at": "15 s"}]}
@@ -266,7 +275,7 @@ def slow_then_fast(**tcp: object) -> tuple[float, float]:
 
 
 def test_a_sender_without_data_grows_its_window_to_twice_its_flight_where_rate_limited_increase_is_on() -> None:
-    # draft-ietf-ccwg-ratelimited-increase#3. At most 20 kB are in flight, 13.7 segments: what was written in the round
+    # draft-ietf-ccwg-ratelimited-increase#3. At most 20 kB are in flight, 13.7 segments: the data written in the round
     # trip of the handshake, and in one more.
     limited, limited_loss = slow_then_fast(rate_limited_increase=True)
     free, loss = slow_then_fast(growth_needs_limit=False)

@@ -1,4 +1,4 @@
-"""`sojourn audit-claims`: claims that should notice a wrong version do, and the table says which don't."""
+"""`sojourn audit-claims`: claims detect wrong versions, and the table lists the blind ones."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from sojourn.experiments.needs import cases_of
 from tests.support.source_tree import ROOT
 
 FEW = 8
-"""The most cases that a claim may need to be asked in these tests."""
+"""The largest number of cases of a claim in these tests."""
 LEHTO = ROOT / "papers" / "lehto-2005"
 CLAIMS = """
 [[claims]]
@@ -166,7 +166,7 @@ def test_a_wrong_file_is_refused_in_one_line(folder, old, new, says, capsys):
 
 
 def test_sources_that_do_not_compile_are_named_in_one_line(folder, tmp_path, monkeypatch):
-    """What cargo says, from a stand-in for it."""
+    """The messages of cargo, from a replacement of it."""
     cargo = tmp_path / "cargo"
     cargo.write_text("#!/bin/sh\necho 'warning: x' >&2; echo 'error[E0308]: mismatched types' >&2; exit 101\n")
     cargo.chmod(0o755)
@@ -189,7 +189,7 @@ patch = [{ file = "crates/aqm/src/algorithms/pd.rs", old = "let percent = k1", n
 
 
 def test_one_audit_at_a_time_changes_sources(folder, monkeypatch, tmp_path):
-    """All audits share one copy: a second process would run the first one's changes."""
+    """All audits share one copy: a second process would run the changes of the first one."""
     monkeypatch.setattr(mutate, "repository", lambda: tmp_path)
     plan = plan_of(load_experiment(folder))
     with shared_workspace(plan) as workspace:
@@ -208,7 +208,7 @@ with mutate.shared_workspace(None):
 
 
 def test_every_papers_mutants_can_be_run():
-    """Each names claims and runs that exist, and each of its patches finds its text once."""
+    """Each mutant names existing claims and runs, and each of its patches matches once."""
     root, seen = LEHTO.parent.parent, 0
     for experiment in find_experiments():
         if not (experiment.root / "mutants.toml").exists():
@@ -228,7 +228,7 @@ def test_every_papers_mutants_can_be_run():
 
 
 def small_audit(plan: Plan, name: str) -> Audit:
-    """The audit of one wrong version, of the claims that should notice it and need few runs."""
+    """The audit of one wrong version by the claims that should detect it and need few runs."""
     [mutant] = (each for each in plan.file.mutants if each.id == name)
     needed = {claim: cases_of(plan.experiment, claim) for claim in plan.claims if claim.id in mutant.claims}
     needed = {claim: cases for claim, cases in needed.items() if len(cases) <= FEW}
@@ -253,7 +253,7 @@ def test_some_wrong_version_of_every_paper_is_asked():
 
 @pytest.mark.parametrize(("experiment", "mutant"), ASKED)
 def test_the_claims_that_should_notice_a_wrong_version_do(experiment, mutant):
-    """Red when a claim of a paper becomes blind to what it names."""
+    """Fails if a claim of a paper no longer detects its mutants."""
     [found] = (plan_of(each) for each in find_experiments() if each.id == experiment)
     [row] = (asked := small_audit(found, mutant)).rows
     assert row.noticed == list(asked.claims)

@@ -1,4 +1,4 @@
-"""The studies of background transport, and the comparison of pairs that they show."""
+"""The studies of background transport, and their comparison of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of claims cannot fail, computed from what their measures can be."""
+"""The parts of claims that cannot fail, computed from the ranges of their measures."""
 
 import math
 

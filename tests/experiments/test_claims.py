@@ -1,4 +1,4 @@
-"""Claims: what each kind of part, reading and note makes of measured values, and which files are refused."""
+"""Claims: the results of each kind of part, reading and note, and rejected files."""
 
 import shutil
 from dataclasses import replace
@@ -28,7 +28,7 @@ LEHTO = ROOT / "papers" / "lehto-2005"
 
 
 def record_of(value, fingerprint):
-    """A record with one value for all that the claims below ask."""
+    """A record with one value for all measures of the claims below."""
     queue = {"sd": value}
     return Record({"links": [{"name": "bottleneck", "queue": queue, "rate_bps": 1e7}], "fingerprint": fingerprint})
 
@@ -42,7 +42,10 @@ def one_claim(tmp_path, text):
 
 
 def verdict_on(experiment, values, published=False):
-    """The first claim's result, where every queue's deviation is this with each seed, or the published one."""
+    """The first claim's result for these deviations of every queue, or the published one.
+
+    There is one value for each seed.
+    """
     table2 = experiment.grids["table2"]
     records = {
         case: [
@@ -105,7 +108,10 @@ readings = [
 
 
 def reading_in(tmp_path, scenarios):
-    """A claim about single scenarios and a mean, under a reading that is measured in some scenarios alone."""
+    """A claim about single scenarios and a mean, under a reading.
+
+    The reading is measured in some scenarios only.
+    """
     return one_claim(
         tmp_path,
         CLAIM
@@ -172,7 +178,7 @@ parts = [{ measure = "s3.pd.queue_sd", holds = "> 3" }, { measure = "s2.pd.queue
 
 
 def with_fewer_seeds(tmp_path, claims):
-    """Two grids of which one has two seeds and the other one three, and a case is in both."""
+    """Two grids with a common case; one has two seeds and the other one three."""
     experiment = one_claim(tmp_path, claims)
     some = replace(experiment.grids["table2"], id="some", scenarios=["s2", "s3"], queues=["pd"], replications=2)
     more = replace(some, id="more", scenarios=["s3"], replications=3)

@@ -1,4 +1,7 @@
-"""Loads after RFC 7928, families of scenarios, numbers out of series, and the claims about many scenarios at once."""
+"""Loads after RFC 7928, families of scenarios, numbers from series, and joint claims.
+
+Joint claims are about many scenarios at once.
+"""
 
 import numpy as np
 import pytest

@@ -55,7 +55,7 @@ set = { "links.bottleneck.queue.target" = "{x}" }
 
 @pytest.fixture
 def folder(tmp_path):
-    """Lehto's paper as if it had not given PD's set point, with short runs."""
+    """Lehto's paper without PD's set point, with short runs."""
     copy = tmp_path / "papers" / "inferred"
     shutil.copytree(LEHTO, copy)
     (copy / "claims.toml").write_text(CLAIMS)

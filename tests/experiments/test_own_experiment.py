@@ -1,4 +1,4 @@
-"""docs/own-experiment.md does what it says: its commands lead from an empty folder to the archive."""
+"""The commands of docs/own-experiment.md lead from an empty folder to the archive."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a paper's claims may ask of designs, fluid runs and series."""
+"""The use of designs, fluid runs and series in a paper's claims."""
 
 from __future__ import annotations
 

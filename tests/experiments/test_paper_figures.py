@@ -1,4 +1,4 @@
-"""Figures of fuzzy laws, diagrams and networks: what they show is what the code does."""
+"""Figures of fuzzy laws, diagrams and networks show the behavior of the code."""
 
 import shutil
 from pathlib import Path
@@ -41,14 +41,17 @@ def test_every_kind_is_drawn() -> None:
 
 
 def test_the_rule_table_of_flower_is_that_of_its_paper(flower: Outcome) -> None:
-    """flower-2016#fig4: the sum of both terms, limited to -5 and 5, and a reset in the last column."""
+    """flower-2016#fig4: the sum of both terms, limited to -5 and 5.
+
+    The last column is a reset.
+    """
     cells = texts(rule_tables.rules(flower, figure_of(flower, "fig4")))
     expected = [str(max(-5, min(5, i + j))) if j < 5 else "-6" for i in range(-5, 6) for j in range(-5, 6)]
     assert cells == expected
 
 
 def test_the_worked_example_of_flower_gives_what_its_paper_prints(flower: Outcome) -> None:
-    """flower-2016#fig6: 25 % of one rule and 75 % of another give 0.55 segments."""
+    """flower-2016#fig6: 25 % of one rule and 75 % of another yield 0.55 segments."""
     law = rule_tables.law_of(flower.experiment, figure_of(flower, "fig6"))
     assert law.fired(35.0, 1.0) == [("1", "1", "2", 0.25), ("2", "1", "3", 0.75)]
     drawn = rule_tables.inference(flower, figure_of(flower, "fig6"))

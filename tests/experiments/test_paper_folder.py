@@ -1,4 +1,4 @@
-"""A paper is a folder and nothing else: its `extra.py`, its schemas, and no paper's name in general code."""
+"""A paper is a folder with its own `extra.py` and schemas; general code names no paper."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ FIGURES = {"numbers": numbers}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A paper with something of its own of every sort."""
+    """A paper with its own extension of every kind."""
     root = tmp_path / "mine-2026"
     (root / "scenarios").mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "dumbbell.toml", root / "scenarios" / "base.toml")
@@ -252,7 +252,7 @@ def test_reading_a_paper_does_not_run_its_python_unless_a_field_needs_it(folder:
 
 
 def test_general_code_knows_no_paper() -> None:
-    """Papers, their authors, the algorithms that only they have, and names out of their scenarios."""
+    """Names of papers, their authors, their own algorithms, and names in their scenarios."""
     words = {"lehto", "FLOWER", "LED", "CPC", "FuzzyRTT", "CHOKeR", "LEDBAT", "RED", "tcp_share", "bottleneck"}
     for folder in (ROOT / "papers").iterdir():
         if (folder / "experiment.toml").exists():
@@ -261,7 +261,7 @@ def test_general_code_knows_no_paper() -> None:
             words |= {experiment.id, *experiment.file.aliases, *authors}
     words -= {"led"}  # a word, too
     pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words)))})\b")
-    # Where a queue stands by default, and examples of paths and file names in sentences.
+    # The default place of a queue, and examples of paths and file names in sentences.
     allowed = ("links.bottleneck.queue", "throughput/client")
     files = sorted(GENERAL.rglob("*.py"))
     assert len(files) > 30

@@ -1,4 +1,4 @@
-"""`results/index.html`, which leads to all reports, and what a report says of its own making."""
+"""`results/index.html` links all reports, and a report states its provenance."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_rerun_says_what_it_took_and_updates_the_index(
     assert "engine" in made
     page = (folder / "report.html").read_text()
     assert made in page
-    # What was measured has a row of its own, as wide as the table: beside the claim it would be cut.
+    # Measured values have their own row, as wide as the table: next to the claim they would be cut.
     opened = page.count("<summary>what was measured</summary>")
     assert page.count('<tr class="more"><td></td><td colspan="4"><details>') == opened > 0
     assert made in (tmp_path / "results" / "index.html").read_text()

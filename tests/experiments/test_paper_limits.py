@@ -1,4 +1,4 @@
-"""A paper's folder from somebody else: it writes nothing outside its results, ends, and blocks nothing."""
+"""A foreign paper's folder writes nothing outside its results, ends, and blocks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers as data, and what the claims engine makes of them."""
+"""Papers as data, and the results of the claims engine on them."""
 
 import html
 import re
@@ -39,14 +39,14 @@ def table2(lehto):
 
 
 def published_outcome(experiment, seeds=(1, 2, 3)):
-    """An outcome in which every run gives exactly the published numbers."""
+    """An outcome in which every run has exactly the published numbers."""
     table2 = experiment.grids["table2"]
     records = {case: [record_of(experiment, case, 0.0)] * len(seeds) for case in table2.cases()}
     return Outcome(experiment, [table2], list(seeds), records)
 
 
 def record_of(experiment, case, off):
-    """A record that holds a case's published numbers, all off by a share."""
+    """A record with a case's published numbers, all off by a share."""
     link = {"name": "bottleneck", "queue": {}, "queue_bytes": {}, "rate_bps": 1e7, "departed": 48000}
     data = {"links": [link], "fingerprint": "f"}
     for name in ("drops", "throughput", "queue_mean", "queue_sd"):
@@ -80,7 +80,7 @@ def test_every_scenario_file_stands_alone_and_is_valid(lehto):
 
 
 def test_the_published_numbers_reproduce_themselves(lehto):
-    """What claims.toml asks is what the paper's own table has: every claim that it can be asked."""
+    """Every claim on the paper's own table holds for the published numbers."""
     outcome = published_outcome(lehto)
     functions = law_functions(lehto)
     for claim in lehto.claims:
@@ -124,7 +124,7 @@ def test_the_linear_law_has_the_slopes_that_the_paper_prints(lehto):
 
 
 def check_links(text):
-    """There are contents, links from claims to their runs and back, and every link leads somewhere."""
+    """The contents exist, claims and their runs link each other, and every link has a target."""
     linked, there = set(re.findall(r"<a href=#([^ >]+)", text)), re.findall(r' id="([^"]+)"', text)
     assert linked <= set(there)
     assert len(there) == len(set(there))
@@ -316,7 +316,7 @@ def test_deviations_say_what_why_and_what_else(lehto):
 
 
 def test_the_other_reading_of_fuzzyrtts_outputs_is_twice_the_unit():
-    """So it is not run beside that (D3)."""
+    """So it is not run next to the other reading (D3)."""
     scenario = find_experiment("fuzzyrtt").scenario(Case("y1_light_10", "fuzzy"), {"duration": "8 s", "warmup": "4 s"})
     queue = scenario.get_path("links.bottleneck.queue")
     prints = {

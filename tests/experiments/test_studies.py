@@ -1,4 +1,4 @@
-"""Studies are folders: what their features compute, and the folders that come with the project."""
+"""Studies are folders: their features' values, and the folders of the project."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def record(wait: float, used: float = 1.0) -> Record:
 
 
 def measured(experiment: Experiment, red: dict[str, list[float]], tail: float = 8.0, used: float = 1.0) -> Outcome:
-    """An outcome in which RED has these waits by scenario, seed by seed, and DropTail one wait."""
+    """An outcome with RED's waits by scenario and seed, and one wait of DropTail."""
     records = {
         Case(name, queue): [record(wait, used) if queue == "red" else record(tail + i) for i, wait in enumerate(waits)]
         for name, waits in red.items()

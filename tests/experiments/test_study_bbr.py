@@ -1,4 +1,4 @@
-"""The study of the BBR draft's test cases: the verdicts on the first path, and what is not judged."""
+"""The study of the BBR draft's test cases: verdicts on the first path, and open cases."""
 
 from __future__ import annotations
 

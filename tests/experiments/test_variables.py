@@ -1,4 +1,4 @@
-"""Values that a paper leaves open: their ranges, what they set, and drawing them for each seed."""
+"""Values that a paper leaves open: their ranges, their targets, and draws for each seed."""
 
 import shutil
 
@@ -81,7 +81,7 @@ set = { "flows.lbe.start" = ["0 s", "{x} s"] }
 
 
 def drawing(tmp_path, text):
-    """FLOWER's paper with a table more."""
+    """FLOWER's paper with an additional table."""
     copy = tmp_path / "flower"
     shutil.copytree(FLOWER, copy)
     with (copy / "experiment.toml").open("a") as file:

@@ -1,4 +1,4 @@
-"""Captures are what Wireshark's and other tools read without a warning, and show the run that the record describes."""
+"""Wireshark and other tools read captures without a warning, and they match the record."""
 
 import os
 import re
@@ -43,7 +43,10 @@ def scenario(queue: str = '{ limit = "40 packets" }', tcp: str = "", flows: str 
 
 
 def tshark(file: Path, *fields: str, only: str = "") -> list[dict[str, str]]:
-    """The values of these fields in each packet that a filter takes; checksums are computed."""
+    """The values of these fields in each packet that matches a filter.
+
+    Checksums are computed.
+    """
     sums = [f"{name}.check_checksum:TRUE" for name in ("ip", "tcp", "udp")]
     options = [part for each in sums for part in ("-o", each)]
     asked = [part for field in fields for part in ("-e", field)]
@@ -81,7 +84,7 @@ def test_wireshark_finds_nothing_wrong_with_a_capture_but_what_really_happened(t
         sent = (packet["tcp.stream"], packet["tcp.seq"], packet["ip.src"])
         for said in filter(None, packet["_ws.expert.message"].split(",")):
             assert any(word.lower() in said.lower() for word in real), packet
-            # Of what was sent again Wireshark takes some for late, by its time alone.
+            # Wireshark classifies some retransmissions as late, by their time alone.
             assert "out-of-order" not in said or sent in seen, packet
         seen.add(sent)
     wrong = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || _ws.expert.severity == 8388608"
@@ -127,8 +130,8 @@ def test_goodput_and_round_trips_in_a_capture_are_those_of_the_record(tmp_path: 
         keys = [(flow, round(time * 1e5)) for time in series["t"]]
         apart += [v - back - seen[key] for key, v in zip(keys, series["seconds"], strict=True) if key in seen]
     assert len(apart) > 1000
-    # Of the segments that an ACK acknowledges, Wireshark takes the last and the sender the first: they are up to three
-    # apart in the queue, 2.4 ms each. Where some were sent again, the two choose others.
+    # Of acknowledged segments, Wireshark times the last and the sender the first: they are up to three
+    # apart in the queue, 2.4 ms each. With retransmissions the two choose others.
     near = [abs(each - 0.0024 * round(each / 0.0024)) < 1e-5 and -1e-5 < each < 3.5 * 0.0024 for each in apart]
     assert np.mean(near) > 0.85
 
@@ -157,7 +160,7 @@ def test_the_ack_that_ends_a_handshake_has_the_option_where_any_packet_has_it(tm
 
 
 def kinds(packets: list[dict[str, str]]) -> set[tuple[str, str]]:
-    """What a sender sends and gets, each kind with the ECN fields that it has."""
+    """The packets that a sender sends and receives: each kind with its ECN fields."""
     found, sent = set(), 0
     for each in packets:
         begin, length = int(each["tcp.seq"]), int(each["tcp.len"])
@@ -183,7 +186,7 @@ def test_where_marks_are_counted_data_and_acks_and_what_is_sent_again_can_carry_
     sj.run(scenario().set("tcp", tcp).set("host", host), seed=1, pcap=file, pcap_hosts=["bulk/0:sender"], pcap_links=[])
     fields = ("tcp.seq", "tcp.len", "tcp.flags.syn", "tcp.flags.ack", "ip.dsfield.ecn", "ip.src")
     packets = tshark(file, *fields, only="tcp.port")
-    # The kernel's SYN is what the controller asks for, and its answer with DCTCP; ACKs are ECT(0).
+    # The ECN field of the kernel's SYN depends on the controller, as does its answer with DCTCP; ACKs are ECT(0).
     opening = {"l4s": "1", "dctcp": "2"}.get(ecn, "0")
     answer = "2" if ecn == "dctcp" else "0"
     expected = {("syn", opening), ("syn-ack", answer), ("data", ect), ("again", ect), ("ack", "2")}
@@ -310,7 +313,10 @@ def test_a_full_disk_gives_one_line_and_leaves_nothing(tmp_path: Path, monkeypat
 
 
 def test_a_link_is_replaced_and_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """A link may lead to a file of somebody else. A pipe that Wireshark reads, or `/dev/stdout`, stays what it is."""
+    """A link may point to a foreign file, so it is replaced.
+
+    A pipe that Wireshark reads, or `/dev/stdout`, stays.
+    """
     plain, linked, pipe = tmp_path / "plain.pcapng", tmp_path / "linked.pcapng", tmp_path / "pipe"
     sj.run(scenario(), seed=1, pcap=plain)
     (tmp_path / "far").mkdir()

@@ -1,4 +1,7 @@
-"""`trace.controller`: what a congestion controller keeps; and `schedule`: an application whose rate changes."""
+"""`trace.controller`, the state of congestion controllers; and `schedule` applications.
+
+The rate of a `schedule` application changes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import sojourn as sj
 from sojourn.core import record_schema
 
 PACKETS = 10e6 / (8 * 1500)
-"""What the link sends, in segments a second."""
+"""The link's rate, in segments a second."""
 
 
 def scenario(cc: str, **changes: Any) -> sj.Scenario:
@@ -50,7 +53,7 @@ def test_the_states_and_the_bandwidth_of_bbr3_are_seen() -> None:
 
 @pytest.mark.parametrize("cc", ["bbr", "bbr3"])
 def test_the_first_round_trip_time_of_bbr_is_that_of_the_handshake(cc: str) -> None:
-    """Linux `bbr_init`. The queue that the flow meets with its first data has not grown when its SYN comes."""
+    """The queue grows after the flow's SYN and before its first data (Linux `bbr_init`)."""
     asked = scenario(cc).set("trace.controller", {"flows": ["late/0"]})
     asked["flows"] = [
         {"name": "early", "from": "a", "to": "b", "start": "0 s", "tcp": {"control": {"cc": "cubic"}}},
@@ -104,7 +107,7 @@ def test_an_application_keeps_to_its_schedule() -> None:
     asked = scenario("cubic", traffic={"kind": "schedule", "rates": rates})
     record = sj.run(asked.set("trace.throughput", {"flows": ["*"], "every": "1 s"}))
     mbps = record.series["throughput/f/0"]["bps"] / 1e6
-    # What is in flight at 2 s arrives by 3 s.
+    # Data in flight at 2 s arrives by 3 s.
     assert mbps[1] == pytest.approx(9.6, rel=0.02)
     assert mbps[[3, 5]] == pytest.approx([2.0, 0.0], abs=0.02)
     assert mbps[7] == pytest.approx(5.0, rel=0.01)

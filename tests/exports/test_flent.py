@@ -1,4 +1,4 @@
-"""The RRUL scenario, its probes, and what Flent makes of the file."""
+"""The RRUL scenario, its probes, and Flent's reading of the file."""
 
 from __future__ import annotations
 

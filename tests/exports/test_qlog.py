@@ -1,4 +1,7 @@
-"""A qlog file has the windows, round-trip times and losses of each flow, in the form of the schema."""
+"""A qlog file has the windows, round-trip times and losses of each flow.
+
+Its form is that of the schema.
+"""
 
 import json
 from itertools import pairwise
@@ -70,7 +73,7 @@ def test_what_the_sender_takes_for_lost_is_what_it_sends_again(written: tuple[di
     log, record = written
     for number, trace in enumerate(senders(log)):
         lost = [event["data"] for event in named(trace, "recovery:packet_lost")]
-        # This stack sends no probes: whatever it sends again it takes for lost.
+        # This stack sends no probes: every retransmission is of a lost segment.
         assert [data["frames"] for data in lost] == [
             event["data"]["frames"] for event in named(trace, "recovery:marked_for_retransmit")
         ]
@@ -122,7 +125,7 @@ def test_a_recovery_lasts_while_losses_are_repaired(written: tuple[dict[str, Any
         ]
         flow = record["flows"][number]
         assert len(lasted) == flow["fast_retransmits"] + flow["timeouts"]
-        # What was outstanding is acknowledged a round trip later at the soonest.
+        # Outstanding data is acknowledged a round trip later at the earliest.
         least = record.series[f"rtt/ftp/{number}"]["seconds"].min() * 1e3
         assert sorted(lasted)[len(lasted) // 2] > least, (number, lasted)
 

@@ -1,4 +1,4 @@
-"""Traces of single packets and connections: exact, the same as the measures count, and without effect on the run."""
+"""Traces of packets and connections are exact, agree with measures, and change nothing."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_the_waits_of_a_link_account_for_every_packet_that_it_sent() -> None:
 
 
 def test_a_trace_of_a_session_is_that_of_all_its_connections() -> None:
-    # After a warm-up, goodput leaves out what had arrived before; the trace is of what can be read.
+    # After a warm-up, goodput excludes data that had arrived before; the trace has all readable data.
     record = sj.run(
         sj.Scenario.from_toml(SCENARIO.format(queue="droptail")).set("trace", EVERYTHING).set("warmup", "0 s")
     )

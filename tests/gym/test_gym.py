@@ -1,4 +1,4 @@
-"""Environments of gymnasium and PettingZoo: flows whose congestion windows agents set, step by step."""
+"""Environments of gymnasium and PettingZoo: agents set congestion windows step by step."""
 
 from dataclasses import fields, replace
 

@@ -1,7 +1,7 @@
-"""The scenario of a Flent result has the flows, rates, round trips and controllers that the result shows.
+"""The scenario of a Flent result has its flows, rates, round trips and controllers.
 
-The series and their metadata are those of Flent's tests (`rrul`, `tcp_nup`, `cubic_bbr`, `tcp_2up_square`, `rtt_fair`,
-`udp_flood`, `voip`) in file formats 3 and 4.
+The series and their metadata are those of Flent's tests (`rrul`, `tcp_nup`, `cubic_bbr`, `tcp_2up_square`,
+`rtt_fair`, `udp_flood`, `voip`) in file formats 3 and 4.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def test_each_host_has_its_own_round_trip(tmp_path: Path) -> None:
     trips = {"near": 10.0, "far": 50.0, "unknown": 10.0}
     series = {f"Ping (ms) ICMP{n} {host}": [trips[host], *flat(90)[1:]] for n, host in enumerate(["near", "far"])}
     series |= {f"TCP upload BE{n} {host}": flat(4) for n, host in enumerate(trips)} | {"TCP download BE far": flat(4)}
-    # A router on the way that is probed too has nothing to do with the hosts behind it.
+    # A probed router on the path is independent of the hosts behind it.
     series["Ping (ms) ICMP router (extra)"] = flat(4)
     made, notes = imported(tmp_path, result(series, HOSTS=list(trips)))
     assert notes == ["no probe of unknown: flows there get the median RTT of the other hosts, 10 ms"]

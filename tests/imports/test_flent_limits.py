@@ -1,4 +1,4 @@
-"""What `sojourn import` takes from a result of Flent at its limits, and what it says about it."""
+"""`sojourn import` of a Flent result at its limits: the scenario, and the notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def during(value: float, first: int, last: int) -> Values:
 
 
 def damaged(**changes: Any) -> dict[str, Any]:
-    """A right result with other fields; None removes one."""
+    """A valid result with other fields; None removes one."""
     return {key: value for key, value in (result(BOTH) | changes).items() if value is not None}
 
 

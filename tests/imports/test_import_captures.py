@@ -1,4 +1,7 @@
-"""Captures of other programs become scenarios with the rates, directions, round trips and flows that they show."""
+"""Captures of other programs become scenarios with their rates, round trips and flows.
+
+Directions are kept, too.
+"""
 
 import json
 import struct
@@ -33,7 +36,10 @@ def ethernet(packet: bytes, up: bool) -> bytes:
 
 
 def segment(at: float, up: bool, numbers: tuple[int, int], flags: int, payload: int = 0, **ends: Any) -> Packet:
-    """The headers of a TCP segment between `local` and `remote`; `mac` is its direction on the link."""
+    """The headers of a TCP segment between `local` and `remote`.
+
+    `up` is its direction on the link.
+    """
     local, remote, ports = ends.get("local", LOCAL), ends.get("remote", REMOTE), ends.get("ports", (40_000, 80))
     source, destination = (local, remote) if up else (remote, local)
     options = b"\2\4\5\xb4" if flags & SYN else b""
@@ -53,7 +59,10 @@ def datagram(at: float, up: bool, size: int, ports: tuple[int, int] = (5000, 500
 
 
 def transfer(start: float, rtt: float, gap: float, count: int, up: bool = True, **ends: Any) -> list[Packet]:
-    """A handshake of the local host, then `count` segments of 1,514 B, one each `gap` seconds, and their ACKs."""
+    """A handshake of the local host, then `count` segments of 1,514 B and their ACKs.
+
+    The segments come one each `gap` seconds.
+    """
     packets = [
         segment(start, True, (1000, 0), SYN, **ends),
         segment(start + rtt, False, (5000, 1001), SYN_ACK, **ends),
@@ -96,12 +105,15 @@ def between_hosts(packets: list[Packet]) -> list[Packet]:
 
 
 def mirrored(packets: list[Packet]) -> list[Packet]:
-    """As at a port to which a switch copies both directions: all frames go from one station to another."""
+    """The frames at a port to which a switch copies both directions.
+
+    All frames go from one station to another.
+    """
     return [(at, ethernet(data[14:], True), n) for at, data, n in packets]
 
 
 def cooked(packets: list[Packet]) -> list[Packet]:
-    """As `tcpdump -i any -Q in` has them (LINKTYPE_LINUX_SLL): every packet came to the host."""
+    """The packets as in `tcpdump -i any -Q in` (LINKTYPE_LINUX_SLL): all came to the host."""
     return [(at, bytes([0, 0, 0, 1, 0, 6, *NEAR, 0, 0]) + data[12:], n + 2) for at, data, n in packets]
 
 
@@ -339,7 +351,10 @@ def packed(packets: list[Packet], order: str, unit: float, offset: int = 0, old:
 
 
 def test_pcapng_of_every_make_is_read(tmp_path: Path) -> None:
-    """Two sections of both byte orders: binary times with an offset, the first packet block, and one without a time."""
+    """Two sections of both byte orders, with unusual blocks.
+
+    They have binary times with an offset, the first packet block, and one without a time.
+    """
     packets = sorted(transfer(0, 0.02, 0.0012112, 200), key=lambda packet: packet[0])
     binary = struct.pack("<HHB3xHHq", 9, 1, 0x94, 14, 8, 5000)
     speed = struct.pack(">HHQ", 8, 8, 2**64 - 1)

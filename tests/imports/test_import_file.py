@@ -1,4 +1,4 @@
-"""A scenario that is made of a capture or of a result of Flent has the flows that the file shows."""
+"""A scenario from a capture or a result of Flent has the flows of the file."""
 
 import gzip
 import json

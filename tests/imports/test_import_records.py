@@ -1,6 +1,7 @@
-"""Drawn captures and Flent results become the scenarios whose hashes are in `import_records.txt`.
+"""Drawn captures and Flent results become the scenarios on record in `import_records.txt`.
 
-`python -m tests.imports.test_import_records` stores the hashes of this version, after a change that is meant.
+The record has a hash of each. `python -m tests.imports.test_import_records` stores the hashes of this version, after
+an intended change.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ COUNT = 40
 
 
 def capture(random: random.Random, folder: Path) -> Path:
-    """A capture of transfers, some of which end or lack their handshake, of datagrams, and of QUIC."""
+    """A capture of transfers, datagrams and QUIC.
+
+    Some transfers end, and some lack their handshake.
+    """
     packets: list[Packet] = []
     for number in range(random.randrange(4)):
         ends: dict[str, Any] = {
@@ -85,7 +89,7 @@ def flent(random: random.Random, folder: Path) -> Path:
 
 
 def outcome(make: Callable[[random.Random, Path], Path], number: int, folder: Path) -> str:
-    """The hash of the scenario and the notes, or of the refusal."""
+    """The hash of the scenario and the notes, or of the error."""
     drawn = random.Random(f"{make.__name__} {number}")
     file = make(drawn, folder)
     options: dict[str, Any] = drawn.choice(

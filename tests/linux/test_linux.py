@@ -50,7 +50,7 @@ tcp = { profile = "linux" }
 """
 
 END = struct.pack("<QBBHIQQ", 10**10, 8, 0, 0, 0, 0, 0)
-"""The entry that ends a log of 10 s in which nothing was sent."""
+"""The entry that ends a log of 10 s without packets."""
 
 
 def put_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Kernel:
@@ -160,7 +160,7 @@ def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process has ended, be it that nobody has asked for its exit code."""
+    """Whether a process has ended, even if nobody has read its exit code."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
     except OSError:
@@ -191,7 +191,7 @@ def test_a_run_that_is_interrupted_or_killed_leaves_no_kernel(
         process.send_signal(sent)
         _, said = process.communicate()
     assert (process.returncode, len(said.splitlines())) == (code, lines), said
-    # One that is killed can't take its files away.
+    # A killed process can't remove its files.
     assert len(list(tmp_path.glob("sojourn-linux-*"))) == (0 if sent == signal.SIGINT else 1)
     kernel_process = int(note.read_text(encoding="ascii"))
     for _ in range(1000):
@@ -321,7 +321,7 @@ def test_a_queue_of_ours_does_in_the_kernel_what_it_does_in_the_network_and_our_
 
 
 def is_same(found: dict[str, list[float]], stored: dict[str, list[float]]) -> bool:
-    """Whether means are equal, and half widths but for rounding."""
+    """Whether means are equal, and half widths up to rounding."""
     close = [found[name] == [stored[name][0], pytest.approx(stored[name][1], rel=1e-9)] for name in stored]
     return found.keys() == stored.keys() and all(close)
 

@@ -1,4 +1,4 @@
-"""The dual queue of the simulator against that of a Linux kernel, with nothing else on the link."""
+"""The dual queue of the simulator against that of a Linux kernel, alone on the link."""
 
 import statistics
 from typing import Any
@@ -12,7 +12,10 @@ from sojourn.runs.runner import run_many
 
 
 def has_kernel() -> bool:
-    """Whether there is a kernel. What these tests ask is the kernel's own queue, so its code of ours may be older."""
+    """Whether a kernel is built.
+
+    These tests use the kernel's own queue, so our code in it may be older.
+    """
     try:
         return bool(find_kernel())
     except UserError:

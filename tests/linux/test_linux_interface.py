@@ -15,7 +15,7 @@ pytestmark = pytest.mark.no_libraries
 
 
 def test_both_sides_check_the_same_sizes_and_offsets() -> None:
-    """The compilers of C and of Rust each check one of the tables; this compares the tables."""
+    """The C and the Rust compiler each check one of the tables; this compares the tables."""
     text = (LINUX / "abi/src/layout.rs").read_text(encoding="utf-8")
     found = re.findall(r"^layout!\((\w+): \w+, (\d+) \{(.*?)\}\);", text, re.MULTILINE | re.DOTALL)
     rust = {name: {"size": size, **dict(re.findall(r"(\w+): (\d+),", fields))} for name, size, fields in found}
@@ -77,7 +77,7 @@ def test_every_unsafe_block_says_why_it_is_sound() -> None:
     ("line", "said"), [("CONFIG_SMP=y", "expected CONFIG_SMP to be off"), ("CONFIG_SMP=m", "CONFIG_SMP to be off")]
 )
 def test_a_kernel_for_several_cpus_is_refused(line: str, said: str, tmp_path: Path) -> None:
-    """The driver has no locks. Its header refuses such a kernel too."""
+    """The driver has no locks. Its header also rejects such a kernel."""
     wanted = (LINUX / "kernel.config").read_text(encoding="utf-8")
     config = tmp_path / ".config"
     config.write_text(wanted, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What runs on a Linux kernel. These tests need the kernel of `sojourn linux build`."""
+"""Runs on a Linux kernel. These tests need the kernel of `sojourn linux build`."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from tests.linux.test_linux import SCENARIO, has_ended
 
 
 def has_kernel() -> bool:
-    """Whether there is a kernel of the present code."""
+    """Whether a kernel of the present code is built."""
     try:
         return find_kernel().is_current
     except UserError:
@@ -229,7 +229,7 @@ def test_a_capture_has_the_packets_of_the_kernel_and_tshark_finds_nothing_wrong(
 
 
 def tshark(file: Path, which: str) -> list[str]:
-    """The packets of a file that a filter takes, a line each. Checksums are verified."""
+    """The packets of a file that match a filter, a line each. Checksums are verified."""
     checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
     done = subprocess.run(["tshark", "-r", file, *checks, "-Y", which], capture_output=True, text=True, check=True)
     said = [line for line in done.stderr.splitlines() if "Running as user" not in line]
@@ -317,7 +317,7 @@ def test_a_queue_of_ours_does_the_same_as_a_discipline_of_the_kernel(aqm: str) -
     def total(links: list[dict[str, Any]], *path: str) -> float:
         return sum(float(functools.reduce(lambda at, name: at[name], path, link)) for link in links)
 
-    # Two runs part where packets meet in a nanosecond: what is random then differs.
+    # Two runs diverge when packets coincide in a nanosecond: later draws then differ.
     assert total(kernel, "arrived") == pytest.approx(total(network, "arrived"), rel=0.02)
     assert total(kernel, "dropped_total") == pytest.approx(total(network, "dropped_total"), rel=0.1)
     assert total(kernel, "queue", "mean") == pytest.approx(total(network, "queue", "mean"), rel=0.05)
@@ -377,7 +377,7 @@ def test_classes_traces_and_requests_work_on_the_kernel() -> None:
 
 @live
 def test_a_flow_that_begins_where_marks_are_given_can_be_marked_from_its_first_packet_on() -> None:
-    # What cannot be marked is dropped above 20 packets, and after a lost SYN the kernel asks for no ECN.
+    # Packets that cannot be marked are dropped above 20 packets, and after a lost SYN the kernel requests no ECN.
     scenario = sj.load(SCENARIO).set("flows.ftp.start", {"spread": ["0 s", "8 s"]}).set("duration", "20 s")
     scenario.set("flows.ftp.tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True).set("warmup", "0 s")
     record = sj.run(scenario.set("links.bottleneck.queue", {"aqm": "step", "ecn": True}))
@@ -412,7 +412,7 @@ def test_packets_with_anything_in_them_do_no_harm_in_the_kernel(monkeypatch: pyt
     monkeypatch.setattr(guest, "ARGUMENTS", (*guest.ARGUMENTS, "sojourn_noise=20000"))
     scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": "sojourn { aqm = 'fq-codel', ecn = true }"})
     record = sj.run(scenario)
-    # Those that look like packets of a flow travel with the others.
+    # Packets that look like those of a flow travel with the others.
     assert record.value("links.bottleneck.utilization") > 0.8
     audit = record["audit"]
     assert audit["sent"] == audit["delivered"] + audit["dropped"] + audit["in_flight"]

@@ -1,4 +1,4 @@
-"""On a Linux host the network limits flows, and not the memory of the guest."""
+"""On a Linux host the network limits flows, not the memory of the guest."""
 
 import sojourn as sj
 from tests.linux.test_linux import SCENARIO
@@ -7,7 +7,10 @@ from tests.linux.test_linux_live import live
 
 @live
 def test_receivers_keep_what_they_have_acknowledged_by_sack() -> None:
-    """One that is short of memory drops segments above a gap (Linux `tcp_prune_ofo_queue`), which are sent again."""
+    """A receiver without memory drops segments above a gap (Linux `tcp_prune_ofo_queue`).
+
+    These are then retransmitted.
+    """
     scenario = sj.Scenario.from_toml(SCENARIO).set("flows.ftp.count", 10).set("flows.ftp.tcp.control.cc", "bbr")
     for field, value in {"rate": "100 Mbit/s", "delay": "50 ms", "queue.limit": "840 packets"}.items():
         scenario.set(f"links.bottleneck.{field}", value)

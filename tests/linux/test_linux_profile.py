@@ -1,4 +1,4 @@
-"""Flows that pace and flows that pause with the profile `linux`: what Linux does, and what a kernel does beside it."""
+"""Pacing and pausing flows with the profile `linux`, compared with a kernel."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ WAITING = scenario(traffic={"kind": "schedule", "rates": [{"at": "0 s", "rate": 
 
 
 def pausing(tcp: dict[str, Any], silence: float) -> sj.Scenario:
-    """A flow that sends at 80 Mbit/s for 2 s and is silent for some seconds, then sends again."""
+    """A flow that sends at 80 Mbit/s for 2 s, pauses for some seconds, then sends again."""
     sends = {"rate": "80 Mbit/s"}
     rates = [{"at": "0 s"} | sends, {"at": "2 s", "silent": True}, {"at": f"{2 + silence} s"} | sends]
     return scenario(tcp, traffic={"kind": "schedule", "rates": rates})
@@ -44,7 +44,7 @@ def test_slow_start_reaches_the_link_whether_the_sender_paces_or_not(tcp: dict[s
 def test_each_write_of_a_rate_that_the_path_has_is_acknowledged_at_once() -> None:
     record = sj.run(STEADY)
     assert record.value("links.link:back.arrived") == pytest.approx(record.value("links.link.arrived"), rel=0.02)
-    # What waits for room in the window is written together: then every second segment is.
+    # Data that waits for the window is written together, so only every second segment is acknowledged.
     record = sj.run(WAITING)
     assert record.value("links.link:back.arrived") < 0.6 * record.value("links.link.arrived")
 

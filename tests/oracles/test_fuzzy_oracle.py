@@ -1,7 +1,8 @@
-"""The fuzzy engine says what an independent implementation, pyfuzzylite, says of random controllers.
+"""The fuzzy engine agrees with an independent implementation, pyfuzzylite.
 
-The exact centroids have no quadrature, pyfuzzylite's centroid is the midpoint rule: what these may differ by is derived
-in `quadrature_error`. Everything else is the same arithmetic in another order and agrees to rounding.
+The controllers are random. The exact centroids have no quadrature, pyfuzzylite's centroid is the midpoint rule: their
+allowed difference is derived in `quadrature_error`. Everything else is the same arithmetic in another order and
+agrees to rounding.
 """
 
 import itertools
@@ -24,7 +25,10 @@ SNORMS = {"max": fl.Maximum(), "probabilistic-sum": fl.AlgebraicSum(), "bounded-
 
 @pytest.fixture(autouse=True)
 def plain_oracle(monkeypatch):
-    """Every rule above zero fires in pyfuzzylite (it ignores weak ones), and no text is made for a log not kept."""
+    """pyfuzzylite with all rules above zero, and without logging.
+
+    By default it ignores weak rules.
+    """
     monkeypatch.setattr(fl.lib, "abs_tolerance", 0.0)
     monkeypatch.setattr(fl.Op, "str", staticmethod(lambda *_: ""))
     monkeypatch.setattr(fl.Term, "__str__", lambda _: "")
@@ -32,7 +36,11 @@ def plain_oracle(monkeypatch):
 
 @dataclass
 class Case:
-    """A controller: centers of both inputs, range and triangles of the output, consequents by row and column."""
+    """A controller: centers, range, triangles and consequents.
+
+    The centers are those of both inputs, range and triangles those of the output, and consequents are by row and
+    column.
+    """
 
     rows: list[float]
     columns: list[float]
@@ -111,7 +119,7 @@ def random_case(seed: int) -> Case:
 
 
 def fired(engine: fl.Engine, point: np.ndarray) -> fl.OutputVariable:
-    """The output with the rules that fire at a point, not made a number yet."""
+    """The output with the rules that fire at a point, not yet defuzzified."""
     for variable, value in zip(engine.input_variables, point, strict=True):
         variable.value = float(value)
     (output,) = engine.output_variables
@@ -128,23 +136,27 @@ def processed(engine: fl.Engine, point: np.ndarray) -> fl.OutputVariable:
 
 
 def by_term(output: fl.OutputVariable, across: fl.SNorm, implication: str) -> fl.Aggregated:
-    """The output's set as Sojourn makes it: rules for one term combined first, then the terms' sets `across` terms."""
+    """The output's set as Sojourn computes it.
+
+    Rules for one term are combined first, then the terms' sets `across` terms.
+    """
     degrees = [(term, output.fuzzy.activation_degree(term)) for term in output.terms]
     cuts = [fl.Activated(term, degree, TNORMS[implication]) for term, degree in degrees if degree > 0]
     return fl.Aggregated("set", output.minimum, output.maximum, across, cuts)
 
 
 def quadrature_error(fuzzy: fl.Aggregated, width: float, sums: bool = False) -> float:
-    """How far the midpoint rule's centroid may be from the exact one `c`, in the unit of the output.
+    """The largest error of the midpoint rule's centroid, in the unit of the output.
 
-    The set `f` is piecewise linear; it jumps, if at all, at the ends of its range, which are ends of cells. On a cell
-    of width h the rule misses at most `V h^2/8` of the area (Peano's kernel), V being the variation of the slope there,
-    and of the moment about c `width V h^2/8` and `L h^3/12` (L the steepest slope) for the part that varies about the
-    middle. The true moment about c is 0, so the centroid is off by the missed moment over the area found, and that
-    area is at least the largest cut triangle's, half its width by its strength, less what is missed of it.
+    The exact centroid is `c`. The set `f` is piecewise linear; it jumps, if at all, at the ends of its range, which
+    are ends of cells. On a cell of width h the rule misses at most `V h^2/8` of the area (Peano's kernel), V being
+    the variation of the slope there, and of the moment about c `width V h^2/8` and `L h^3/12` (L the steepest slope)
+    for the part that varies about the middle. The true moment about c is 0, so the centroid is off by the missed
+    moment over the area found, and that area is at least the largest cut triangle's, half its width by its strength,
+    less what is missed of it.
 
-    Each of T sets has at most four corners, where its slope changes by at most 2 L; between two of the 4 T corners
-    in a row the union is an envelope of T lines, with at most T - 1 more kinks of at most 2 L. A sum (`sums`) has no
+    Each of T sets has at most four corners, where its slope changes by at most 2 L; between two of the 4 T corners in
+    a row the union is an envelope of T lines, with at most T - 1 more kinks of at most 2 L. A sum (`sums`) has no
     such kinks, but slopes up to T L.
     """
     h = width / RESOLUTION

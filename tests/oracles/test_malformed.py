@@ -1,4 +1,7 @@
-"""Malformed files are read or refused in one line: a few of what `conformance.malformed` reads by the million."""
+"""Malformed files are read or rejected in one line.
+
+These are a few of the millions of files that `conformance.malformed` reads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutation tests: what is changed, and what is believed to be equivalent."""
+"""Mutation tests: the changes, and the mutants listed as equivalent."""
 
 import tomllib
 from argparse import Namespace

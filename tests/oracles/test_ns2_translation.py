@@ -1,4 +1,4 @@
-"""What a scenario becomes in ns-2, and that ns-2, where it is installed, measures what it should."""
+"""The translation of scenarios to ns-2, and ns-2's measures if it is installed."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_every_lehto_scenario_is_translated(number: int, law: str) -> None:
 
 
 class FakeSojourn:
-    """Stands in for the simulator: says what ns-2 said, with the queue times `factor`."""
+    """Replaces the simulator: returns ns-2's results, with the queue times `factor`."""
 
     def __init__(self, case: str, factor: float) -> None:
         self.runs, self.factor = validate.RESULTS.get(case)["runs"], factor

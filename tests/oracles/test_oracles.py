@@ -1,4 +1,4 @@
-"""How other simulators judge: verdicts, explanations, and ns-3's dumbbells and their stored numbers."""
+"""Comparisons with other simulators: verdicts, explanations, and ns-3's stored numbers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_an_explanation_says_what_it_excuses_and_how_much_of_it(key: str, value:
 
 
 def entry(kind: str, **changed: Any) -> str:
-    """An entry of this kind, with other values, or None for what it leaves out."""
+    """An entry of this kind, with other values; None leaves one out."""
     words = {name: word for name, word in {**ENTRY, **changed}.items() if word is not None}
     return f"[[{kind}]]\n" + "\n".join(f"{name} = {json.dumps(word)}" for name, word in words.items()) + "\n"
 
@@ -194,7 +194,7 @@ def test_marks_are_compared_where_packets_are_marked() -> None:
 
 
 class FakeSojourn:
-    """Stands in for the simulator: says what ns-3 said, with the queue times `factor`."""
+    """Replaces the simulator: returns ns-3's results, with the queue times `factor`."""
 
     def __init__(self, name: str, factor: float) -> None:
         self.case, self.factor = ns3.cases()[name], factor

@@ -1,4 +1,4 @@
-"""The first build says how far it is, where there is no terminal on which cargo shows it."""
+"""The first build reports its progress without a terminal, on which cargo would show it."""
 
 import importlib.util
 

@@ -1,4 +1,7 @@
-"""The core works without the optional dependencies; what needs one names the extra to install, in one line."""
+"""The core works without the optional dependencies.
+
+An operation that needs one names the extra to install, in one line.
+"""
 
 import json
 import re
@@ -40,7 +43,7 @@ for arguments in json.loads(sys.stdin.read()):
 
 
 def core(code: str, folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Runs code in an interpreter that has none of the optional dependencies."""
+    """Runs code in an interpreter without the optional dependencies."""
     path = f"sys.path[:0] = [{str(ROOT / 'python')!r}]\n"
     return subprocess.run(
         [sys.executable, "-c", HIDE + path + code], cwd=folder, input=given, capture_output=True, text=True
@@ -74,7 +77,10 @@ WITH = [
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
-    """The exit code, the output and the errors of each command; one process runs them all and leaves no file."""
+    """The exit code, the output and the errors of each command.
+
+    One process runs them all and leaves no file.
+    """
     folder = tmp_path_factory.mktemp("core")
     commands = [*WITHOUT, *(arguments for arguments, _ in WITH)]
     done = core(COMMANDS, folder, json.dumps(commands))

@@ -1,4 +1,4 @@
-"""Dependencies in Rust have the licenses that deny.toml allows, come from one registry, and each in one version."""
+"""Dependencies in Rust have licenses that deny.toml allows, one registry, one version each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkout without the extension module says. Nothing may stand in for the engine."""
+"""The error of a checkout without the extension module, which nothing replaces."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is published says the same everywhere, and names what is there."""
+"""Published metadata is the same everywhere, and names existing files."""
 
 from __future__ import annotations
 

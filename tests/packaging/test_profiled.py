@@ -1,4 +1,4 @@
-"""The wheel's engine is optimized by a profile of runs where the tool for that is there, and says so."""
+"""The wheel's engine is optimized by a profile if the tool exists, and reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How records, comparisons and sweeps look at a prompt and in a notebook, and what they become elsewhere."""
+"""Records, comparisons and sweeps at a prompt, in a notebook and in other formats."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Curves: to where they go, and how they are told apart."""
+"""Curves: their ends, and how they are distinguished."""
 
 import numpy as np
 import pytest

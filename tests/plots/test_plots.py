@@ -1,4 +1,4 @@
-"""Plots: what they show, on which axes, and which files they leave."""
+"""Plots: their content, their axes, and their files."""
 
 import sys
 import tomllib
@@ -28,7 +28,7 @@ TRACE = {
 
 @pytest.fixture(autouse=True)
 def closed():
-    """Closes the figures of a test: Matplotlib warns of more than twenty where another test has loaded pyplot."""
+    """Closes the figures of a test, so that no more than twenty are open."""
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
@@ -113,7 +113,7 @@ def test_drops_marks_and_retransmissions_are_counted_over_time():
 
 @pytest.fixture(scope="module")
 def two_queues():
-    """A dual queue with a scalable and a classic group, whose names are not in the order of the scenario."""
+    """A dual queue with a scalable and a classic group, out of the scenario's order by name."""
     from tests.conftest import DUMBBELL
 
     scenario = sj.load(DUMBBELL).set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True}).set("duration", "10 s")

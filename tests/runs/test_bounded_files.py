@@ -1,4 +1,4 @@
-"""Whatever a file holds, what is read of it is bounded, and a check takes memory in proportion to it."""
+"""Files are read up to a bound, and a check takes memory in proportion to its file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not ZERO.exists(), reason="there is no device th
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line with which a command refuses its input."""
+    """The single line with which a command rejects its input."""
     assert main(list(arguments)) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1, said
@@ -118,7 +118,10 @@ def send_forever(handle: int) -> None:
 
 
 def peak(*arguments: str) -> int:
-    """The most memory, in bytes, that a command takes in a process of its own; it must refuse its input."""
+    """The peak memory, in bytes, of a command that must reject its input.
+
+    It runs in its own process.
+    """
     program = "import resource, sys; from sojourn.cli import main; code = main(sys.argv[1:])\n"
     program += "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     found = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # the folders of this process, wherever it runs

@@ -1,4 +1,4 @@
-"""A result is what its key says: the content that a run used is compared with that of its key before it is stored."""
+"""A result has the content of its key: the used content is compared before it is stored."""
 
 from __future__ import annotations
 

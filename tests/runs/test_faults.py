@@ -1,4 +1,7 @@
-"""Every call of the disk fails in turn: nothing finished is lost, nothing damaged is believed, one line is said."""
+"""Every call of the disk fails in turn.
+
+No finished run is lost, damaged data is never accepted, and one line is printed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def work(scenario: sj.Scenario, root: Path) -> dict[str, object]:
 
 
 def entries(root: Path) -> set[str]:
-    """The finished runs in the cache; each of them is right."""
+    """The finished runs in the cache; each of them is correct."""
     store = Store(root / "cache")
     names = {file.stem for file in (root / "cache").glob("??/*.run")}
     assert all(store.get(name) is not None for name in names)
@@ -44,7 +47,7 @@ def entries(root: Path) -> set[str]:
 
 
 def calls_of(scenario: sj.Scenario, root: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many calls the work makes."""
+    """The number of disk calls of the work."""
     disk = FailingDisk()
     monkeypatch.setattr(files, "disk", disk)
     work(scenario, root)

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and a result has the files that its list names."""
+"""Files are written completely or not at all, and a result has the files of its list."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tree(folder: Path) -> set[str]:
 
 
 def handles() -> int:
-    """How many files this process has open."""
+    """The number of open files of this process."""
     return len(os.listdir("/proc/self/fd"))
 
 
@@ -153,7 +153,7 @@ def test_a_pipe_is_written_to_and_a_socket_is_refused(tmp_path):
 
 
 def removed_when_locked(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The first file that is locked is removed by somebody else before it is."""
+    """Another process removes the first file before it is locked."""
     real, left = fcntl.flock, [1]
 
     def flock(handle: int, operation: int) -> None:
@@ -204,7 +204,7 @@ def test_a_file_system_without_locks_has_every_lock_free(tmp_path, monkeypatch):
 
 
 def test_without_locks_a_file_is_closed_before_it_gets_its_name(tmp_path, monkeypatch):
-    """On Windows an open file has the effect of a lock: it can't be renamed or removed."""
+    """On Windows an open file acts like a lock: it can't be renamed or removed."""
 
     class Closing(Disk):
         def create(self, path: Path) -> int:

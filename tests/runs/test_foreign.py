@@ -1,4 +1,7 @@
-"""Names and texts from files of others: never a path, a line of a file, a word of a command or a formula of a plot."""
+"""Names and texts in foreign files are only data.
+
+They are never a path, a line of a file, a word of a command or a formula of a plot.
+"""
 
 from __future__ import annotations
 

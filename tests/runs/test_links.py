@@ -1,4 +1,4 @@
-"""Symbolic links, pipes, devices and files of others where Sojourn reads, writes and removes."""
+"""Symbolic links, pipes, devices and foreign files in reads, writes and removals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def inputs(dumbbell: Path, here: Path) -> Path:
 
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
-    """Fails where the block takes longer: it waits for something."""
+    """Fails if the block takes longer, because it waits for something."""
 
     def stop(*_: object) -> None:
         raise AssertionError("it waits")
@@ -68,7 +68,7 @@ def within(seconds: int) -> Iterator[None]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder by its name there, but for what was set aside."""
+    """Every file below a folder by its name there, except those that were set aside."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -219,7 +219,7 @@ def test_standard_input_and_output_are_files_too(here: Path) -> None:
 
 
 def replaced(path: Path, how: str) -> None:
-    """Puts a pipe, a device or a socket in the place of a file."""
+    """Replaces a file by a pipe, a device or a socket."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
     if how == "pipe":

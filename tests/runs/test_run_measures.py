@@ -1,4 +1,7 @@
-"""Measures of one run: columns, stays at a value, times that are measures, targets, and steps between runs."""
+"""Measures of one run: columns, settling, times as measures, targets, and steps.
+
+The steps are between runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store and results: nothing damaged is believed."""
+"""The store and results: damaged data is never accepted."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_damaged_entry_is_run_again_and_said_in_one_line(capsys, dumbbell, her
 
 
 def read_only(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """As if the folder could not be written to (root may write everywhere)."""
+    """Makes the folder read-only in effect (root may write everywhere)."""
     real = os.access
     monkeypatch.setattr(
         os, "access", lambda path, mode: real(path, mode) and not (mode & os.W_OK and Path(path) == folder)

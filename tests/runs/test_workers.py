@@ -1,4 +1,4 @@
-"""Runs in processes of their own: one that dies loses its run alone."""
+"""Runs in separate processes: one that dies loses only its own run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGE = Path(workers.__file__).parents[2]
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' in text") -> None:
-    """Processes end in a way of their own at some runs: those with two flows."""
+    """Processes end in a certain way at some runs: those with two flows."""
     command = (
         "import os, signal, sys\n"
         "from sojourn import _sojourn as real; from sojourn.runs import worker_program\n"
@@ -294,7 +294,7 @@ start = "2 s"
 
 
 def alike(seeds: int) -> list[Job]:
-    """Runs that begin alike: a flow that starts late has one of three controllers."""
+    """Runs with a common beginning: a flow that starts late has one of three controllers."""
     late = sj.load(DUMBBELL + ALIKE)
     scenarios = [late.copy().set("flows.late.tcp.control.cc", cc) for cc in ("reno", "cubic", "ledbat")]
     return [Job(scenario, seed) for scenario in scenarios for seed in range(1, 1 + seeds)]

@@ -1,4 +1,7 @@
-"""Whatever a caller in Python gives, it is used or refused in one line: no number is too large, no text too long."""
+"""Any value from a Python caller is used or rejected in one line.
+
+No number is too large, and no text too long.
+"""
 
 import dataclasses
 import datetime
@@ -36,7 +39,7 @@ def _deep() -> list[Any]:
 
 
 class Unprintable:
-    """What raises when it is printed."""
+    """A value that raises when it is printed."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
@@ -138,7 +141,7 @@ def test_a_value_is_used_or_refused_in_one_line(call):
 
 
 def check(name: str, call: Callable[[Any], Any], values: dict[str, Any]) -> None:
-    """Each value is used, or refused in a line that is not too long."""
+    """Each value is used, or rejected in a line of limited length."""
     for what, value in values.items():
         try:
             call(value)
@@ -209,7 +212,7 @@ LEFT = ("loop", "law", "source")  # values that are neither numbers nor tables
 
 
 def replaced(name: str, given: Any) -> dict[str, Callable[[Any], Any]]:
-    """How to put a value in the place of an argument, or of a number within it."""
+    """Functions that replace an argument, or a number within it, by a value."""
     if isinstance(given, Loop):
         inner = replaced(f"{name}.plant", given.plant)
         made = {path: (lambda v, put=put: Loop(given.queue, put(v))) for path, put in inner.items()}

@@ -1,4 +1,7 @@
-"""A field has one value, however its path is written: axes of a sweep, changes, and links in both directions."""
+"""A field has one value, however its path is written.
+
+Paths occur in axes of a sweep, changes, and links in both directions.
+"""
 
 import pytest
 

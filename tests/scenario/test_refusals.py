@@ -1,4 +1,4 @@
-"""What the Python interface and the commands refuse, and in which words."""
+"""Rejected input of the Python interface and the commands, with the error messages."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Warnings about scenarios that can be run: buckets that pass no full packet, unused options, unreached thresholds."""
+"""Warnings about scenarios that can be run.
+
+Examples are buckets that pass no full packet, unused options, and unreached thresholds.
+"""
 
 import pytest
 

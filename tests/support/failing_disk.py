@@ -19,7 +19,7 @@ class FailingDisk(Disk):
     """Fails at call number `at`, counted from 0, in one of these ways:
 
     - `full`: no space left; `broken`: input/output error;
-    - `short`: a read or a write does a half, and says nothing;
+    - `short`: a read or a write does only a half, without an error;
     - `killed`: the process is dead, before the call; `torn`: dead in the middle of a write.
     """
 

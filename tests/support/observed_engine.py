@@ -1,6 +1,7 @@
-"""The engine with its runs observed: logged, slowed down or interrupted, one after another. The numbers are its own.
+"""The engine with its runs observed: logged, slowed down or interrupted.
 
-`RUN_LOG` names a file that gets one line for each run; `RUN_DELAY` makes every run last that many seconds longer.
+Runs are executed one after another, with unchanged results. `RUN_LOG` names a file that gets one line for each run;
+`RUN_DELAY` makes every run last that many seconds longer.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ COMMAND = [
     f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import observed_engine; "
     "from sojourn.runs import worker_program; worker_program.serve(*sys.argv[1:], observed_engine)",
 ]
-"""What a process runs that has this engine: for `sojourn.runs.workers.COMMAND`."""
+"""The command of a process with this engine, for `sojourn.runs.workers.COMMAND`."""
 
 
 def run(text, filename, seed=None, laws=None):

@@ -1,4 +1,4 @@
-"""The files of the repository as the tests of style read them."""
+"""The files of the repository, as the tests of style read them."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ FOREIGN = re.compile(r"^(LICENSE|Cargo\.lock|fuzz/Cargo\.lock|.*\.lock$|conforma
 
 @cache
 def files() -> tuple[Path, ...]:
-    """Every text file of the repository that we wrote, relative to its root, in order."""
+    """Every text file of the repository that is not foreign, relative to its root, in order."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     ours = (Path(name) for name in sorted(set(listed)) if not FOREIGN.match(name))
@@ -24,13 +24,13 @@ def files() -> tuple[Path, ...]:
 
 
 def sources(suffix: str) -> tuple[Path, ...]:
-    """The files whose name ends so."""
+    """The files with this suffix."""
     return tuple(path for path in files() if path.suffix == suffix)
 
 
 @cache
 def text(path: Path) -> str:
-    """What a file holds."""
+    """The content of a file."""
     return (ROOT / path).read_text(encoding="utf-8")
 
 
@@ -54,7 +54,10 @@ RUST_FUNCTION = re.compile(
 
 
 def rust_functions(path: Path) -> Iterator[Function]:
-    """The functions of a Rust file that rustfmt has formatted: a body ends with a brace at the indentation of `fn`."""
+    """The functions of a Rust file formatted by rustfmt.
+
+    A body ends with a brace at the indentation of `fn`.
+    """
     lines = text(path).splitlines()
     for found in RUST_FUNCTION.finditer(text(path)):
         first = text(path).count("\n", 0, found.start())
@@ -77,7 +80,10 @@ def rust_functions(path: Path) -> Iterator[Function]:
 
 
 def parameter_list(source: str, start: int) -> tuple[int, int, int]:
-    """Where a parameter list ends, the depth left (0), and how many parameters it has, without `self`."""
+    """The end of a parameter list, the depth left (0), and the number of parameters.
+
+    `self` is not counted.
+    """
     position = start
     if source[position] == "<":
         depth = 0

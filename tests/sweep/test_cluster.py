@@ -1,4 +1,7 @@
-"""Sweeps on the workers of an executor: nothing is lost, nothing is done twice, and a wrong worker refuses."""
+"""Sweeps on the workers of an executor: no run is lost or repeated.
+
+A worker with another version is rejected.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class Inline:
 
 
 class Polled:
-    """An executor whose futures have no callbacks, as submitit's jobs."""
+    """An executor whose futures have no callbacks, like submitit's jobs."""
 
     class Job:
         def __init__(self, future: Future[Any]) -> None:

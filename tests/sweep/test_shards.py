@@ -1,4 +1,4 @@
-"""Sweeps in parts that machines with one cache do alone."""
+"""Sweeps in parts, on machines that share one cache."""
 
 from __future__ import annotations
 
