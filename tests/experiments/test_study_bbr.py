@@ -62,4 +62,4 @@ def test_a_case_runs_alone_and_its_report_says_that_it_is_a_quick_look(tmp_path:
     assert main(["study", "bbr", "startup_plateau", "--quick", "--no-cache", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report-quick.html").read_text()
     assert "A quick look" in page
-    assert "Leaving Startup where the bandwidth stops growing" in page
+    assert "Exit from Startup: the bandwidth stops growing" in page
