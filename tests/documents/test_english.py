@@ -122,15 +122,8 @@ CRATES = [
 ]
 CODE_FOLDERS = tuple(f"crates/{crate}/" for crate in CRATES)
 PLAIN = (*CODE_FOLDERS, "conformance", "hosts", "python/sojourn", "scripts", "tests")
-NOT_PLAIN_YET = ("python/sojourn/experiments",)
 COMMENTED = [
-    *(
-        path
-        for path in files()
-        if path.suffix in (".rs", ".py")
-        and path.as_posix().startswith(PLAIN)
-        and not path.as_posix().startswith(NOT_PLAIN_YET)
-    ),
+    *(path for path in files() if path.suffix in (".rs", ".py") and path.as_posix().startswith(PLAIN)),
     *(
         path.relative_to(ROOT)
         for path in sorted([*ROOT.glob("hosts/linux/kernel/*.[ch]"), *ROOT.glob("playground/src/*.ts")])
@@ -191,7 +184,6 @@ SHORT = (
     "python/",
     "tests/",
 )
-LONG_YET = "python/sojourn/experiments/"
 
 
 def first_lines(path: Path) -> Iterator[str]:
@@ -222,8 +214,7 @@ def test_first_lines_are_found_in_each_language(tmp_path: Path, name: str, sourc
 
 @pytest.mark.parametrize("part", SHORT)
 def test_a_doc_comment_begins_with_a_short_sentence(part: str) -> None:
-    of_part = (path for path in files() if path.suffix in (".py", ".rs") and path.as_posix().startswith(part))
-    paths = [path for path in of_part if not path.as_posix().startswith(LONG_YET)]
+    paths = [path for path in files() if path.suffix in (".py", ".rs") and path.as_posix().startswith(part)]
     lines = ((path, line) for path in paths for line in first_lines(path))
     wrong = [f"{path}: {line}" for path, line in lines if len(line) > FIRST_LINE or not line.endswith(END)]
     assert paths, f"{part} has no files"

@@ -1,4 +1,7 @@
-"""Papers as data: folders with scenarios, published values, claims and deviations, and the engine that judges them."""
+"""Papers as data: folders with scenarios, published values, claims and deviations.
+
+The engine reruns them and computes verdicts.
+"""
 
 from sojourn.experiments.catalog import find_experiment, find_experiments
 from sojourn.experiments.folder import load_experiment

@@ -1,4 +1,7 @@
-"""What an artifact committee gets: one zip with an experiment's folder, its results, and a manifest with hashes."""
+"""The archive for an artifact committee: an experiment's folder, its results and a manifest.
+
+It is one zip file; the manifest has hashes.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from sojourn.experiments.index import ABOUT
 from sojourn.experiments.model import Experiment
 
 FIRST = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the archive: equal contents give equal archives."""
+"""The time of every file in the archive: equal contents produce equal archives."""
 
 
 def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
-    """Writes the archive: `experiment/` is the folder, `results/` the report, and `manifest.json` has all hashes.
+    """Writes the archive: `experiment/`, `results/`, and `manifest.json` with all hashes.
 
-    Raises `UserError` where there are no results.
+    `experiment/` is the folder, `results/` the report. Raises `UserError` if there are no results.
     """
     if not (results / ABOUT).is_file():
         raise UserError.expected("--zip", f"results with {ABOUT}", results)
@@ -47,7 +50,7 @@ def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder by their names from it on, without results and caches that lie in it."""
+    """The files of a folder by their relative names, without results and caches inside it."""
     return {
         name.as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))

@@ -1,6 +1,6 @@
-"""Whether claims test what they name: wrong versions of a paper's algorithm are run, and its claims should notice.
+"""Audits claims: wrong versions of a paper's algorithm are run, and its claims should fail.
 
-`python -m sojourn.experiments.audit FOLDER` measures the claims of a folder with the engine at hand, as JSON:
+`python -m sojourn.experiments.audit FOLDER` measures the claims of a folder with the present engine, as JSON:
 `mutate.py` calls it with a changed engine.
 """
 
@@ -29,7 +29,10 @@ from sojourn.experiments.schema.toml import read_toml
 
 @dataclass(frozen=True)
 class Seen:
-    """A part of a claim as measured: the mean over the seeds, and whether that alone meets the target."""
+    """A part of a claim as measured: the mean over the seeds, and whether it meets the target.
+
+    The interval of the mean does not count here.
+    """
 
     mean: float
     holds: bool
@@ -41,7 +44,7 @@ Observed = dict[str, list[Seen]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run for every version: the claims that are asked, and their cases with the fields that are changed."""
+    """The runs for every version: the audited claims, and their cases with changed fields."""
 
     experiment: Experiment
     file: MutantsFile
@@ -52,18 +55,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Row:
-    """What the claims made of one mutant."""
+    """The results of the claims under one mutant."""
 
     id: str
     text: str
     noticed: list[str] = field(default_factory=list)
-    """Claims of which a part that held does not hold any more."""
+    """Claims with a part that held and no longer holds."""
     unmoved: list[str] = field(default_factory=list)
-    """Claims whose every number stayed the same."""
+    """Claims whose numbers all stayed the same."""
     stopped: str = ""
-    """Why it did not run, where it did not."""
+    """The reason why it did not run; empty if it did."""
     missed: list[str] = field(default_factory=list)
-    """Claims that should notice it and do not."""
+    """Claims that should detect it and do not."""
 
 
 @dataclass(frozen=True)
@@ -73,24 +76,24 @@ class Audit:
     experiment: str
     seeds: int
     claims: dict[str, str]
-    """The claims that were asked, and what each says."""
+    """The audited claims, each with its text."""
     failed_before: list[str]
-    """Claims of which no part holds without any mutant: they can't notice."""
+    """Claims of which no part holds without any mutant: they can't detect one."""
     rows: list[Row]
 
     @property
     def blind(self) -> list[str]:
-        """Claims that notice no mutant although a part of them holds."""
+        """Claims that detect no mutant although a part of them holds."""
         seen = {claim for row in self.rows for claim in row.noticed}
         return [claim for claim in self.claims if claim not in seen and claim not in self.failed_before]
 
     @property
     def unnoticed(self) -> list[Row]:
-        """Mutants that run and that no claim notices."""
+        """Mutants that run and that no claim detects."""
         return [row for row in self.rows if not row.noticed and not row.stopped]
 
     def moved(self, row: Row) -> list[str]:
-        """Claims whose numbers a mutant changed, and that hold as before."""
+        """Claims whose numbers a mutant changed without a change of the verdict."""
         other = {*row.noticed, *row.unmoved, *self.failed_before}
         return [claim for claim in self.claims if claim not in other]
 
@@ -104,7 +107,7 @@ FILE = "audit.json"
 
 
 def read_audit(folder: Path) -> Audit | None:
-    """The audit that lies in a folder of results; None where there is none, or none that can be read."""
+    """The audit in a folder of results; None if there is no readable one."""
     try:
         table = json.loads(files.disk.read(folder / FILE))
         return Audit(**table | {"rows": [Row(**row) for row in table["rows"]]})
@@ -113,7 +116,7 @@ def read_audit(folder: Path) -> Audit | None:
 
 
 Measure = Callable[[MutantTable], Observed]
-"""Measures the claims under a mutant; raises `StoppedError` where it does not run."""
+"""Measures the claims under a mutant; raises `StoppedError` if it does not run."""
 
 
 class StoppedError(Exception):
@@ -121,7 +124,7 @@ class StoppedError(Exception):
 
 
 def plan_of(experiment: Experiment) -> Plan:
-    """What `mutants.toml` asks for. Raises `UserError` for a name that does not exist."""
+    """The plan of `mutants.toml`. Raises `UserError` for a name that does not exist."""
     path = experiment.root / "mutants.toml"
     if not path.exists():
         raise UserError(f"{path}: expected a file with mutants (`sojourn schema mutants`), got none")
@@ -172,7 +175,7 @@ def changed_fields(plan: Plan, mutant: MutantTable, case: Case) -> dict[str, Any
 
 
 def _usual(scenario: Scenario, path: str) -> Any:
-    """The value of a field: as written, else the default that the engine puts there."""
+    """The value of a field: as written, else the engine's default."""
     try:
         return scenario.get_path(path)
     except UserError:
@@ -228,7 +231,7 @@ def audit(plan: Plan, mutants: list[MutantTable], base: Observed, measure: Measu
 
 
 def compare(mutant: MutantTable, base: Observed, found: Observed) -> Row:
-    """What the claims made of a mutant."""
+    """The results of the claims under a mutant."""
     noticed, unmoved = [], []
     for claim, before in base.items():
         after = found[claim]
@@ -245,13 +248,13 @@ def _equal(one: float, other: float) -> bool:
 
 
 def main(folder: str, threads: str = "0") -> None:
-    """Prints the claims as measured with the engine at hand."""
+    """Prints the claims as measured with the present engine."""
     observed = observe(plan_of(load_experiment(Path(folder))), RunOptions(threads=int(threads)))
     print(json.dumps({claim: [asdict(part) for part in parts] for claim, parts in observed.items()}))
 
 
 def read_observed(text: str) -> Observed:
-    """What `main` printed."""
+    """The observations that `main` printed."""
     return {claim: [Seen(**part) for part in parts] for claim, parts in json.loads(text).items()}
 
 

@@ -1,7 +1,7 @@
-"""What values a measure of a paper can have at all.
+"""The possible values of a paper's measures.
 
-Its interval ends there, and a part whose target has all of them cannot fail. The range of a part is computed from those
-of its measures, as the record defines them.
+The interval of a measure ends there, and a part whose target has all of them cannot fail. The range of a part is
+computed from those of its measures, as the record defines them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import Target
 
 SPANS = ("sd", "settle", "box-width", "first-below", "nth-fall", "fall-variation", "yields", "recovers")
-"""What is taken from a series and is 0 or more, whatever its values are."""
+"""Results of a series that are 0 or more for any values."""
 VALUES = ("mean", "min", "max", "median")
-"""What is taken from a series and lies between its values."""
+"""Results of a series that lie between its values."""
 
 
 def _least(*values: Any) -> Range:
@@ -47,7 +47,7 @@ def _exp(value: Any) -> Range:
 
 
 def _anything(*_: Any) -> Range:
-    """What is known of a formula: nothing."""
+    """The range of an unknown formula: any value."""
     return Range()
 
 
@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, Callable[..., Range]] = {
 
 
 def range_of(measure: Measure) -> Range:
-    """The values that a measure of a run can have."""
+    """The possible values of a measure of a run."""
     if measure.within:
         return Range(*measure.within)
     if measure.outside:
@@ -80,9 +80,9 @@ def range_of(measure: Measure) -> Range:
 
 
 def range_of_part(part: Part, measured: Callable[[tuple[str, ...]], Measure], functions: set[str]) -> Range:
-    """The values that a part can have: those of its expression, or a share of its cells.
+    """The possible values of a part: those of its expression, or a share of its cells.
 
-    `measured` gives the measure that a name in an expression stands for; of `functions` nothing is known.
+    `measured` returns the measure of a name in an expression; the results of `functions` are unknown.
     """
     if part.cells or part.share_of_seeds:
         return Range(0.0, 1.0)
@@ -90,13 +90,13 @@ def range_of_part(part: Part, measured: Callable[[tuple[str, ...]], Measure], fu
 
 
 def cannot_fail(part: Part, measured: Callable[[tuple[str, ...]], Measure], functions: set[str]) -> bool:
-    """Whether a part holds whatever is measured: each of its expressions has all its values in the target."""
+    """Whether a part cannot fail: all possible values of its expressions are in the target."""
     target = part.cell_target if part.cells else part.target
     return all(_inside(_of_expression(text, measured, functions), target) for text in part.cells or (part.measure,))
 
 
 def _of_expression(text: str, measured: Callable[[tuple[str, ...]], Measure], functions: set[str]) -> Range:
-    """The values that an expression can have."""
+    """The possible values of an expression."""
     known: dict[str, Any] = {**dict.fromkeys(functions, _anything), **FUNCTIONS}
 
     def lookup(name: tuple[str, ...]) -> Any:

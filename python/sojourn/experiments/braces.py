@@ -1,4 +1,7 @@
-"""Values in braces within tables: `"{rate} Mbit/s"`, `"{max(50, round(20.8 * rate))} packets"`."""
+"""Values in braces within tables.
+
+Examples are `"{rate} Mbit/s"` and `"{max(50, round(20.8 * rate))} packets"`.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,10 @@ def _texts(template: Any) -> Iterator[str]:
 
 
 def filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """Fills a template, at any depth. A text that is one pair of braces becomes the value itself, with its kind.
+    """Fills a template, at any depth.
 
-    Raises `UserError` for a name that is not among the values, and for an expression of a value that is no number.
+    A text that is one pair of braces becomes the value itself, with its kind. Raises `UserError` for a name that is
+    not among the values, and for an expression of a value that is not a number.
     """
     if isinstance(template, Mapping):
         return {key: filled(each, values) for key, each in template.items()}
@@ -44,7 +48,7 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _value(text: str, values: Mapping[str, Any]) -> Any:
-    """What stands in a pair of braces: a value, or an expression of several."""
+    """The value of a pair of braces: a value by name, or an expression of several."""
     name = text.strip()
     if name in values:
         return values[name]

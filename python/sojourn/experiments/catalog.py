@@ -1,4 +1,4 @@
-"""The experiments that come with the project or lie near the working folder: papers and studies, by name."""
+"""The papers and studies of the project or near the working folder, by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from sojourn.experiments.folder import load_experiment
 from sojourn.experiments.model import Experiment
 
 Kind = Literal["papers", "studies"]
-"""The folders of experiments that come with the project."""
+"""The folders of experiments in the project."""
 KINDS_OF: tuple[Kind, ...] = get_args(Kind)
 
 
 def folders(kinds: Sequence[Kind] = KINDS_OF) -> list[Path]:
-    """Folders that are searched, each once: $SOJOURN_PAPERS, `papers/` and `studies/` here and above, the package's."""
+    """The searched folders, each once.
+
+    They are $SOJOURN_PAPERS, `papers/` and `studies/` here and above, and those of the package.
+    """
     named, here, package = os.environ.get("SOJOURN_PAPERS"), Path.cwd(), Path(__file__).resolve().parent
     above = [base / kind for kind in kinds for base in (here, *here.parents, package, *package.parents)]
     every = [*([Path(named)] if named and "papers" in kinds else []), *above]
@@ -25,7 +28,10 @@ def folders(kinds: Sequence[Kind] = KINDS_OF) -> list[Path]:
 
 
 def find_experiments(kind: Kind = "papers") -> list[Experiment]:
-    """All papers, or all studies, each once. One with a mistake in its files is named in a `Note`."""
+    """All papers, or all studies, each once.
+
+    One with a mistake in its files is named in a `Note`.
+    """
     found: dict[str, Experiment] = {}
     mistakes: dict[str, UserError] = {}
     for experiment in _readable(_files([kind]), mistakes):
@@ -36,12 +42,15 @@ def find_experiments(kind: Kind = "papers") -> list[Experiment]:
 
 
 def _files(kinds: Sequence[Kind] = KINDS_OF) -> list[Path]:
-    """The `experiment.toml` of every paper and study, in the order in which the first one of a name counts."""
+    """The `experiment.toml` of every paper and study, in order of precedence.
+
+    The first one of a name counts.
+    """
     return [file for folder in folders(kinds) for file in sorted(folder.glob("*/experiment.toml"))]
 
 
 def _readable(files: Iterable[Path], mistakes: dict[str, UserError]) -> Iterator[Experiment]:
-    """The papers that can be read; adds the mistakes of the others, by the name of their folder."""
+    """The readable papers; adds the mistakes of the others, by the name of their folder."""
     for file in files:
         try:
             yield load_experiment(file.parent)

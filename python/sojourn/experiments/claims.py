@@ -1,4 +1,4 @@
-"""Claims with their templates spelled out: what is measured, and the values that it may take."""
+"""Claims with expanded templates: their measures, and the allowed values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PublishedValues = dict[tuple[str, str, str], float]
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a claim says: a measure and the values that it may take."""
+    """One statement of a claim: a measure and its allowed values."""
 
     measure: str
     target: Target
@@ -41,7 +41,10 @@ class Part:
     tolerance: Tolerance | None = None
     label: str = ""
     cells: tuple[str, ...] = ()
-    """The measures of a part about many cases; then `target` is the share of them that must meet `cell_target`."""
+    """The measures of a part about many cases.
+
+    `target` is then the share of them that must meet `cell_target`.
+    """
     cell_target: Target = field(default_factory=Target)
     kind: PartKind = "number"
     direction: Target | None = None
@@ -49,11 +52,14 @@ class Part:
     share_of_seeds: float = 0.0
     """Above 0: the share of seeds in which the target must hold."""
     of_seeds: str = "mean"
-    """What of the seeds' values is the value of a cell: `mean` or `median`."""
+    """The value of a cell from its seeds: `mean` or `median`."""
 
     @property
     def judged(self) -> Target:
-        """Where the judged value must lie: the measure itself, or the share of seeds in which it meets the target."""
+        """The range of the judged value.
+
+        The judged value is the measure itself, or the share of seeds in which it meets the target.
+        """
         return Target(self.share_of_seeds, low_open=False) if self.share_of_seeds else self.target
 
     @property
@@ -75,11 +81,11 @@ class Part:
 
 @dataclass(frozen=True)
 class ClaimReading:
-    """Another reading of what the paper omits, with the parts as measured under it."""
+    """Another reading of an omission of the paper, with the parts as measured under it."""
 
     label: str
     fit: bool
-    """Whether it was searched for against the published numbers."""
+    """Whether it was fitted to the published numbers."""
     parts: tuple[Part, ...]
     scenarios: str = "*"
     """The scenarios in which it is measured, as a pattern."""
@@ -87,7 +93,7 @@ class ClaimReading:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, where it says so, and the parts that can be checked one by one."""
+    """A claim of a paper, its place there, and its separately checked parts."""
 
     id: str
     where: str
@@ -95,13 +101,13 @@ class Claim:
     reason: str
     parts: tuple[Part, ...]
     table: str = ""
-    """The table whose row it is, if any."""
+    """The table of the row; empty for other claims."""
     origin: Origin = "paper"
-    """Who says it."""
+    """The origin of the claim."""
     omitted: str = ""
-    """What the paper omits and the claim depends on."""
+    """The omission of the paper on which the claim depends."""
     readings: tuple[ClaimReading, ...] = ()
-    """Other readings of that."""
+    """Other readings of the omission."""
 
 
 def expand_claims(
@@ -109,7 +115,7 @@ def expand_claims(
 ) -> tuple[list[Claim], list[PublishedTable]]:
     """The claims of a file, those of its tables first. `label` begins the message of an error.
 
-    `usual` is who says a claim that names nobody.
+    `usual` is the origin of a claim that names none.
     """
     claims = [
         row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
@@ -175,7 +181,7 @@ def _word(word: str) -> str:
 
 
 def _parts(label: str, table: PartTable) -> Iterable[Part]:
-    """The parts that one entry stands for: one, or one for every combination of its `for` lists.
+    """The parts of one entry: one, or one for every combination of its `for` lists.
 
     With `share` the combinations are cells of one part: the target must hold in at least that share of them.
     """
@@ -224,13 +230,13 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
 
 
 def _usual_kind(table: PartTable, target: Target) -> PartKind:
-    """What a part states where its file does not say: an inequality with one side is a direction."""
+    """The kind of a part whose file names none: an inequality with one side is a direction."""
     one_side = math.isinf(target.low) or math.isinf(target.high)
     return "direction" if table.holds is not None and one_side else "number"
 
 
 def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
-    """The target of a part; its tolerance where it has a value."""
+    """The target of a part; its tolerance if it has a value."""
     value = table.expected if table.published is None else table.published
     if value is not None:
         tolerance = _tolerance(table)
@@ -276,7 +282,7 @@ def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, 
 
 
 def _rule(label: str, rules: list[ToleranceTable], scenario: str, measure: str) -> Tolerance:
-    """The tolerance of a column in a scenario: of several that fit, the last."""
+    """The tolerance of a column in a scenario: the last match."""
     fitting = [rule for rule in rules if rule.measure == measure and (not rule.scenarios or scenario in rule.scenarios)]
     if not fitting:
         raise UserError(f"{label}.tolerances: expected one for {measure} in {scenario}, got none")

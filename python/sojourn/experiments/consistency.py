@@ -15,7 +15,7 @@ from sojourn.experiments.verdict import parse_target
 
 
 def check_experiment(experiment: Experiment, label: str) -> None:
-    """Rejects names that an experiment's files do not define, and targets that are none."""
+    """Rejects names that an experiment's files do not define, and invalid targets."""
     _check_kinds(experiment, label)
     _check_scores(experiment, label)
     _check_formulas(experiment, label)
@@ -28,7 +28,7 @@ def unknown_name(field: str, got: str, known: Iterable[str]) -> UserError:
 
 
 def _check_variables(experiment: Experiment, label: str) -> None:
-    """Refuses a value left open that changes no run."""
+    """Rejects an open value that changes no run."""
     cases = [(each.id, case) for each in experiment.grids.values() for case in each.cases()]
     for kind, variables in (("draws", experiment.file.draws), ("omitted", experiment.file.omitted)):
         for variable in variables:
@@ -41,7 +41,7 @@ def _check_variables(experiment: Experiment, label: str) -> None:
 
 
 def _check_scores(experiment: Experiment, label: str) -> None:
-    """Refuses a score without a reference, of an unknown measure, or with a target that is none."""
+    """Rejects a score without a reference, with an unknown measure, or with an invalid target."""
     reference = experiment.file.reference_queue
     if reference and reference not in experiment.queues:
         raise unknown_name(f"{label}: reference_queue", reference, experiment.queues)
@@ -58,9 +58,9 @@ def _check_scores(experiment: Experiment, label: str) -> None:
 
 
 def _check_formulas(experiment: Experiment, label: str) -> None:
-    """Rejects formulas, braces and lists of measures with a name that they can't have.
+    """Rejects formulas, braces and lists of measures with invalid names.
 
-    Those that a measure needs come straight from a run or stand above it, so nothing needs itself.
+    A measure needs measures directly from a run or above itself, so nothing needs itself.
     """
     direct = {each.id for each in experiment.measures.values() if not _needs_others(each)}
     order = list(experiment.measures)
@@ -72,7 +72,7 @@ def _check_formulas(experiment: Experiment, label: str) -> None:
 
 
 def _measures(experiment: Experiment) -> Iterator[tuple[Mapping[str, str], Measure]]:
-    """Every measure, once, with values that its braces may name."""
+    """Every measure, once, with the values for its braces."""
     constant = next((each.values for each in experiment.queues.values()), {})
     some = dict(pair for each in experiment.scenarios.values() for pair in each.values.items())
     for measure in experiment.measures.values():
@@ -98,7 +98,7 @@ def _texts(measure: Measure) -> tuple[object, ...]:
 def _check_names(
     experiment: Experiment, label: str, measure: Measure, known: list[str], values: Mapping[str, str]
 ) -> None:
-    """Rejects a name of a measure that is not known."""
+    """Rejects an unknown name of a measure."""
     names = (*experiment.queues, *experiment.settings, *experiment.scenarios)
     where = f"{label}: measures.{measure.id}"
 
@@ -125,7 +125,10 @@ def _check_names(
 
 
 def _check_kinds(experiment: Experiment, label: str) -> None:
-    """Refuses what neither this package nor the experiment's `extra.py` knows; loads `extra.py` only where it must."""
+    """Rejects kinds that neither this package nor the experiment's `extra.py` defines.
+
+    `extra.py` is loaded only if necessary.
+    """
     for figure in experiment.figures:
         if figure.kind not in KINDS and figure.kind not in experiment.extra.figures:
             raise unknown_name(f"{label}: figures[{figure.id}].kind", figure.kind, [*KINDS, *experiment.extra.figures])

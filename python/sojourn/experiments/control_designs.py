@@ -1,7 +1,7 @@
-"""Controllers that a paper designs: their loops, margins and step responses, for claims and figures.
+"""Controllers that a paper designs: their loops, margins and step responses.
 
-`sojourn design` (in `sojourn.cli`) designs controllers for a user; this module analyzes those in `experiment.toml`,
-which methods of its `extra.py` build.
+Claims and figures use them. `sojourn design` (in `sojourn.cli`) designs controllers for a user; this module analyzes
+those in `experiment.toml`, which methods of its `extra.py` build.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Design:
-    """What a design method gives."""
+    """The result of a design method."""
 
     loop: control.TransferFunction
     """The open loop without its dead time."""
@@ -39,7 +39,7 @@ class Design:
 
 @dataclass(frozen=True)
 class StepAnswer:
-    """How the closed loop of a design responds to a step of the set point."""
+    """The response of a design's closed loop to a step of the set point."""
 
     times: Array
     """Seconds."""
@@ -90,7 +90,7 @@ class ControlDesigns:
         return {"crossover": found.crossover, "phase_margin": found.phase, "gain_margin": found.gain}
 
     def quantity(self, name: str, what: str, delay: bool) -> float:
-        """One number of a design: a parameter of its controller, or of its margins, step response or poles."""
+        """One number of a design: a parameter, a margin, a number of its step response, or a pole."""
         design = self.built(name)
         if what in design.numbers:
             return design.numbers[what]

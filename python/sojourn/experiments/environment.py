@@ -1,4 +1,4 @@
-"""What a report says of the machine and the software that made it."""
+"""The machine and the software that made a report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """The commit that the package lies in, with a `+` where files have changed; empty outside a repository."""
+    """The commit of the package's repository; empty outside a repository.
+
+    It ends with `+` if files have changed.
+    """
     root = Path(__file__).resolve().parent
     try:
         ask = ["git", "-C", str(root), "describe", "--always", "--dirty=+", "--abbrev=12"]

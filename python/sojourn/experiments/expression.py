@@ -1,12 +1,13 @@
-"""Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
+"""Measures as small expressions.
 
-Dotted names stand for arrays with one value for each seed, so that differences and ratios are computed seed by seed.
-There are numbers, + - * / **, and these functions; `functions.py` has a table of others that callers add.
+Examples are `s3.red.queue_sd / s3.pd.queue_sd` and `max(s1.red.drops - s1.pd.drops, 0)`. Dotted names are arrays with
+one value for each seed, so that differences and ratios are computed seed by seed. There are numbers, + - * / **, and
+these functions; `functions.py` has a table of others that callers add.
 
 | function | value |
 |---|---|
 | `min`, `max`, `abs`, `exp`, `round`, `sign` | as usual |
-| `met(a, b, ...)` | how many of the arguments are 0 or more |
+| `met(a, b, ...)` | the number of arguments that are 0 or more |
 | `coalesce(a, b, ...)` | the first argument that is a finite number |
 | `pick(i, a, b, ...)` | argument number `i` of the others, from 0 |
 """
@@ -65,7 +66,7 @@ def _coalesce(*values: Value) -> Value:
 
 
 def _pick(number: Value, *values: Value) -> Value:
-    """The value at a place, from 0; NaN at a place that there is not."""
+    """The value at an index from 0; NaN for an index out of range."""
     place, result = np.asarray(number), np.full(np.shape(number), np.nan)
     for i, value in enumerate(values):
         result = np.where(place == i, value, result)
@@ -93,11 +94,14 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 
 
 LONGEST = 2000
-"""The most characters of an expression: what it takes to compute is bounded by them."""
+"""The largest number of characters of an expression, which bounds its cost."""
 
 
 def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> Value:
-    """The value of an expression; raises `UnknownNameError` where a name has none, `UserError` for another text."""
+    """The value of an expression.
+
+    Raises `UnknownNameError` for a name without a value, and `UserError` for an invalid text.
+    """
     if len(text) > LONGEST:
         raise UserError(f"measure: expected an expression of at most {LONGEST} characters, got {len(text)}")
     try:
@@ -180,7 +184,10 @@ def _dotted(node: ast.expr, text: str) -> tuple[str, ...]:
 
 
 def is_constant(template: str) -> bool:
-    """Whether an expression is arithmetic with numbers alone: it asks no run, no design and no formula."""
+    """Whether an expression is arithmetic with numbers alone.
+
+    It then needs no run, no design and no formula.
+    """
     if len(template) > LONGEST:
         return False
     try:

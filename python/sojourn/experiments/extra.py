@@ -1,14 +1,15 @@
-"""The Python that a paper may bring: `extra.py` in its folder, loaded by path when something in it is used.
+"""The Python code of a paper: `extra.py` in its folder, loaded when it is first used.
 
-It is for what only this paper needs. Each of these names may be defined in it; each is a dictionary of functions:
+It is loaded by path, and contains what only this paper needs. Each of these names may be defined in it; each is a
+dictionary of functions:
 
-- `FUNCTIONS`: what claims and figures can call in expressions. Arguments are numbers, texts, or arrays with one value
+- `FUNCTIONS`: functions for expressions of claims and figures. Arguments are numbers, texts, or arrays with one value
   for each seed; the result is a number or such an array.
-- `READINGS`: what `take` in a measure can be: `f(times, values, reading)` gives one number
+- `READINGS`: values of `take` in a measure: `f(times, values, reading)` returns one number
   (`sojourn.experiments.readings.Take`).
-- `DESIGNS`: what `method` in `[designs]` can be. The other fields of the design are keyword arguments; the result is a
+- `DESIGNS`: values of `method` in `[designs]`. The other fields of the design are keyword arguments; the result is a
   `sojourn.experiments.control_designs.Design`.
-- `FIGURES`: what `kind` in `[[figures]]` can be: `draw(outcome, figure)` gives a matplotlib `Figure`.
+- `FIGURES`: values of `kind` in `[[figures]]`: `draw(outcome, figure)` returns a matplotlib `Figure`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Table = dict[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Extra:
-    """What an `extra.py` defines, by name."""
+    """The definitions of an `extra.py`, by name."""
 
     functions: Table = field(default_factory=dict)
     readings: Table = field(default_factory=dict)
@@ -38,9 +39,9 @@ class Extra:
 
 
 def load_extra(root: Path) -> Extra:
-    """The `extra.py` of a folder; an empty one where there is none.
+    """The `extra.py` of a folder; an empty one if the file is missing.
 
-    Raises `UserError` with file and line where it cannot be loaded or defines something else than functions.
+    Raises `UserError` with file and line if it cannot be loaded or defines something other than functions.
     """
     path = root / "extra.py"
     if not path.exists():
@@ -64,7 +65,7 @@ def _run(path: Path) -> ModuleType:
 
 
 def _table(path: Path, module: ModuleType, name: str) -> Table:
-    """One of the dictionaries, empty where it is not defined."""
+    """One of the dictionaries, empty if it is not defined."""
     table = getattr(module, name, {})
     if not isinstance(table, dict) or not all(isinstance(key, str) and callable(f) for key, f in table.items()):
         raise UserError(f"{path}: {name}: expected a dictionary of functions by name, got {table!r:.80}")
@@ -72,7 +73,7 @@ def _table(path: Path, module: ModuleType, name: str) -> Table:
 
 
 GUARDED = ("READINGS", "FIGURES")
-"""Where an error of a function is the paper's to mend; elsewhere the caller says more."""
+"""Dictionaries whose errors name the paper's function; callers handle those of others."""
 
 
 def _named(function: Callable[..., Any], where: str) -> Callable[..., Any]:

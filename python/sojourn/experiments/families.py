@@ -1,4 +1,4 @@
-"""What stands for many in `experiment.toml`, spelled out: families of scenarios, curves of queues."""
+"""Expands the compact entries of `experiment.toml`: families of scenarios, curves of queues."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family
 from sojourn.experiments.schema.variables import Parameters
 
 MOST_CASES = 100_000
-"""The most combinations that one entry of a paper's file may stand for."""
+"""The largest number of combinations of one entry of a paper's file."""
 
 
 @dataclass(frozen=True)
 class ExperimentScenario:
-    """A scenario of the experiment: a file, what is changed in it, and the measures that it takes differently."""
+    """A scenario of the experiment: a file, changed fields, and scenario-specific measures."""
 
     id: str
     label: str
@@ -35,7 +35,7 @@ class ExperimentScenario:
     """The values of its family by name."""
     queue_at: tuple[str, ...] = ()
     steps: tuple[Parameters, ...] = ()
-    """Fields that are changed after a run of what was before; braces name measures of that run."""
+    """Fields that are changed after a run of the scenario before; braces name its measures."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Curve:
 
 
 def plain_scenario(root: Path, table: ScenarioTable) -> ExperimentScenario:
-    """A scenario that is written on its own."""
+    """A scenario that does not belong to a family."""
     return ExperimentScenario(
         table.id,
         table.label,
@@ -104,7 +104,7 @@ def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScen
 
 
 def _congest(table: Congestion, values: Mapping[str, str], changes: dict[str, Any], label: str) -> int:
-    """Sets the numbers of flows in `changes`; returns the number of packets that the path holds."""
+    """Sets the numbers of flows in `changes`; returns the packets that fill the path."""
     try:
         rate, rtt, packet = (float(fill(text, values)) for text in (table.rate, table.rtt, table.packet))
     except ValueError as error:

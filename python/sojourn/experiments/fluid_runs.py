@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 
 def trajectory(fluid: Fluid) -> dict[str, Array]:
-    """A fluid run as arrays: `t` in seconds, `queue` in packets, `probability`, and what else the model gives."""
+    """A fluid run as arrays: `t` in seconds, `queue` in packets, `probability` and others."""
     try:
         return _sojourn.fluid(json.dumps(fluid.queue), json.dumps(fluid.plant), json.dumps(fluid.run))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Reads an experiment's folder: its TOML files, its scenarios, and the values in `expected/`."""
+"""Reads an experiment's folder: its TOML files, its scenarios and the values in `expected/`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Names:
 
 
 def _grid(label: str, table: GridTable, names: _Names) -> Grid:
-    """A grid, with families and curves spelled out and every name checked."""
+    """A grid, with families and curves expanded and every name checked."""
     lists = {kind: list(getattr(table, kind)) for kind in names.kinds}
     known = names.kinds["scenarios"]
     lists["scenarios"] = [
@@ -64,7 +64,7 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
 
 
 def _fitting(names: Iterable[str], patterns: list[str]) -> list[str]:
-    """The names that fit one of some patterns."""
+    """The names that match one of some patterns."""
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
@@ -113,7 +113,10 @@ def _resolve_columns(file: ExperimentFile, label: str) -> None:
 
 
 def load_experiment(root: Path) -> Experiment:
-    """The paper in a folder. Raises `UserError`, one line with file and field, for the first mistake."""
+    """The paper in a folder.
+
+    Raises `UserError`, one line with file and field, for the first mistake.
+    """
     label = str(root / "experiment.toml")
     file = read_toml(root / "experiment.toml", ExperimentFile)
     _resolve_columns(file, label)

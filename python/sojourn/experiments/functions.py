@@ -1,18 +1,18 @@
-"""The functions that the expressions of claims and figures can call, besides those of `expression.py`.
+"""The functions for expressions of claims and figures, in addition to `expression.py`.
 
 | function | value |
 |---|---|
 | `surface(queue, backlog, change)` | probability of a queue's law, in percent |
 | `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
 | `slope_change(queue, backlog, change, steps)` | its slope over the change |
-| `mean`, `least`, `greatest` of `(pattern, queue, measure, setting)` | over all scenarios that fit the pattern |
-| `advantage(scenario, ours, theirs)` | the most, in percent, by which a curve lies above another at equal x |
+| `mean`, `least`, `greatest` of `(pattern, queue, measure, setting)` | over all scenarios that match the pattern |
+| `advantage(scenario, ours, theirs)` | the largest advantage, in percent, of a curve over another at equal x |
 | `reach(scenario, curve, x)` | the y of a curve at an x |
 | `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
 | `fluid(name, quantity)` | a number of a fluid run at its end |
 
-A slope is the mean of the central differences over 1 to `steps` packets (default 1). The paper's own functions
-are in its `extra.py`.
+A slope is the mean of the central differences over 1 to `steps` packets (default 1). The paper's own functions are in
+its `extra.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def all_functions(outcome: Outcome) -> Functions:
 
 
 def law_surface(experiment: Experiment, queue: str, backlog: Array, change: Array) -> Array:
-    """Probability of a queue's law over a grid of packets, computed by the code that manages the queue."""
+    """Probability of a queue's law over a grid of packets, by the code of the queue."""
     if queue not in experiment.queues:
         raise UserError(f'{experiment.id}: queue: expected one of {", ".join(experiment.queues)}, got "{queue}"')
     table = json.dumps(experiment.queue_table(queue))
@@ -98,7 +98,7 @@ def theory_functions(experiment: Experiment) -> Functions:
 
 
 def family_functions(outcome: Outcome) -> Functions:
-    """Numbers over all scenarios that fit a pattern such as "y1_light_*", seed by seed."""
+    """Numbers over all scenarios that match a pattern such as "y1_light_*", seed by seed."""
 
     def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
         def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
@@ -126,12 +126,12 @@ class CurvePoints:
     y: Array
 
     def at(self, x: float) -> float:
-        """The y at an x by straight lines between points; outside the curve that of its nearest end."""
+        """The y at an x by linear interpolation; outside the curve the y of the nearest end."""
         order = np.argsort(self.x)
         return float(np.interp(x, self.x[order], self.y[order]))
 
     def most_above(self, other: CurvePoints) -> float:
-        """The most, in percent, by which points lie above another curve.
+        """The largest advantage, in percent, of the points over another curve.
 
         Points beyond the other curve's largest x do not count. Those before its smallest x are compared with its y
         there.

@@ -1,6 +1,6 @@
-"""`index.html` in a folder of reports: a page that leads to every report and counts its claims.
+"""`index.html` in a folder of reports: links to every report with the counts of its claims.
 
-It is written from the `about.json` of the last rerun of each paper, so a paper that was not rerun is not on it.
+It is written from the `about.json` of the last rerun of each paper, so a paper that was not rerun is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sojourn.experiments.pages import page
 from sojourn.experiments.verdict import Verdict
 
 ABOUT = "about.json"
-"""The file of a report that says what it was made from."""
+"""The file of a report with its provenance."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Entry:
     skipped: int
     """Those of its claims that were not judged, because their grids were not run."""
     caution: str
-    """What makes it less than the whole rerun."""
+    """Reasons why it is less than the whole rerun."""
     facts: str
-    """Seeds, how long it took, and the engine."""
+    """Seeds, duration and engine."""
 
     @property
     def total(self) -> int:
@@ -50,7 +50,10 @@ def entries(results: Path) -> list[Entry]:
 
 
 def _entry(file: Path) -> Entry | None:
-    """What a report's `about.json` says; `None` for a file that is none, or that another version wrote."""
+    """The content of a report's `about.json`.
+
+    `None` for an invalid file, or one of another version.
+    """
     try:
         about: dict[str, Any] = json.loads(files.disk.read(file))
         counts = about["claims"].get(about.get("origin", "paper"), {})

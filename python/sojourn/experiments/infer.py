@@ -1,9 +1,9 @@
-"""Searches the values that a paper omits for those that give its published figures.
+"""Searches the values that a paper omits for those that produce its published figures.
 
 The ranges are under `omitted` in `experiment.toml`. Points of Sobol's sequence fill them evenly, every point is run
 with the same seeds (common random numbers), and more points continue the sequence: runs in the cache are not run
-again. A point fits where every part of the claims holds. What is found is a fit: it shows that the published numbers
-are possible, not that the paper used these values.
+again. A point fits if every part of the claims holds. The result is a fit: it shows that the published numbers are
+possible, not that the paper used these values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sojourn.experiments.verdict import Verdict
 
 Array = npt.NDArray[np.float64]
 BATCH = 8
-"""Points whose runs are done together."""
+"""The number of points whose runs are done together."""
 FAR = 10.0
 """The distance of a part without a value, in tolerances."""
 MOST_POINTS = 4096
@@ -36,13 +36,13 @@ MOST_POINTS = 4096
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched: values that are omitted, against claims, in the runs that these need."""
+    """A search: omitted values, claims, and the runs that these need."""
 
     experiment: Experiment
     variables: list[Omitted]
     claims: list[Claim]
     over: dict[Case, dict[str, Any]]
-    """The cases, with the fields that a quick look changes."""
+    """The cases, with the fields that `--quick` changes."""
     seeds: list[int]
 
     @functools.cached_property
@@ -59,14 +59,14 @@ class Point:
     means: tuple[float, ...]
     """The mean of each part over the seeds."""
     holds: tuple[bool, ...]
-    """Whether it meets the target."""
+    """Whether each mean meets its target."""
     verdicts: tuple[Verdict, ...]
     """The verdict on each claim."""
 
 
 @dataclass(frozen=True)
 class Inference:
-    """All points, and that of the values as chosen in the experiment's folder."""
+    """All points, and the one of the values chosen in the experiment's folder."""
 
     search: Search
     parts: list[tuple[str, Part]]
@@ -76,14 +76,17 @@ class Inference:
 
     @functools.cached_property
     def distances(self) -> Array:
-        """How far each part (column) lies from its target with each point (row): see `distance`."""
+        """The distance of each part (column) from its target at each point (row): see `distance`."""
         means = np.array([point.means for point in self.points])
         columns = [distance(means[:, i], part) for i, (_, part) in enumerate(self.parts)]
         return np.stack(columns, axis=1)
 
     @functools.cached_property
     def order(self) -> list[int]:
-        """The points from the best on: those that meet more parts first, then those nearer to the targets."""
+        """The points, the best first.
+
+        Points that meet more parts come first, then those nearer to the targets.
+        """
         met = [sum(point.holds) for point in self.points]
         rms = np.sqrt(np.mean(self.distances**2, axis=1))
         return sorted(range(len(self.points)), key=lambda i: (-met[i], rms[i], i))
@@ -95,23 +98,26 @@ class Inference:
 
     @property
     def fitting(self) -> list[Point]:
-        """The points with which every part holds."""
+        """The points at which every part holds."""
         return [point for point in self.points if all(point.holds)]
 
     @functools.cached_property
     def weights(self) -> Array:
-        """The posterior weight of each point: exp(-d²/2) with d the distance over all parts, in tolerances."""
+        """The posterior weight of each point: exp(-d²/2).
+
+        d is the distance over all parts, in tolerances.
+        """
         squares = np.sum(self.distances**2, axis=1) / 2
         weights = np.exp(np.min(squares) - squares)
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
     @property
     def effective(self) -> float:
-        """How many points the posterior rests on: one over the sum of the squared weights."""
+        """The effective number of points: one over the sum of the squared weights."""
         return float(1 / np.sum(self.weights**2))
 
     def quantiles(self, variable: int, shares: Sequence[float]) -> list[float]:
-        """Posterior quantiles of a variable that is a number."""
+        """Posterior quantiles of a numeric variable."""
         values = np.array([point.values[variable] for point in self.points], dtype=np.float64)
         order = np.argsort(values)
         reached = np.cumsum(self.weights[order])
@@ -119,7 +125,7 @@ class Inference:
         return [float(value) for value in values[order][at]]
 
     def shares(self, variable: int) -> list[tuple[Any, float]]:
-        """The posterior share of each of the few values of a variable."""
+        """The posterior share of each value of a discrete variable."""
         found: list[tuple[Any, float]] = []
         for value in self.search.variables[variable].among:
             at = [i for i, point in enumerate(self.points) if point.values[variable] == value]
@@ -127,21 +133,21 @@ class Inference:
         return found
 
     def reach(self, part: int) -> tuple[float, float]:
-        """The least and the greatest value of a part over all points; NaN where there is none."""
+        """The smallest and the largest value of a part over all points; NaN without values."""
         means = [point.means[part] for point in self.points if math.isfinite(point.means[part])]
         return (min(means), max(means)) if means else (math.nan, math.nan)
 
     def holding(self, claim: int) -> float:
-        """The share of points with which a claim is reproduced by the means of its parts alone."""
+        """The share of points at which the means of all parts of a claim meet their targets."""
         mine = [i for i, (name, _) in enumerate(self.parts) if name == self.search.claims[claim].id]
         return sum(all(point.holds[i] for i in mine) for point in self.points) / len(self.points)
 
 
 def distance(means: Array, part: Part) -> Array:
-    """How far values lie from a target.
+    """The distance of values from a target.
 
-    From a range: from its middle, in half widths, so that 1 is its edge. From an inequality: 0 where it holds, else
-    from its edge, in standard deviations of the values.
+    From a range: from its middle, in half widths, so that 1 is its edge. From an inequality: 0 if it holds, else from
+    its edge, in standard deviations of the values.
     """
     target = part.judged
     if math.isfinite(target.low) and math.isfinite(target.high):
@@ -160,9 +166,10 @@ def distance(means: Array, part: Part) -> Array:
 def search_of(
     experiment: Experiment, grid: str, claims: Sequence[str] = (), quick: bool = False, seeds: int | None = None
 ) -> Search:
-    """What to search in a grid: its omitted values, and the paper's claims that they can change, or those named.
+    """The search in a grid: its omitted values, and the claims that they can change.
 
-    Raises `UserError` where nothing is omitted, and for claims that these values do not touch.
+    Claims may be restricted by name. Raises `UserError` if nothing is omitted, and for claims that these values do
+    not affect.
     """
     chosen = choose(experiment, grid)[0]
     cases = {case: dict(chosen.quick_set) if quick else {} for case in chosen.cases()}
@@ -200,9 +207,10 @@ def search_of(
 
 
 def places(variables: int, points: int) -> Array:
-    """Points of Sobol's sequence in the unit cube: the same ones with every version of SciPy, the first for fewer too.
+    """Points of Sobol's sequence in the unit cube, the same in every version of SciPy.
 
-    They are shifted, so that none lies on an edge or in the middle of every range.
+    A smaller number is a prefix of a larger one. They are shifted, so that none lies on an edge or in the middle of
+    every range.
     """
     from scipy.stats import qmc  # here: SciPy takes time to load
 
@@ -216,7 +224,10 @@ def places(variables: int, points: int) -> Array:
 def infer(
     search: Search, points: int, options: RunOptions, said: Callable[[int, int], None] | None = None
 ) -> Inference:
-    """Runs the values as chosen and every point. `said` is called with the points that are done, and all."""
+    """Runs the chosen values and every point.
+
+    `said` is called with the number of finished points, and of all.
+    """
     u = places(len(search.variables), points)
     values = [tuple(v.value(float(x)) for v, x in zip(search.variables, row, strict=True)) for row in u]
     still = {case: usual for case, usual in search.over.items() if case not in search.moved}
@@ -234,7 +245,7 @@ def infer(
 
 
 def _run(search: Search, batch: Sequence[tuple[Any, ...]], options: RunOptions) -> Iterator[dict[Case, Any]]:
-    """The records of the cases that move, for each point of a batch, from one list of runs."""
+    """The records of the affected cases, for each point of a batch, from one list of runs."""
     asked = [
         Asked(case, {**search.over[case], **changes(search, values, case)}, search.seeds)
         for values in batch

@@ -43,7 +43,7 @@ class Case:
         return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
 
     def other(self, place: Sequence[str], experiment: Experiment) -> Case:
-        """The case that names before a measure stand for.
+        """The case named by the names before a measure.
 
         One name is another queue, scenario or setting; several are scenario, queue and setting.
         """
@@ -68,9 +68,9 @@ class Grid:
     settings: list[str]
     measures: list[str]
     replications: int | None
-    """Seeds of its runs, where they are fewer than the paper's."""
+    """Seeds of its runs, if they are fewer than the paper's."""
     optional: bool
-    """Whether a whole rerun leaves it out."""
+    """Whether a whole rerun skips it."""
     quick_set: dict[str, Any]
     quick_scenarios: list[str]
     """The scenarios that `--quick` runs."""
@@ -93,7 +93,10 @@ class Grid:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything in an experiment's folder. `file` is `experiment.toml` as written; the rest is made from it."""
+    """The content of an experiment's folder.
+
+    `file` is `experiment.toml` as written; the rest is derived from it.
+    """
 
     root: Path
     file: ExperimentFile
@@ -139,20 +142,20 @@ class Experiment:
 
     @property
     def byline(self) -> str:
-        """Authors, venue and year, as far as there are any."""
+        """Authors, venue and year, as far as they exist."""
         where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
         return ". ".join(filter(None, (", ".join(self.file.authors), where)))
 
     @property
     def citation(self) -> str:
-        """Authors, title, venue and year in one line, as far as there are any."""
+        """Authors, title, venue and year in one line, as far as they exist."""
         authors = f"{', '.join(self.file.authors)}: " if self.file.authors else ""
         where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
         return f"{authors}{self.file.title}" + (f". {where}" if where else "")
 
     @property
     def origin(self) -> Origin:
-        """Who says what the headline counts: the paper, or, without a venue, the experiment itself."""
+        """The origin counted in the headline: the paper, or, without a venue, the experiment."""
         return "paper" if self.file.venue else "ours"
 
     @functools.cached_property
@@ -162,7 +165,7 @@ class Experiment:
 
     @functools.cached_property
     def extra(self) -> Extra:
-        """What the experiment's `extra.py` defines; nothing where there is none."""
+        """The definitions of the experiment's `extra.py`; empty without the file."""
         return load_extra(self.root)
 
     @functools.cached_property
@@ -173,11 +176,11 @@ class Experiment:
         return ControlDesigns(self.file.designs, self.file.step, self.extra)
 
     def replications(self, grids: Iterable[Grid]) -> int:
-        """The seeds of a whole rerun of some grids: those of the one that has most."""
+        """The seeds of a whole rerun of some grids: those of the grid with most seeds."""
         return max((each.replications or self.file.replications for each in grids), default=self.file.replications)
 
     def measure(self, scenario: str, name: str) -> Measure:
-        """A measure as this scenario takes it."""
+        """A measure as defined for this scenario."""
         found = self.scenarios[scenario].measures.get(name) or self.measures.get(name)
         if found is None:
             raise UserError(f'{self.root}: measure: expected one of {", ".join(self.measures)}, got "{name}"')
@@ -210,18 +213,24 @@ class Experiment:
         return Record({**record, TAKEN: measures.found})
 
     def queue_table(self, queue: str, scenario: str | None = None) -> dict[str, Any]:
-        """A queue's parameters, with those that a scenario replaces; `{x}` is the value of the scenario's family."""
+        """A queue's parameters, with those that a scenario replaces.
+
+        `{x}` is the value of the scenario's family.
+        """
         if scenario is None:
             return self.queues[queue].table
         chosen = self.scenarios[scenario]
         return self._filled(self.queues[queue].table, chosen) | chosen.queue
 
     def _filled(self, table: dict[str, Any], scenario: ExperimentScenario) -> dict[str, Any]:
-        """A table with the values of a scenario's family in it; as it is for a scenario of no family."""
+        """A table with the values of a scenario's family filled in.
+
+        It is unchanged for a scenario outside families.
+        """
         return dict(filled(table, scenario.values)) if scenario.values else table
 
     def concerns(self, chosen: Choosing, case: Case) -> bool:
-        """Whether a case is among those that a table of a file names."""
+        """Whether a table of a file applies to a case."""
         curves = [name for name, curve in self.curves.items() if case.queue in curve.queues]
         families = [name for name, found in self.families.items() if case.scenario in found]
         asked = [
@@ -235,7 +244,10 @@ class Experiment:
         )
 
     def drawn(self, case: Case, seed: int) -> dict[str, Any]:
-        """The fields that are drawn for a seed: the same for every queue, for they depend on the seed alone."""
+        """The drawn fields of a seed.
+
+        They depend on the seed alone, so they are the same for every queue.
+        """
         found: dict[str, Any] = {}
         for each in self.file.draws:
             if self.concerns(each, case):

@@ -1,7 +1,7 @@
-"""Runs a paper's claims with changed sources: a copy of the workspace is patched, and the engine built again.
+"""Runs a paper's claims with changed sources, in a patched copy of the workspace.
 
-Nothing outside the copy is changed. The mutants of all papers share the copy and the folder of what cargo built, so
-each builds only what its change reaches.
+The engine is built again there, and nothing outside the copy is changed. The mutants of all papers share the copy and
+the build folder, so each builds only what its change affects.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sojourn.experiments.schema.mutants import MutantTable, PatchTable
 PROFILE = "quick"
 """The cargo profile of changed engines: quick to build, fast enough to run."""
 BUILT = ("lib_sojourn.so", "lib_sojourn.dylib", "_sojourn.dll")
-"""What cargo calls the extension module on Linux, macOS and Windows."""
+"""The file names of the extension module on Linux, macOS and Windows."""
 LONGEST_S = 1800
-"""The most seconds that the runs of one mutant may take."""
+"""The time limit of one mutant's runs, in seconds."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Workspace:
     threads: int = 0
     _built: bool = False
     _changed: dict[Path, bytes] = field(default_factory=dict)
-    """The files that differ from the original, with what was in them."""
+    """The files that differ from the original, with their original content."""
 
     @property
     def experiment(self) -> Path:
@@ -61,7 +61,7 @@ class Workspace:
             self._changed.clear()
 
     def _path(self, mutant: MutantTable, number: int, patch: PatchTable) -> Path:
-        """The file in the copy that a patch changes; makes the copy of what it needs."""
+        """The file in the copy that a patch changes; copies its folder if necessary."""
         if patch.file.partition("/")[0] not in ("crates", "python"):
             self._copy(self.plan.experiment.root, self.experiment)
             self._copy_python()
@@ -78,7 +78,7 @@ class Workspace:
         return path
 
     def _patch(self, path: Path, patch: PatchTable, label: str) -> None:
-        """Replaces a text that is there once."""
+        """Replaces a text that occurs once."""
         text = path.read_bytes().decode()
         if (count := text.count(patch.old)) != 1:
             where = self.plan.experiment.root / "mutants.toml"
@@ -87,7 +87,10 @@ class Workspace:
         _replace(path, text.replace(patch.old, patch.new).encode())
 
     def _copy(self, source: Path, target: Path) -> None:
-        """Copies a folder; a file that is the same stays, so that cargo knows that it did not change."""
+        """Copies a folder.
+
+        An equal file is not rewritten, so that cargo does not rebuild it.
+        """
         for file in source.rglob("*"):
             if not file.is_file() or "__pycache__" in file.parts or file.name.startswith("_sojourn."):
                 continue
@@ -156,9 +159,9 @@ class Workspace:
 
 
 def _replace(path: Path, text: bytes) -> None:
-    """Writes a source, and removes what Python compiled of it before.
+    """Writes a source, and removes its compiled Python code.
 
-    Python takes compiled code for that of a source of the same size and second.
+    Python accepts compiled code for a source of the same size and second.
     """
     write_atomic(path, text, sync=False)
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -167,9 +170,9 @@ def _replace(path: Path, text: bytes) -> None:
 
 @contextmanager
 def shared_workspace(plan: Plan, threads: int = 0) -> Iterator[Workspace]:
-    """The copy that all audits share: in `target` of the repository, else in that of the folder at hand.
+    """The copy that all audits share: in `target` of the repository or of the working folder.
 
-    Raises `UserError` while another process has it.
+    Raises `UserError` while another process uses it.
     """
     try:
         root = repository()
@@ -185,14 +188,17 @@ def shared_workspace(plan: Plan, threads: int = 0) -> Iterator[Workspace]:
 def _quietly(
     command: list[str], folder: Path, environment: dict[str, str], limit_s: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command and keeps what it prints."""
+    """Runs a command and captures its output."""
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=limit_s, check=False
     )
 
 
 def repository() -> Path:
-    """The folder with the sources of the engine. Raises `UserError` where the package is installed without them."""
+    """The folder with the sources of the engine.
+
+    Raises `UserError` if the package is installed without them.
+    """
     for folder in Path(__file__).resolve().parents:
         if (folder / "Cargo.toml").exists() and (folder / "crates").is_dir():
             return folder

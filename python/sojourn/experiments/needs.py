@@ -1,4 +1,4 @@
-"""Which runs a claim needs, found without running any, and which claims rest on what was left out."""
+"""The runs that a claim needs, found without running any, and claims on omitted grids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from sojourn.experiments.reproduce import part_value
 
 
 class _Names(Outcome):
-    """An outcome in which every measure of every case is 1: it only notes which cases are asked for."""
+    """An outcome in which every measure of every case is 1.
+
+    It records which cases are used.
+    """
 
     def values(self, case: Case, measure: str) -> Array:
         self.check_within(case)
@@ -29,9 +32,9 @@ class _Names(Outcome):
 
 
 def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:
-    """The cases that a claim is measured in, under every reading; none for a claim about formulas alone.
+    """The cases in which a claim is measured, under every reading.
 
-    Raises `UserError` for a measure that means nothing.
+    Empty for a claim about formulas alone. Raises `UserError` for an unknown measure.
     """
     names = _Names(experiment, [], [1], {})
     found = _cases(claim.parts, names)
@@ -45,7 +48,7 @@ def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:
 
 
 def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
-    """The cases of each part, without the parts about scenarios whose values can't be taken."""
+    """The cases of each part, without parts about excluded scenarios."""
     functions = {**dict.fromkeys(all_functions(names), _one), **family_functions(names), **curve_functions(names)}
     found = []
     for part in parts:
@@ -57,12 +60,15 @@ def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
 
 
 def _one(*_: Value) -> Value:
-    """What stands for a formula, which needs no run."""
+    """The value of a formula, which needs no run."""
     return 1.0
 
 
 def covering(cases: frozenset[Case], grids: Sequence[Grid]) -> list[Grid]:
-    """The grids with some cases: the first one that has all of them, else each that adds some to those before."""
+    """The grids that cover some cases.
+
+    It is the first one that has all of them, else each that adds some to those before.
+    """
     whole = [each for each in grids if cases and cases <= set(each.cases())]
     rest, found = set(cases), []
     for each in whole[:1] or grids:
@@ -78,13 +84,13 @@ class LeftOut:
 
     grid: Grid
     command: str
-    """What runs it."""
+    """The command that runs it."""
     claims: list[Claim]
-    """Those that were not judged for want of it."""
+    """The claims that were not judged without it."""
 
 
 def left_out(outcome: Outcome) -> list[LeftOut]:
-    """The optional grids that a whole rerun left out; none for a rerun of a part."""
+    """The optional grids that a whole rerun skipped; empty for a partial rerun."""
     if outcome.part:
         return []
     ran = {each.id for each in outcome.grids}

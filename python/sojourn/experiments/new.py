@@ -1,4 +1,4 @@
-"""Writes a small complete experiment with comments, for a user to change, and checks a folder without running it."""
+"""Writes a small complete experiment with comments, and checks a folder without a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ STARTER = Path(__file__).parent / "starter"
 
 
 def new_experiment(folder: Path) -> list[Path]:
-    """Writes the starter's files and the schemas that its `#:schema` lines name; returns their paths.
+    """Writes the starter's files and the schemas of their `#:schema` lines; returns their paths.
 
-    Raises `UserError` for a folder that has something in it, and for a name that an experiment can't have.
+    Raises `UserError` for a folder that is not empty, and for an invalid name of an experiment.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError.expected("new experiment", "a new or an empty folder", folder)
@@ -32,9 +32,10 @@ def new_experiment(folder: Path) -> list[Path]:
 
 
 def check_experiment(folder: Path) -> tuple[Experiment, int]:
-    """Reads a folder, checks the scenario of every case and the names in every claim; returns how many cases it has.
+    """Reads a folder and checks every case and claim; returns the number of cases.
 
-    Raises `UserError` or `ScenarioError` for the first mistake.
+    It checks the scenario of every case and the names in every claim. Raises `UserError` or `ScenarioError` for the
+    first mistake.
     """
     experiment = load_experiment(folder)
     cases = {case for grid in experiment.grids.values() for case in grid.cases()}

@@ -1,4 +1,4 @@
-"""What a run of an experiment gives: records, measures seed by seed, verdicts, and tables of them."""
+"""The results of an experiment: records, measures seed by seed, verdicts, and tables."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class PartResult:
     published: float | None
     judged: Judged
     same: bool = False
-    """Whether every seed gave the same runs, so that they count as one."""
+    """Whether all seeds had the same runs, so that they count as one."""
     sure: bool = False
-    """Whether it holds whatever is measured: the target has every value that the measure can have."""
+    """Whether it cannot fail: the target has every possible value of the measure."""
 
     @property
     def verdict(self) -> Verdict:
@@ -59,22 +59,22 @@ class PartResult:
 
     @property
     def holds(self) -> bool:
-        """Whether the mean alone, whatever its interval, meets the target."""
+        """Whether the mean meets the target, whatever its interval."""
         return self.measured.mean in self.part.judged
 
     @property
     def measured_text(self) -> str:
-        """The measured value with its interval; a value that no seed changes says so."""
+        """The measured value with its interval; a value without randomness is marked."""
         return f"{self.measured} (deterministic: one run)" if self.same else str(self.measured)
 
     @property
     def published_holds(self) -> bool | None:
-        """Whether the published values meet the target; `None` where there are none."""
+        """Whether the published values meet the target; `None` without them."""
         return None if self.published is None else self.published in self.part.target
 
 
 def held(parts: Sequence[PartResult]) -> str:
-    """What became of parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
+    """The results of parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
     count = [part.verdict for part in parts].count
     rest = [
         (count(Verdict.IN_DIRECTION), "held in direction"),
@@ -87,7 +87,7 @@ def held(parts: Sequence[PartResult]) -> str:
 
 @dataclass(frozen=True)
 class ReadingResult:
-    """A claim under one reading of what the paper omits."""
+    """A claim under one reading of an omission of the paper."""
 
     label: str
     fit: bool
@@ -100,12 +100,12 @@ class ReadingResult:
 
     @property
     def held(self) -> str:
-        """What became of its parts."""
+        """The results of its parts."""
         return held(self.parts)
 
 
 CHOSEN = "as chosen here"
-"""The label of the reading that all other results are from."""
+"""The label of the reading under which all other results are computed."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +115,18 @@ class ClaimResult:
     claim: Claim
     parts: list[PartResult]
     cases: frozenset[Case] = frozenset()
-    """The cases that its measures were taken from."""
+    """The cases of its measures."""
     others: tuple[ReadingResult, ...] = ()
-    """What other readings of the paper give."""
+    """The results under other readings of the paper."""
 
     @property
     def readings(self) -> tuple[ReadingResult, ...]:
-        """Every reading, that chosen here first; empty for a claim that has one reading alone."""
+        """Every reading, the chosen one first; empty for a claim with a single reading."""
         return (ReadingResult(CHOSEN, False, self.parts), *self.others) if self.others else ()
 
     @property
     def chosen(self) -> Verdict:
-        """The verdict under the reading that is chosen here, alone."""
+        """The verdict under the chosen reading alone."""
         return combine(part.judged for part in self.parts)
 
     @functools.cached_property
@@ -136,7 +136,7 @@ class ClaimResult:
 
     @property
     def held(self) -> str:
-        """What became of its parts, or of its readings: `reproduced under 2 of 5 readings`."""
+        """The results of its parts, or of its readings: `reproduced under 2 of 5 readings`."""
         if not self.others:
             return held(self.parts)
         verdicts = [each.verdict for each in self.readings]
@@ -149,16 +149,19 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Effort:
-    """What the runs of a rerun cost."""
+    """The cost of the runs of a rerun."""
 
     seconds: float
-    """By the clock on the wall."""
+    """Wall-clock time."""
     cpu_seconds: float
-    """Of all cores, and of all that the process does meanwhile, such as writing the report of another paper."""
+    """Processor time of all cores.
+
+    It includes other work of the process meanwhile, such as writing the report of another paper.
+    """
     runs: int
-    """Runs that are not the same as another one."""
+    """The number of distinct runs."""
     cached: int
-    """Those that the cache had."""
+    """The number of them in the cache."""
 
     def __str__(self) -> str:
         known = f", {self.cached:,} of them from the cache" if self.cached else ""
@@ -177,23 +180,23 @@ class Outcome:
     skipped: list[Claim] = field(default_factory=list)
     """Claims whose cases were not run."""
     shortened: list[str] = field(default_factory=list)
-    """What was made smaller than the paper's rerun asks for, a line for each; empty for a whole rerun."""
+    """Reductions of the paper's rerun, a line for each; empty for a whole rerun."""
     quick: bool = False
-    """Whether `--quick` made it smaller."""
+    """Whether `--quick` reduced it."""
     effort: Effort | None = None
-    """What the runs cost; `None` where there were none."""
+    """The cost of the runs; `None` without runs."""
 
     left_out: frozenset[Case] = frozenset()
-    """The cases that `--quick` left out."""
+    """The cases that `--quick` skipped."""
     within: str = "*"
-    """The scenarios whose values may be taken, as a pattern."""
+    """The scenarios whose values may be used, as a pattern."""
     _taken: set[Case] = field(default_factory=set)
     _values: dict[tuple[Case, str], Array] = field(default_factory=dict)
-    """The values that were measured before."""
+    """The values that were computed before."""
 
     @property
     def part(self) -> str:
-        """How many of the paper's grids were run; empty for all that are not optional."""
+        """The number of the paper's grids that were run; empty for all that are not optional."""
         every = self.experiment.grids.values()
         ran = {each.id for each in self.grids} | ({each.id for each in every} if self.left_out else set())
         if all(each.id in ran for each in every if not each.optional):
@@ -202,12 +205,12 @@ class Outcome:
 
     @property
     def caution(self) -> str:
-        """One sentence on what made the runs smaller, for figures and the terminal; empty where nothing did."""
+        """The reductions in one sentence, for figures and the terminal; empty for a whole rerun."""
         return self._less(self.shortened)
 
     @property
     def headline(self) -> str:
-        """The same for the head of the page, with how many grids were run; empty for a whole rerun."""
+        """The reductions for the head of the page, with the number of grids; empty if whole."""
         return self._less([*([self.part] if self.part else []), *self.shortened])
 
     def _less(self, said: list[str]) -> str:
@@ -228,7 +231,10 @@ class Outcome:
         return self._values[case, measure].copy()
 
     def computed(self, case: Case, formula: str) -> Array:
-        """A formula of one case, one value for each seed; names with dots are measures of other cases."""
+        """A formula of one case, one value for each seed.
+
+        Names with dots are measures of other cases.
+        """
 
         def lookup(path: tuple[str, ...]) -> Array:
             *place, name = path
@@ -238,27 +244,27 @@ class Outcome:
         return np.asarray(evaluate(text, lookup), dtype=np.float64)
 
     def only(self, scenarios: str) -> Self:
-        """The same outcome where the values of other scenarios can't be taken."""
+        """The same outcome, restricted to the values of some scenarios."""
         return replace(self, within=scenarios)
 
     def check_within(self, case: Case) -> None:
-        """Raises `OutsideError` for a scenario whose values can't be taken."""
+        """Raises `OutsideError` for a scenario outside the restriction."""
         if not fnmatchcase(case.scenario, self.within):
             raise OutsideError(case.scenario)
 
     def taken(self) -> frozenset[Case]:
-        """The cases of which a measure was taken since the last call."""
+        """The cases whose measures were used since the last call."""
         found = frozenset(self._taken)
         self._taken.clear()
         return found
 
     def same(self, cases: Iterable[Case]) -> bool:
-        """Whether all seeds gave the same runs of these cases: there is nothing random in them."""
+        """Whether all seeds had the same runs of these cases, without randomness."""
         prints = [[record.get("fingerprint") for record in self.records[case]] for case in cases]
         return all(len(each) > 1 and len(set(each)) == 1 for each in prints)
 
     def estimate(self, case: Case, measure: str) -> Estimate:
-        """A measure of one case with its interval; without one where all seeds gave the same run."""
+        """A measure of one case with its interval; without one if all seeds had the same run."""
         values, chosen = self.shown(case, measure), self.experiment.measure(case.scenario, measure)
         if chosen.never is not None and np.isfinite(values).any():
             values = values[np.isfinite(values)]
@@ -266,7 +272,7 @@ class Outcome:
         return estimate(values[:1] if self.same([case]) else values, within=within)
 
     def shown(self, case: Case, measure: str) -> Array:
-        """The values for a table: NaN where a formula needs a case that was not run."""
+        """The values for a table: NaN if a formula needs a case that was not run."""
         try:
             return self.values(case, measure)
         except UnknownNameError:
@@ -277,7 +283,7 @@ class Outcome:
         return float(np.mean(self.values(case, measure)))
 
     def replications(self, grid: Grid) -> int:
-        """The seeds of a grid: those of its case that has fewest."""
+        """The seeds of a grid: those of its case with fewest seeds."""
         return min((len(self.records[case]) for case in grid.cases()), default=0)
 
     def grid(self, name: str) -> Grid:
@@ -285,7 +291,7 @@ class Outcome:
         return next(each for each in self.grids if each.id == name)
 
     def of_origin(self, origin: Origin) -> list[ClaimResult]:
-        """The claims that come from the paper, or from somebody else."""
+        """The claims of one origin, such as the paper."""
         return [result for result in self.results if result.claim.origin == origin]
 
     def counts(self, origin: Origin = "paper") -> dict[Verdict, int]:
@@ -300,7 +306,7 @@ class Outcome:
         return hashlib.sha256(json.dumps(prints).encode()).hexdigest()[:16]
 
     def runs(self) -> pd.DataFrame:
-        """One row for each run, with every measure that the grids ask of it."""
+        """One row for each run, with every measure of the grids."""
         import pandas as pd  # here: pandas takes half a second to load
 
         rows = []
@@ -313,13 +319,13 @@ class Outcome:
         return pd.DataFrame(rows)
 
     def measures_of(self, case: Case) -> list[str]:
-        """The measures that the grids ask of a case."""
+        """The measures of the grids for a case."""
         asking = [each for each in self.grids if case in each.cases()]
         names = [name for each in asking for name in each.measures or list(self.experiment.measures)]
         return list(dict.fromkeys(names))
 
     def cells(self, grid: Grid) -> pd.DataFrame:
-        """One row for each case and measure: published and measured, and the verdict where the cell is a claim's."""
+        """One row for each case and measure: published and measured, and the claim's verdict."""
         import pandas as pd
 
         judged = {part.part.measure: part for result in self.results if result.claim.table for part in result.parts}
@@ -352,13 +358,16 @@ class Outcome:
         return pd.DataFrame(rows)
 
     def _meets(self, case: Case, measure: Measure, found: Estimate) -> str:
-        """The verdict on a measure with a target of its own; empty without one, and without a value."""
+        """The verdict on a measure with its own target; empty without a target or a value."""
         if not measure.holds or np.isnan(found.mean):
             return ""
         return str(judge(found, parse_target(filled(measure.holds, self.experiment.values_of(case)))))
 
     def _alike(self, case: Case, measure: str) -> bool:
-        """Whether a measure may be that of the reference queue, by the interval of the paired differences."""
+        """Whether a measure may equal that of the reference queue.
+
+        The interval of the paired differences then has 0.
+        """
         queue = self.experiment.file.reference_queue
         other = replace(case, queue=queue)
         if case.queue == queue or other not in self.records or len(self.records[case]) < 2:

@@ -1,4 +1,4 @@
-"""Queues or controllers that the user names, in place of those of an experiment."""
+"""Queues or controllers of the user instead of those of an experiment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_HERE = ("external", "linux")
 def with_queues(experiment: Experiment, asked: str) -> Experiment:
     """The experiment with other queues in every grid, next to its reference queue.
 
-    `asked` is what `compare` takes, such as `codel,red(min=5,max=15)`. A case that can't be run is left out with a
+    `asked` has the form of `compare`, such as `codel,red(min=5,max=15)`. A case that can't be run is skipped with a
     `Note`. Raises `UserError` for a queue that does not exist, has no such parameter, or can be run in no scenario.
     """
     what = experiment.file.compares

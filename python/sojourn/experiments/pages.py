@@ -1,4 +1,4 @@
-"""HTML pages from the templates of this package, and how they show a verdict."""
+"""HTML pages from the templates of this package, and the style of verdicts in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASSES = {
     "holds in part": "fair",
     "fails": "bad",
 }
-"""How a verdict is colored in a page: of a paper's claim, and of a study."""
+"""The color of a verdict in a page: of a paper's claim, and of a study."""
 MARKS = {
     str(Verdict.REPRODUCED): "✓",
     str(Verdict.IN_DIRECTION): "~",
@@ -34,12 +34,12 @@ MARKS = {
 
 
 def anchor(claim: str) -> str:
-    """Where a claim stands in a page."""
+    """The anchor of a claim in a page."""
     return f"claim-{file_name(claim)}"
 
 
 def page(template: str, **shown: Any) -> str:
-    """A page from a file in `templates`, with what it shows by name."""
+    """A page from a file in `templates`, with its values by name."""
     templates = Environment(
         loader=PackageLoader("sojourn.experiments"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Pairs of queues compared seed by seed: who is better, in how many cells, and what that says about the pair."""
+"""Pairs of queues compared seed by seed: better and worse cells, and the verdict."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema.experiment import Measure
 
 CHANCE = 0.05
-"""The share of cells in which a 95 % interval may be wrong."""
+"""The error rate of a 95 % interval."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One queue against another in one measure: in how many cells it is significantly better or worse."""
+    """One queue against another in one measure.
+
+    The counts are cells in which it is significantly better or worse.
+    """
 
     better: int
     worse: int
@@ -87,13 +90,19 @@ def advantage(outcome: Outcome, measure: Measure, one: Case, other: Case) -> Est
 
 
 def is_better(outcome: Outcome, measure: Measure, one: Case, other: Case) -> bool:
-    """Whether one case is better by more than counts, and the interval of the paired difference is above 0."""
+    """Whether one case is better: the interval of the paired difference is above 0.
+
+    The difference must also be larger than the measure's `least`.
+    """
     found = advantage(outcome, measure, one, other)
     return found.n > 1 and found.mean > measure.least and found.low > 0
 
 
 def best_of(outcome: Outcome, measure: Measure, cases: Sequence[Case]) -> set[Case]:
-    """The case that is significantly better than every other, with those that equal it; none without one."""
+    """The case that is significantly better than every other, with its equals.
+
+    Empty without such a case.
+    """
     values = {case: outcome.shown(case, measure.id) for case in cases}
     for one in cases:
         equals = {case for case in cases if np.array_equal(values[case], values[one], equal_nan=True)}

@@ -1,4 +1,4 @@
-"""Numbers from traces: when a window first falls, how fast it grows, how regular a cycle is."""
+"""Numbers from traces, such as the first fall of a window or the regularity of a cycle."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ Array = npt.NDArray[np.float64]
 
 
 Take = Callable[[Array, Array, "Reading"], float]
-"""Times in seconds, values, and the reading that asks; gives one number, NaN where there is none."""
+"""Computes one number from times in seconds, values, and the reading; NaN without one."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How one number is computed from traces; the fields are those of a measure in `experiment.toml`.
+    """The computation of one number from traces, with the fields of a measure.
 
-    The values of all traces that fit the pattern are pooled. Without `between`, the time after the warm-up counts.
+    The measure is one in `experiment.toml`. The values of all traces that match the pattern are pooled. Without
+    `between`, the time after the warm-up counts.
     """
 
     series: str
@@ -45,9 +46,9 @@ class Reading:
     """The end of the run, in seconds."""
 
     def of(self, record: Record, scale: float = 1.0, takes: Mapping[str, Take] | None = None) -> float:
-        """The number, from values times `scale`; NaN where the record has no such trace.
+        """The number, from values times `scale`; NaN if the record has no such trace.
 
-        `takes` holds what an experiment's `extra.py` adds to `TAKES`.
+        `takes` are the additions of an experiment's `extra.py` to `TAKES`.
         """
         pooled = self.pooled(record)
         if pooled is None or (self.between and np.isnan(self.between).any()):
@@ -56,7 +57,7 @@ class Reading:
         return take(pooled[0], pooled[1] * scale, replace(self, end=float(record.get("duration_s", np.inf))))
 
     def pooled(self, record: Record) -> tuple[Array, Array] | None:
-        """Times and values of all traces that fit, within `between`; `None` if there is none."""
+        """Times and values of all matching traces, within `between`; `None` without a match."""
         begin, end = self.between or (float(record.get("warmup_s", 0.0)), float("inf"))
         times, values = [], []
         for name, table in record.series.items():
@@ -112,7 +113,7 @@ def began(values: Array, value: float) -> Array:
 
 
 COLUMNS: Functions = {"began": began}
-"""The functions of columns, besides those of `expression.py`."""
+"""The functions of columns, in addition to those of `expression.py`."""
 
 
 def _stays(values: Array, value: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -123,9 +124,9 @@ def _stays(values: Array, value: float) -> tuple[npt.NDArray[np.int64], npt.NDAr
 
 
 def _stay(times: Array, values: Array, reading: Reading) -> tuple[int, int] | float:
-    """The first sample of the stay that a reading asks for, and the first one after it.
+    """The first sample of the selected stay, and the first one after it.
 
-    Infinite if there is none, NaN if no sample has a value.
+    Infinite if the stay does not exist, NaN if no sample has a value.
     """
     begin, end = reading.between or (0.0, np.inf)
     if not np.isfinite(values).any() or np.isnan(begin + end):
@@ -151,7 +152,7 @@ def _end(times: Array, values: Array, reading: Reading) -> float:
 
 
 def _next(_times: Array, values: Array, reading: Reading) -> float:
-    """The value of the stay that is `ahead` of the chosen one."""
+    """The value of the stay that is `ahead` of the selected one."""
     stay = _stay(_times, values, reading)
     if isinstance(stay, float):
         return stay
@@ -167,7 +168,7 @@ def _at(times: Array, values: Array, reading: Reading) -> float:
 
 
 WHOLE: dict[str, Take] = {"at": _at, "begin": _begin, "end": _end, "next": _next}
-"""What `take` can be for a whole trace: `between` does not cut it."""
+"""Values of `take` for a whole trace: `between` does not cut it."""
 
 
 def settling_time(_: Array, values: Array, reading: Reading) -> float:
@@ -219,9 +220,10 @@ def _slope_after(times: Array, values: Array, reading: Reading) -> float:
 
 
 def yields(times: Array, values: Array, reading: Reading) -> float:
-    """Seconds from the event's begin until the values, averaged over `span`, stay below `than` while it lasts.
+    """Seconds from the event's begin until averages over `span` stay below `than`.
 
-    NaN if they do not in time: averages near the end count less, and the last five seconds must be below.
+    They must stay below until the event ends. NaN if they do not: averages near the end have fewer samples, and the
+    last five seconds must be below.
     """
     begin, end = reading.event or (times[0], times[-1])
     samples = max(1, round(reading.span / float(np.median(np.diff(times)))))
@@ -232,7 +234,10 @@ def yields(times: Array, values: Array, reading: Reading) -> float:
 
 
 def recovers(times: Array, values: Array, reading: Reading) -> float:
-    """Seconds from the event's end until a value reaches `share` of the mean before the event; NaN if never."""
+    """Seconds from the event's end until a value reaches `share` of the mean before the event.
+
+    NaN if it never does.
+    """
     begin, end = reading.event or (times[0], times[-1])
     before = float(np.mean(values[times <= begin]))
     back = times[(times > end) & (values >= reading.share * before)]
@@ -244,7 +249,7 @@ def _some(pick: Callable[[Array], float]) -> Take:
 
 
 def _box_width(values: Array) -> float:
-    """The distance of the quartiles."""
+    """The interquartile range."""
     first, third = np.quantile(values[np.isfinite(values)], [0.25, 0.75])
     return float(third - first)
 
@@ -267,4 +272,4 @@ TAKES: dict[str, Take] = {
     "yields": yields,
     "recovers": recovers,
 }
-"""What else `take` in a measure can be."""
+"""The other values of `take` in a measure."""

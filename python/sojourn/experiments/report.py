@@ -1,6 +1,6 @@
-"""The report on a paper: one page that needs nothing else, its figures, and its tables as files.
+"""The report on a paper: one self-contained page, its figures, and its tables as files.
 
-This module prepares what the page shows; `templates/report.html` says how.
+This module prepares the content of the page; `templates/report.html` has its form.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from sojourn.plots.style import PAGE, render, save_figure
 
 @dataclass(frozen=True)
 class OriginText:
-    """How claims of one origin are headed."""
+    """The heading of claims of one origin."""
 
     title: str
     says: str
-    """What stands above the claims."""
+    """The text above the claims."""
 
 
 ORIGINS: dict[Origin, OriginText] = {
@@ -47,9 +47,12 @@ ORIGINS: dict[Origin, OriginText] = {
     "judge": OriginText("Other simulators: points that they gave with the same settings", "what the other one gave"),
     "ours": OriginText("Ours: what the paper does not say", "what we say"),
 }
-"""Who says a claim, in the order of the page."""
+"""The origins of claims, in the order of the page."""
 PAGE_REM = 58
-"""Width in the page of a figure that is as wide as a printed page, in rem: letters have one size in all figures."""
+"""Width in rem of a figure as wide as a printed page.
+
+Letters have one size in all figures.
+"""
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 
 
@@ -66,11 +69,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A grid: its table and figures, and the claims that rest on it."""
+    """A grid: its table and figures, and the claims about it."""
 
     anchor: str
     short: str
-    """The beginning of its title, such as `Fig. 7`; all of it where another begins alike."""
+    """The beginning of its title, such as `Fig. 7`; the whole title if that is not unique."""
     title: str
     notes: list[str]
     table: CaseTable | None
@@ -134,7 +137,7 @@ def page_name(outcome: Outcome) -> str:
 
 
 def _about(outcome: Outcome) -> dict[str, Any]:
-    """What the files of a report were made from, for programs."""
+    """The provenance of a report's files, for programs."""
     facts = {
         "paper": outcome.experiment.id,
         "origin": outcome.experiment.origin,
@@ -159,7 +162,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
 
 
 def _less_than_whole(outcome: Outcome) -> str:
-    """What makes it less than the whole rerun, in a few words; empty where it is whole."""
+    """The difference from the whole rerun in a few words; empty for a whole rerun."""
     said = ["A quick look."] if outcome.quick else []
     seeds, every = len(outcome.seeds), outcome.experiment.replications(outcome.grids)
     if outcome.records and seeds < every:
@@ -170,7 +173,7 @@ def _less_than_whole(outcome: Outcome) -> str:
 
 
 def _made(outcome: Outcome) -> str:
-    """One sentence: seeds, how long the runs took, and the engine."""
+    """One sentence: seeds, duration of the runs, and engine."""
     seeds = counted(len(outcome.seeds), "seed")
     how = f"Rerun with {seeds} in {outcome.effort}" if outcome.effort else "Computed without runs"
     facts = environment()
@@ -179,7 +182,7 @@ def _made(outcome: Outcome) -> str:
 
 
 def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None = None) -> str:
-    """The whole page; `audit` is what `sojourn audit-claims` found."""
+    """The whole page; `audit` is the result of `sojourn audit-claims`."""
     homes = {result.claim.id: [each.id for each in covering(result.cases, outcome.grids)] for result in outcome.results}
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.grids}
     table_cells = [
@@ -223,13 +226,16 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
 
 
 def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
-    """How many claims have each verdict, such as `3 reproduced, 1 undecided`; `every` one also where none has it."""
+    """The number of claims with each verdict, such as `3 reproduced, 1 undecided`.
+
+    With `every` verdicts without claims are included.
+    """
     counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count or every)
 
 
 def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
-    """Each table of which rows were judged."""
+    """Each table with judged rows."""
     for table in outcome.experiment.tables:
         rows = [result for result in outcome.results if result.claim.table == table.id]
         if rows:
@@ -237,7 +243,7 @@ def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
 
 
 def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:
-    """A grid's table and figures, and the claims that rest on it."""
+    """A grid's table and figures, and the claims about it."""
     return Section(
         f"run-{file_name(grid.id)}",
         short_title(grid, outcome.grids),
@@ -251,14 +257,14 @@ def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: di
 
 
 def short_title(grid: Grid, among: Sequence[Grid]) -> str:
-    """What a link to a grid says: the title up to its colon, if no other begins alike."""
+    """The text of a link to a grid: the title up to its colon, if that is unique."""
     short = grid.title.partition(":")[0]
     alike = [each for each in among if each.title.partition(":")[0] == short]
     return short if len(alike) == 1 else grid.title
 
 
 def _notes(outcome: Outcome, grid: Grid) -> list[str]:
-    """What is said above a grid's table."""
+    """The notes above a grid's table."""
     found = [each.note for each in outcome.experiment.tables if each.grid == grid.id and each.note]
     seeds = outcome.replications(grid)
     return [*found, f"{counted(seeds, 'seed')}."] if grid.cases() and seeds < len(outcome.seeds) else found

@@ -1,4 +1,4 @@
-"""Reruns a paper: runs its grids, takes its measures, judges its claims."""
+"""Reruns a paper: runs its grids, computes its measures, judges its claims."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ from sojourn.runs.workers import cpu_time
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How the grids are run."""
+    """The options of a rerun."""
 
     quick: bool = False
-    """The paper's few seeds, and each grid changed as its `quick_set` says: a first look."""
+    """The paper's few seeds, and each grid with its `quick_set`: a first look."""
     threads: int = 0
     """Threads; 0 for all cores."""
     cache: Store | None = None
-    """Where finished runs are kept."""
+    """The store of finished runs."""
     progress: Progress | None = None
     """Called after every finished run."""
     host: Host = Host.SIMULATOR
     """The TCP stack of the flows."""
     full: bool = False
-    """Optional grids too."""
+    """Whether optional grids are run, too."""
 
 
 def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list[Grid]:
-    """One grid, or all: those that are optional with `full` alone."""
+    """One grid, or all: optional ones only with `full`."""
     if grid is None:
         return [each for each in experiment.grids.values() if full or not each.optional]
     if grid not in experiment.grids:
@@ -69,12 +69,12 @@ def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list
 
 @dataclass(frozen=True)
 class Planned:
-    """What is run."""
+    """The planned runs."""
 
     grids: list[Grid]
-    """The grids as asked for."""
+    """The selected grids."""
     chosen: list[Grid]
-    """The same without the scenarios that `--quick` leaves out."""
+    """The selected grids without the scenarios that `--quick` skips."""
     seeds: list[int]
     asked: list[Asked]
 
@@ -94,7 +94,7 @@ def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, optio
 
 
 def run_shard(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions, shard: str) -> int:
-    """Runs a part of the runs, such as "3/64", and keeps them in the cache; returns how many there are."""
+    """Runs a part of the runs, such as "3/64", into the cache; returns their number."""
     done: list[int] = []
     plan = planned(experiment, grid, seeds, options)
     if not experiment.file.keep_traces or any(experiment.scenarios[each.case.scenario].steps for each in plan.asked):
@@ -112,7 +112,7 @@ def reproduce(
 
     `seeds` are the paper's by default. A claim that needs other grids is listed in `Outcome.skipped`. Raises
     `UserError` for a mistake in the paper's files, `ScenarioError` for a scenario that cannot be run; both before the
-    first run where possible.
+    first run if possible.
     """
     options = options or RunOptions()
     plan = planned(experiment, grid, seeds, options)
@@ -137,7 +137,7 @@ def reproduce(
 
 
 def _seeds_of_cases(chosen: list[Grid], seeds: list[int], given: bool) -> dict[Case, list[int]]:
-    """The seeds of each case: all that are `given`, else as many as the grid that asks for most."""
+    """The seeds of each case: all that are `given`, else those of the grid with most seeds."""
     found: dict[Case, list[int]] = {}
     for each in chosen:
         own = seeds if given else seeds[: each.replications]
@@ -147,7 +147,7 @@ def _seeds_of_cases(chosen: list[Grid], seeds: list[int], given: bool) -> dict[C
 
 
 def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
-    """Judges claims from the runs that there are; a claim that needs others is skipped."""
+    """Judges claims from the available runs; a claim that needs others is skipped."""
     functions = all_functions(outcome)
     for claim in claims:
         result = judge_claim(claim, outcome, functions)
@@ -160,7 +160,7 @@ def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
 def _timed(
     run: Callable[[RunOptions], list[list[Record]]], options: RunOptions
 ) -> tuple[list[list[Record]], Effort | None]:
-    """What `run` gives, and what it cost; no cost where it had nothing to run."""
+    """The result of `run` and its cost; no cost if there was nothing to run."""
     seen: list[tuple[int, int]] = []
 
     def watch(done: int, total: int) -> None:
@@ -186,18 +186,18 @@ def run_cases(
 
 @dataclass(frozen=True)
 class Asked:
-    """A case that is to be run."""
+    """A case to run."""
 
     case: Case
     changes: Mapping[str, Any]
-    """Fields that are changed."""
+    """Changed fields."""
     seeds: list[int]
 
 
 def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
-    """Runs cases; returns the records of each, seed by seed. A case may be asked for with several changes.
+    """Runs cases; returns the records of each, seed by seed.
 
-    A case with steps is run again after each of them.
+    A case may occur with several changes. A case with steps is run again after each of them.
     """
     waiting = [_Run(each, seed) for each in asked for seed in each.seeds]
     every, before = list(waiting), 0
@@ -216,7 +216,7 @@ def _counted_from(before: int, progress: Progress | None) -> Progress | None:
 
 @dataclass
 class _Run:
-    """A run that is asked for, and what its steps have changed so far."""
+    """A requested run, and the changes of its steps so far."""
 
     asked: Asked
     seed: int
@@ -233,7 +233,7 @@ class _Run:
         return self.record
 
     def take(self, experiment: Experiment, record: Record) -> None:
-        """Keeps the record of the last run, or computes what the next step changes."""
+        """Stores the record of the last run, or computes the changes of the next step."""
         case = self.asked.case
         steps, measures = experiment.scenarios[case.scenario].steps, experiment.run_measures(case, record)
         if self.steps < len(steps):
@@ -244,7 +244,7 @@ class _Run:
 
 
 def _run_once(experiment: Experiment, runs: list[_Run], options: RunOptions) -> None:
-    """Runs each once, with what its steps have changed."""
+    """Runs each once, with the changes of its steps."""
     jobs = _jobs(experiment, runs, options)
     cache = options.cache if experiment.file.keep_traces else None
     failed: dict[int, str] = {}
@@ -276,7 +276,7 @@ def _jobs(experiment: Experiment, runs: list[_Run], options: RunOptions) -> list
 
 
 def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bool) -> list[str]:
-    """What is smaller than in a whole rerun: fewer seeds, and what `quick_set` changes in each grid."""
+    """The reductions of a rerun: fewer seeds, and the changes of `quick_set` in each grid."""
     found = []
     if any(each.cases() for each in chosen) and seeds < (whole := experiment.replications(chosen)):
         found.append(f"{counted(seeds, 'seed')} instead of {whole}")
@@ -290,7 +290,7 @@ def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bo
 
 
 def _usual(experiment: Experiment, grid: Grid, path: str) -> str:
-    """What a field of a grid is in a whole rerun."""
+    """The value of a field of a grid in a whole rerun."""
     try:
         usual = {_shown(experiment.scenario(case).get_path(path)) for case in grid.cases()}
     except UserError:
@@ -303,7 +303,7 @@ def _shown(value: object) -> str:
 
 
 def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
-    """The verdict on a claim; `None` where it needs cases that were not run."""
+    """The verdict on a claim; `None` if it needs cases that were not run."""
     used: set[Case] = set()
     try:
         parts = [_judge(part, outcome, functions, used) for part in _ran(claim.parts, outcome, functions)]
@@ -314,7 +314,10 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
 
 
 def _ran(parts: Iterable[Part], outcome: Outcome, functions: Functions) -> list[Part]:
-    """The parts and cells that `--quick` did not leave out. Raises `LeftOutError` if none is left."""
+    """The parts and cells that `--quick` did not skip.
+
+    Raises `LeftOutError` if none is left.
+    """
 
     def ran(measure: str) -> bool:
         with suppress(LeftOutError):
@@ -334,7 +337,7 @@ def _ran(parts: Iterable[Part], outcome: Outcome, functions: Functions) -> list[
 
 
 def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
-    """The verdicts under a reading: on the parts that its scenarios have, where it is measured in some alone."""
+    """The verdicts under a reading, on the parts in its scenarios."""
     results = []
     view = outcome.only(reading.scenarios)
     own = functions if reading.scenarios == outcome.within else all_functions(view)
@@ -345,7 +348,7 @@ def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions
 
 
 def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) -> PartResult:
-    """The verdict on a part; the cases that it was measured in are added to `used`."""
+    """The verdict on a part; adds the cases of its measures to `used`."""
     outcome.taken()
     values = np.atleast_1d(np.asarray(part_value(part, outcome, functions), dtype=np.float64))
     cases = outcome.taken()
@@ -366,13 +369,16 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
 
 
 def _measure(experiment: Experiment, name: tuple[str, ...]) -> Measure:
-    """The measure that a dotted name stands for."""
+    """The measure of a dotted name."""
     case, measure = _case(experiment, name)
     return experiment.measure(case.scenario, measure)
 
 
 def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
-    """A part's measure, one value for each seed; with cells the share of those that meet the target."""
+    """A part's measure, one value for each seed.
+
+    With cells it is the share of those that meet the target.
+    """
     if not part.cells:
         return evaluate(part.measure, lambda name: _measured(outcome, name), functions)
     of_seeds = np.median if part.of_seeds == "median" else np.mean
@@ -381,7 +387,7 @@ def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
 
 
 def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:
-    """What a dotted name means: scenario, queue, perhaps a setting, and a measure."""
+    """The meaning of a dotted name: scenario, queue, perhaps a setting, and a measure."""
     label = experiment.root / "claims.toml"
     if len(name) not in (3, 4) or name[0] not in experiment.scenarios or name[1] not in experiment.queues:
         expected = "scenario.queue.measure or scenario.queue.setting.measure"
@@ -395,13 +401,13 @@ def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:
 
 
 def _measured(outcome: Outcome, name: tuple[str, ...]) -> Value:
-    """The measured values that a name stands for."""
+    """The measured values of a name."""
     case, measure = _case(outcome.experiment, name)
     return outcome.values(case, measure)
 
 
 def _published(part: Part, experiment: Experiment, functions: Functions) -> float | None:
-    """What the published values give for a part's measure; `None` where it needs more than those."""
+    """A part's measure from the published values; `None` if it needs others."""
     asked = False
 
     def lookup(name: tuple[str, ...]) -> Value:

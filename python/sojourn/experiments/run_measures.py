@@ -16,11 +16,11 @@ from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import parse_target
 
 TAKEN = "measures"
-"""The key of a record without traces under which its measures stand."""
+"""The key of the measures in a record without traces."""
 
 
 class RunMeasures(Mapping[str, Any]):
-    """The values that braces may name in one run: those of its family and queue, and its measures.
+    """The values for braces in one run: those of its family and queue, and its measures.
 
     A measure is computed once. `measure` returns a measure by name; `takes` are those of `extra.py`.
     """
@@ -34,7 +34,7 @@ class RunMeasures(Mapping[str, Any]):
     ) -> None:
         self._record, self._values, self._measure, self._takes = record, values, measure, takes
         self.found: dict[str, float] = dict(record.get(TAKEN, {}))
-        """The measures that were computed."""
+        """The computed measures."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self._values:
@@ -100,7 +100,7 @@ class RunMeasures(Mapping[str, Any]):
 
 
 def reading_of(measure: Measure, values: Mapping[str, Any] | None = None) -> Reading:
-    """How a measure of a series is computed, with these values in its braces."""
+    """The reading of a measure of a series, with these values in its braces."""
     known = values or {}
     keys = ("series", "take", "event", "nth", "span", "bin", "share", "last", "ahead", "optional")
     between = measure.between and (float(filled(measure.between[0], known)), float(filled(measure.between[1], known)))

@@ -1,4 +1,7 @@
-"""The score card: in how many scenarios each queue meets some targets, compared with the reference queue."""
+"""The score card: the number of scenarios in which each queue meets some targets.
+
+Targets are relative to the reference queue.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from sojourn.experiments.verdict import parse_target
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """A queue with the number of scenarios in which each score holds, of how many."""
+    """A queue with the number of scenarios in which each score holds, and the total."""
 
     queue: str
     counts: list[int]
@@ -46,7 +49,10 @@ class ScoreCard:
 
 
 def score_card(outcome: Outcome) -> ScoreCard | None:
-    """The score card of an outcome; None if its experiment has none, or no grid with its measures was run."""
+    """The score card of an outcome.
+
+    None if its experiment has none, or no grid with its measures was run.
+    """
     experiment = outcome.experiment
     scores, reference = experiment.file.scores, experiment.file.reference_queue
     needed = {measure for each in scores.values() for measure in each.holds}
@@ -73,7 +79,10 @@ def _row(outcome: Outcome, grids: Sequence[Grid], queue: str) -> ScoreRow:
 
 
 def _holds(outcome: Outcome, score: Score, own: Case, reference: Case) -> bool:
-    """Whether the means of a case, divided by those of the reference, meet all targets of a score."""
+    """Whether a case meets all targets of a score.
+
+    Targets are for means divided by those of the reference.
+    """
     return all(
         outcome.mean(own, measure) / outcome.mean(reference, measure) in parse_target(target)
         for measure, target in score.holds.items()

@@ -1,4 +1,7 @@
-"""The table of a grid in a report: a row for each case, or a row for each measure where that is narrower."""
+"""The table of a grid in a report, with a row for each case.
+
+If that is narrower, it has a row for each measure.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from sojourn.experiments.schema.experiment import Measure
 GIVEN = ("published", "reference")
 """The columns of a grid's cells with values that are not measured here."""
 MOST_COLUMNS = 10
-"""Columns of a table up to which its letters have their usual size."""
+"""The number of columns up to which letters have their usual size."""
 MANY = 6
-"""Measures from which on a table has a row for each, if there are fewer cases."""
+"""The number of measures from which a table has a row for each, if it has fewer cases."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,10 @@ class Cell:
     verdict: str = ""
     tolerance: str = ""
     alike: bool = False
-    """Whether the value may be that of the reference queue: the interval of the paired differences has 0."""
+    """Whether the value may equal that of the reference queue.
+
+    The interval of the paired differences then has 0.
+    """
     best: bool = False
     """Whether the queue is significantly better than every other."""
 
@@ -44,18 +50,21 @@ class Row:
     names: list[str]
     cells: list[Cell]
     note: str = ""
-    """What stands after its first name, in a lighter color."""
+    """The text after its first name, in a lighter color."""
     span: int = 1
     """Rows that share its first name; 0 where an earlier row has it."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above one column, or above the two of a given and a measured value."""
+    """The heading of one column, or of the two of a given and a measured value."""
 
     text: str
     given: str = ""
-    """Where the given value comes from: `published` for the paper, `reference` for another simulator."""
+    """The origin of the given value.
+
+    It is `published` for the paper, `reference` for another simulator.
+    """
 
 
 @dataclass(frozen=True)
@@ -68,25 +77,31 @@ class CaseTable:
 
     @property
     def wide(self) -> bool:
-        """Whether it has so many columns that smaller letters keep it from being cut."""
+        """Whether its many columns need smaller letters to fit."""
         return len(self.names) + sum(2 if head.given else 1 for head in self.heads) > MOST_COLUMNS
 
     @property
     def has_given(self) -> bool:
-        """Whether any column has given values, so that a second line of headings says which is which."""
+        """Whether any column has given values.
+
+        A second line of headings then distinguishes them.
+        """
         return any(head.given for head in self.heads)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A measure of all cases: with one number of decimal places, so that its values can be compared at a glance."""
+    """A measure of all cases, with one number of decimal places.
+
+    Its values can thus be compared at a glance.
+    """
 
     head: Head
     cells: dict[Case, list[Cell]]
 
 
 def table_of(outcome: Outcome, grid: Grid) -> CaseTable | None:
-    """The table of a grid; None where it has no runs."""
+    """The table of a grid; None without runs."""
     cells = outcome.cells(grid)
     if cells.empty:
         return None
@@ -110,7 +125,7 @@ def _any_value(rows: dict[Case, pd.Series[Any]]) -> bool:
 
 
 def _names(experiment: Experiment, grid: Grid, case: Case) -> list[str]:
-    """Scenario and queue of a case, and its setting where the grid has some."""
+    """Scenario and queue of a case, and its setting if the grid has settings."""
     names = [experiment.scenarios[case.scenario].label, experiment.queues[case.queue].label]
     if any(grid.settings):
         names.append(experiment.settings[case.setting].label if case.setting else "as chosen")
@@ -130,13 +145,16 @@ def _rows(experiment: Experiment, grid: Grid, columns: list[_Column]) -> Iterato
 
 
 def named_once(label: str, title: str) -> tuple[str, str]:
-    """A scenario's label and title, no word said twice: a title that has all words of the label stands alone."""
+    """A scenario's label and title without repeated words.
+
+    A title that has all words of the label stands alone.
+    """
     words = [set(re.findall(r"[\w.]+", text.lower())) for text in (label, title)]
     return (title, "") if words[0] <= words[1] else (label, title)
 
 
 def _column(outcome: Outcome, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
-    """The cells of a measure: measured, after what is given where anything is."""
+    """The cells of a measure: measured, after a given value if any cell has one."""
     chosen = outcome.experiment.measures[measure]
     given = next((key for key in GIVEN if any(pd.notna(row[key]) for row in rows.values())), "")
     found = {case: estimate_of(row) for case, row in rows.items()}
@@ -162,7 +180,10 @@ def _text(text: str, never: int, seeds: int) -> str:
 
 
 def _best(outcome: Outcome, measure: Measure, cases: list[Case]) -> set[Case]:
-    """The cases that are significantly better than every other queue with the same scenario and setting."""
+    """The cases that are significantly better than every other queue.
+
+    The comparison is within the same scenario and setting.
+    """
     groups: dict[Case, list[Case]] = {}
     for case in cases if measure.better else []:
         groups.setdefault(replace(case, queue=""), []).append(case)

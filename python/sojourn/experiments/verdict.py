@@ -31,7 +31,7 @@ RULE = (
 """The rule, as the reports print it."""
 
 PartKind = Literal["number", "direction"]
-"""What a part states: a number, or a direction (a sign or an order)."""
+"""The statement of a part: a number, or a direction (a sign or an order)."""
 
 
 class Verdict(enum.Enum):
@@ -70,7 +70,7 @@ class Target:
         return above and below
 
     def meets(self, low: float, high: float) -> bool:
-        """Returns whether the closed interval and the target share a value; NaN shares none."""
+        """Whether the closed interval and the target share a value; NaN shares none."""
         return low in self or high in self or (low <= self.low and high >= self.high and self.nonempty)
 
     @property
@@ -110,7 +110,10 @@ def parse_target(text: str) -> Target:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a measured value may lie from a published one: a share of it or a number, whichever is larger."""
+    """The allowed difference of a measured value from a published one.
+
+    It is a share of the value or a number, whichever is larger.
+    """
 
     relative: float = 0.0
     absolute: float = 0.0

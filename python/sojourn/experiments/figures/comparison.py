@@ -24,7 +24,10 @@ Array = npt.NDArray[np.float64]
 
 
 def trade_off(outcome: Outcome, chosen: spec.TradeOffPlot) -> Figure:
-    """The two measures of curves: a panel for each scenario, a line for each curve, a mark for each point."""
+    """The two measures of curves.
+
+    There is a panel for each scenario, a line for each curve, and a mark for each point.
+    """
     measures = outcome.experiment.file.trade_off
     columns = min(len(chosen.scenarios), 2)
     rows = -(-len(chosen.scenarios) // columns)
@@ -49,7 +52,10 @@ def trade_off(outcome: Outcome, chosen: spec.TradeOffPlot) -> Figure:
 
 
 def shares(outcome: Outcome, chosen: spec.Shares) -> Figure:
-    """Stacked bars: the measure dark, the rest to 1 light; scenarios grouped by the first part of their label."""
+    """Stacked bars: the measure dark, the rest to 1 light.
+
+    Scenarios are grouped by the first part of their label.
+    """
     with figure(PAGE, 2.9) as made:
         axes: Any = made.add_subplot()
         place = 0.0
@@ -145,7 +151,10 @@ class _MapPanel:
 
 
 def grid_map(outcome: Outcome, chosen: spec.Map) -> Figure:
-    """A measure for each panel over a grid of queues; with `fluid` a second row of panels about that fluid."""
+    """A measure for each panel over a grid of queues.
+
+    With `fluid` a second row of panels is about that fluid.
+    """
     queues = outcome.grid(chosen.grid).queues
     if len(queues) != len(chosen.rows) * len(chosen.columns):
         field = f"{outcome.experiment.main}: figures[{chosen.id}].rows"
@@ -185,7 +194,7 @@ def _measured(outcome: Outcome, scenario: str, queues: Sequence[str], name: str)
 
 
 def _fluid_panels(outcome: Outcome, name: str, queues: Sequence[str]) -> list[_MapPanel]:
-    """Where a fluid ends under the laws of the queues, and its delay margin there."""
+    """The equilibrium of a fluid under the laws of the queues, and its delay margin there."""
     fluid = outcome.experiment.fluids[name]
     runs = [with_queue(fluid, outcome.experiment.queue_table(queue)) for queue in queues]
     ends = [at_end(run) for run in runs]

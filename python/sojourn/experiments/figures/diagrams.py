@@ -76,7 +76,7 @@ def _box(axes: Any, at: Point, text: str, color: str = "#333333") -> None:
 
 
 def _arrow(axes: Any, way: list[Point], label: str) -> None:
-    """An arrow along a way of straight lines, from the edge of its first box to the edge of its last."""
+    """An arrow along straight lines, between the edges of its first and its last box."""
     points = [np.asarray(point, dtype=np.float64) for point in way]
     points[0], points[-1] = _edge(points[0], points[1]), _edge(points[-1], points[-2])
     line = np.array(points)
@@ -106,7 +106,10 @@ def _edge(center: Any, toward: Any) -> Any:
 
 
 def network(outcome: Outcome, chosen: spec.Network) -> Figure:
-    """The network of a scenario: routers in a line, the links between them, and the flows at their ends."""
+    """The network of a scenario.
+
+    It has routers in a line, the links between them, and the flows at their ends.
+    """
     experiment = outcome.experiment
     if chosen.scenario not in experiment.scenarios:
         field = f"{experiment.main}: figures[{chosen.id}].scenario"
@@ -139,7 +142,10 @@ def _routers(links: Sequence[dict[str, Any]]) -> dict[str, tuple[float, float]]:
 
 
 def _hosts(axes: Any, flows: dict[str, Any], row: int, places: dict[str, tuple[float, float]]) -> None:
-    """The hosts of a group of flows: senders where they enter the network, receivers where they leave it."""
+    """The hosts of a group of flows.
+
+    Senders stand where they enter the network, receivers where they leave it.
+    """
     count, name = flows.get("count", 1), flows.get("name", "flows")
     down = -0.95 * row - (0 if len(places) < 3 else 0.95)
     for end, key, side, what in (("from", "access", -1, "senders"), ("to", "egress", 1, "receivers")):

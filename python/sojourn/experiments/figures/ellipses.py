@@ -1,4 +1,7 @@
-"""Two series against each other, such as delay and rate: their trade-off, as rfc7928#2.7 suggests."""
+"""Two series against each other, such as delay and rate.
+
+The ellipses show their trade-off, as rfc7928#2.7 suggests.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from sojourn.plots.style import PAGE, figure, legend_beside, style_of
 
 Array = npt.NDArray[np.float64]
 LEAST_SPAN = 0.2
-"""The least part of the highest value that the y axis shows, so that no rounding noise fills it."""
+"""The smallest visible range of the y axis, as a share of the highest value.
+
+Rounding noise does not fill it.
+"""
 
 
 def ellipses(outcome: Outcome, chosen: spec.Ellipses) -> Figure:
@@ -52,7 +58,10 @@ def _samples(record: Record, chosen: spec.Ellipses) -> Array:
 
 
 def ellipse(rows: Array, color: str) -> Ellipse:
-    """The ellipse of one standard deviation of the normal distribution with the rows' mean and covariance."""
+    """The ellipse of one standard deviation of a normal distribution.
+
+    It has the mean and the covariance of the rows.
+    """
     lengths, axes = np.linalg.eigh(np.cov(rows, rowvar=False) if len(rows) > 1 else np.zeros((2, 2)))
     width, height = 2 * np.sqrt(np.maximum(lengths, 0.0))
     angle = math.degrees(math.atan2(axes[1, 0], axes[0, 0]))

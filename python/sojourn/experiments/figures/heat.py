@@ -1,4 +1,4 @@
-"""A measure over two values of a family: a table of numbers that is colored as a map."""
+"""A measure over two values of a family: a table of numbers colored as a map."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Cells = dict[tuple[str, str], Case]
 
 
 def heat(outcome: Outcome, chosen: spec.Heat) -> Figure:
-    """A panel for each queue, setting and combination of the family's other values; all have the same colors."""
+    """A panel for each queue, setting and combination of the family's other values.
+
+    All panels have the same colors.
+    """
     panels = _panels(outcome, chosen)
     values = {
         case: float(np.median(outcome.shown(case, chosen.measure)))
@@ -43,7 +46,10 @@ def heat(outcome: Outcome, chosen: spec.Heat) -> Figure:
 
 
 def _colors(chosen: spec.Heat, values: list[float]) -> Normalize:
-    """The scale of colors: from the least to the greatest value, with those that are good in its middle."""
+    """The scale of colors, from the smallest to the largest value.
+
+    Good values are in its middle.
+    """
     finite = [value for value in values if math.isfinite(value) and (value > 0 or not chosen.log)] or [1.0]
     low, high = min(finite), max(finite)
     if chosen.good and chosen.log:

@@ -20,7 +20,10 @@ from sojourn.plots.style import PAGE, figure, legend_above, style_of
 
 
 def by_scenario(outcome: Outcome, chosen: spec.ByScenario) -> Figure:
-    """One panel for each measure: every scenario and queue, measured with interval next to the published value."""
+    """One panel for each measure, with every scenario and queue.
+
+    The measured value with its interval is next to the published value.
+    """
     grid = outcome.grid(chosen.grid)
     with figure(PAGE, 2.7) as made:
         for axes, measure in zip(panels(made, len(chosen.measures)), chosen.measures, strict=True):
@@ -119,7 +122,10 @@ def _lines_of_panel(axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str,
 
 
 def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
-    """Averages over the scenarios that fit a pattern: a mark for each queue, open where published."""
+    """Averages over the scenarios that match a pattern.
+
+    There is a mark for each queue, open for published values.
+    """
     grid = outcome.grid(chosen.grid)
     names = [name for name in grid.scenarios if fnmatchcase(name, chosen.scenarios)]
     with figure(PAGE, 2.4) as made:
@@ -152,7 +158,10 @@ def _average(outcome: Outcome, cases: Sequence[Case], measure: str) -> Estimate:
 
 
 def spread(outcome: Outcome, chosen: spec.Spread) -> Figure:
-    """Mean and standard deviation over all runs of the scenarios that fit a pattern: a mark for each queue."""
+    """Mean and standard deviation over all runs of the scenarios that match a pattern.
+
+    There is a mark for each queue.
+    """
     grid, measure = outcome.grid(chosen.grid), outcome.experiment.measures[chosen.measure]
     names = [name for name in grid.scenarios if fnmatchcase(name, chosen.scenarios)]
     with figure(PAGE, 2.4) as made:

@@ -19,7 +19,7 @@ from sojourn.plots.style import COLORS, PAGE, figure, legend_above, style_of
 
 Array = npt.NDArray[np.float64]
 MOST_POINTS = 3000
-"""About so many samples of an RTT trace are drawn."""
+"""The approximate number of drawn samples of an RTT trace."""
 
 
 def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:

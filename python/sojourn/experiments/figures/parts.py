@@ -1,4 +1,4 @@
-"""What several kinds of figures share: axes of scenarios, marks with intervals, cases by name."""
+"""Shared parts of figures: axes of scenarios, marks with intervals, cases by name."""
 
 from __future__ import annotations
 

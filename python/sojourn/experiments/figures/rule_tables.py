@@ -1,4 +1,4 @@
-"""Figures of fuzzy laws: their sets, their rules, their results over both inputs, and how one result comes about.
+"""Figures of fuzzy laws: their sets, their rules, their results, and one inference.
 
 All of them are computed by the code that manages the queue or sets the window.
 """
@@ -29,7 +29,10 @@ OUTPUT = 2
 
 
 def law_of(experiment: Experiment, chosen: spec.LawFigure) -> _sojourn.FuzzyLaw:
-    """The law that a figure shows. Raises `UserError` for an unknown queue, and where there are no fuzzy rules."""
+    """The law of a figure.
+
+    Raises `UserError` for an unknown queue, and for a queue without fuzzy rules.
+    """
     place = f"{experiment.main}: figures[{chosen.id}]"
     try:
         if chosen.cc:
@@ -64,9 +67,10 @@ def sets(outcome: Outcome, chosen: spec.Sets) -> Figure:
 
 
 def _name_set(axes: Any, name: str, curve: tuple[Array, Array], color: str, *, above: int = 0) -> None:
-    """Writes the name of a set above its peak, or one line higher so that narrow neighbors can be read.
+    """Writes the name of a set above its peak.
 
-    A name at an edge stays inside: it begins or ends there.
+    `above` moves it one line higher, so that narrow neighbors can be read. A name at an edge stays inside: it begins
+    or ends there.
     """
     x, grade = curve
     if grade.max() > 0:
@@ -93,7 +97,7 @@ def _terms(
 
 
 def _centers(experiment: Experiment, chosen: spec.Sets, panel: spec.SetPanel) -> dict[str, float]:
-    """The centers of a panel's terms where it gives them; empty where they are those of the law."""
+    """The centers of a panel's terms if it defines them; empty for those of the law."""
     if not panel.parameter:
         return panel.terms
     table = experiment.queue_table(chosen.queue)
@@ -111,7 +115,10 @@ def _partition(x: Array, centers: Array) -> Array:
 
 
 def rules(outcome: Outcome, chosen: spec.Rules) -> Figure:
-    """The rule table: the term of the output for each pair of terms of the inputs, colored by its place."""
+    """The rule table: the term of the output for each pair of terms of the inputs.
+
+    Cells are colored by the position of the term.
+    """
     law = law_of(outcome.experiment, chosen)
     (_, rows), (_, columns), (_, consequents) = law.variables()
     numbers = len(law.grades(law.variables()[2][0], np.zeros(1)))
@@ -132,7 +139,7 @@ def rules(outcome: Outcome, chosen: spec.Rules) -> Figure:
 
 
 def control_surface(outcome: Outcome, chosen: spec.ControlSurface) -> Figure:
-    """The result of the law over both inputs; there is a gap where it is no number."""
+    """The result of the law over both inputs, with a gap where it is not a number."""
     law = law_of(outcome.experiment, chosen)
     rows, columns = np.linspace(*chosen.rows, 51), np.linspace(*chosen.columns, 51)
     with figure(PAGE * 0.62, 3.2) as made:
@@ -149,7 +156,7 @@ def control_surface(outcome: Outcome, chosen: spec.ControlSurface) -> Figure:
 
 
 def inference(outcome: Outcome, chosen: spec.Inference) -> Figure:
-    """How one result comes about: grades of the inputs, clipped sets of the output, and the number."""
+    """One inference: grades of the inputs, clipped sets of the output, and the result."""
     law = law_of(outcome.experiment, chosen)
     fired = law.fired(*chosen.at)
     result = float(law.surface(np.array([chosen.at[0]]), np.array([chosen.at[1]]))[0, 0])

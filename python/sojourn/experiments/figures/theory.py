@@ -1,4 +1,7 @@
-"""Figures of laws and loops: surfaces, expressions, steps, Bode plots, the fluid model over packets."""
+"""Figures of laws and loops.
+
+They are surfaces, expressions, steps, Bode plots, and the fluid model over packets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of an experiment's folder as written: which fields they have, with type, default and one sentence each.
+"""The fields of an experiment's files, with type, default and a sentence each.
 
 `sojourn schema experiment` prints one of them as JSON Schema; so do `claims`, `deviations` and `mutants`.
 """

@@ -1,4 +1,4 @@
-"""`claims.toml`: what the paper says, as measures with targets."""
+"""`claims.toml`: the statements of the paper, as measures with targets."""
 
 from __future__ import annotations
 
@@ -10,25 +10,31 @@ from sojourn.experiments.schema.toml import FileModel, expected
 from sojourn.experiments.verdict import PartKind
 
 Origin = Literal["paper", "theory", "judge", "ours"]
-"""Who says it: the paper; a formula of ours; another simulator or implementation; ourselves, beyond the paper."""
+"""The origin of a claim.
+
+It is the paper; a formula of ours; another simulator or implementation; or ourselves, beyond the paper.
+"""
 
 
 class ToleranceFields(FileModel):
-    """How far a measured value may lie from a published one; the larger of the two counts."""
+    """The allowed difference of a measured value from a published one; the larger of the two."""
 
     relative: float = Field(default=0.0, ge=0.0)
     """As a share of the published value, 0 or more."""
     absolute: float = Field(default=0.0, ge=0.0)
     """In the unit of the measure, 0 or more."""
     reason: str = ""
-    """Why this much."""
+    """The reason of this tolerance."""
 
 
 class PartTable(ToleranceFields):
-    """One thing that a claim says: a measure, and the values that it may take."""
+    """One statement of a claim: a measure, and its allowed values."""
 
     measure: str
-    """An expression over the runs, such as `s3.red.drops / s3.pd.drops`; `{x}` stands for each value of `for.x`."""
+    """An expression over the runs, such as `s3.red.drops / s3.pd.drops`.
+
+    `{x}` is each value of `for.x`.
+    """
     label: str = ""
     """What the measure is, in words."""
     for_: dict[str, list[str]] = Field(default={}, alias="for")
@@ -36,21 +42,30 @@ class PartTable(ToleranceFields):
     holds: str | None = None
     """An inequality: `> 3`, `>= 3`, `< 3`, `<= 3` or `between -3 and 3`."""
     published: float | None = None
-    """The value, printed in the paper; it takes a tolerance, `relative` or `absolute`."""
+    """The value, printed in the paper; it needs a tolerance, `relative` or `absolute`."""
     expected: float | None = None
-    """A value that the paper does not print, such as that of a formula; it takes a tolerance too."""
+    """A value that the paper does not print, such as that of a formula; it needs a tolerance."""
     share: float = Field(default=0.0, ge=0.0, le=1.0)
-    """Above 0: the combinations are one part, and the target must hold in at least this share of them."""
+    """Above 0: the share of the combinations in which the target must hold, as one part."""
     in_part: float = Field(default=0.0, ge=0.0, le=1.0)
-    """`share`: from this smaller share of the combinations on, the part holds in part (in direction)."""
+    """`share`: the smaller share of the combinations from which the part holds in part.
+
+    The verdict is then "in direction".
+    """
     of_seeds: Literal["mean", "median"] = "mean"
-    """`share`: what of the seeds' values is the value of a combination."""
+    """`share`: the value of a combination from its seeds."""
     share_of_seeds: float = Field(default=0.0, ge=0.0, le=1.0)
     """Above 0: the target must hold in at least this share of the seeds, with Wilson's interval."""
     kind: PartKind | None = None
-    """`number`, or `direction`: a sign or an order (default: `direction` for `holds` with one side, else `number`)."""
+    """`number`, or `direction`: a sign or an order.
+
+    Default: `direction` for `holds` with one side, else `number`.
+    """
     direction: str | None = None
-    """An inequality, as in `holds`: the sign or order that a number implies, which can hold where it is missed."""
+    """The sign or order that a number implies, as an inequality like `holds`.
+
+    It can hold if the number is missed.
+    """
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -68,16 +83,22 @@ class PartTable(ToleranceFields):
 
 
 class ReadingTable(FileModel):
-    """Another reading of what the paper omits: the same parts, measured in other runs."""
+    """Another reading of an omission of the paper: the same parts, measured in other runs."""
 
     label: str
     """The reading in one phrase."""
     replace: dict[str, str] = Field(min_length=1)
-    """Whole words of the measures, and what stands there instead, such as `red = "red_nongentle"`."""
+    """Words of the measures with their replacements, such as `red = "red_nongentle"`.
+
+    Only whole words are replaced.
+    """
     fit: bool = False
-    """Whether it was searched for against the published numbers."""
+    """Whether it was fitted to the published numbers."""
     scenarios: str = "*"
-    """The scenarios in which it is measured, as a pattern: means go over these, parts about others are left out."""
+    """The scenarios in which it is measured, as a pattern.
+
+    Means are over these; parts about others are skipped.
+    """
 
 
 class ClaimTable(FileModel):
@@ -88,20 +109,29 @@ class ClaimTable(FileModel):
     where: str
     """Its place in the paper, such as `Fig. 2` or `section 4`."""
     text: str
-    """What the paper says, in one sentence."""
+    """The statement of the paper, in one sentence."""
     reason: str
-    """Why it is measured so, and why the tolerance is what it is."""
+    """The reasons of the measure and of the tolerance."""
     origin: Origin | None = None
-    """Who says it: `paper`, `theory` (a formula of ours), `judge` (another simulator) or `ours` (default: `paper` where
-    the experiment has a venue, else `ours`)."""
+    """The origin: `paper`, `theory`, `judge` or `ours`.
+
+    `theory` is a formula of ours, `judge` another simulator. Default: `paper` if the experiment has a venue, else
+    `ours`.
+    """
     parts: list[PartTable] = Field(min_length=1)
-    """What the claim consists of: one part or more."""
+    """The parts of the claim, at least one."""
     for_: dict[str, list[str]] = Field(default={}, alias="for")
-    """Lists of values: every combination is a claim. `{x}` in texts and measures stands for one of `for.x`."""
+    """Lists of values: every combination is a claim.
+
+    `{x}` in texts and measures is a value of `for.x`.
+    """
     omitted: str = ""
-    """What the paper omits and the claim depends on; it needs `readings`."""
+    """The omission of the paper on which the claim depends; it needs `readings`."""
     readings: list[ReadingTable] = []
-    """Other readings of what is omitted. The claim is not decidable if readings give different verdicts."""
+    """Other readings of the omission.
+
+    The claim is not decidable if readings have different verdicts.
+    """
 
     @model_validator(mode="after")
     def _omitted_with_readings(self) -> Self:
@@ -111,16 +141,19 @@ class ClaimTable(FileModel):
 
 
 class NoteTable(FileModel):
-    """Something that the paper says and that nothing here can test; it has no verdict and is not counted."""
+    """A statement of the paper that cannot be tested here.
+
+    It has no verdict and is not counted.
+    """
 
     id: str
     """Its name in the report; each only once, among claims too."""
     where: str
     """Its place in the paper."""
     text: str
-    """What the paper says, in one sentence."""
+    """The statement of the paper, in one sentence."""
     reason: str
-    """Why it is not tested, or what can be said of it without a run."""
+    """Why it is not tested, or what is known about it without a run."""
 
 
 class ToleranceTable(ToleranceFields):
@@ -129,26 +162,29 @@ class ToleranceTable(ToleranceFields):
     measure: str
     """The column."""
     scenarios: list[str] = []
-    """The scenarios that it is for (default: all). Of several that fit, the last counts."""
+    """The scenarios of the tolerance (default: all). The last match counts."""
 
 
 class PublishedTable(FileModel):
     """A table of values: every row is a claim, with a part for each column."""
 
     id: str
-    """Begins the names of its claims."""
+    """The prefix of the names of its claims."""
     title: str
-    """What the table shows."""
+    """The content of the table."""
     where: str
     """Its place in the paper."""
     grid: str
     """The grid that reruns it."""
     origin: Origin = "paper"
-    """Whose values: those under `published` in `experiment.toml`, or, for any other origin, those under `reference`."""
+    """The origin of the values.
+
+    For `paper` they are those under `published` in `experiment.toml`, for any other origin those under `reference`.
+    """
     measures: list[str]
     """Its columns."""
     scenarios: list[str] = []
-    """Its rows (default: every scenario that has published values)."""
+    """Its rows (default: every scenario with published values)."""
     note: str = ""
     """A remark above the table in the report."""
     tolerances: list[ToleranceTable]
@@ -163,4 +199,4 @@ class ClaimsFile(FileModel):
     claims: list[ClaimTable] = []
     """All other claims."""
     notes: list[NoteTable] = []
-    """What the paper says and nothing here can test."""
+    """Statements of the paper that cannot be tested here."""

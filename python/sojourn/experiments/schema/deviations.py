@@ -1,4 +1,4 @@
-"""`deviations.toml`: where the rerun differs from the paper, or the paper leaves something open."""
+"""`deviations.toml`: differences of the rerun from the paper, and open points of the paper."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sojourn.experiments.schema.toml import FileModel
 
 
 class Tried(FileModel):
-    """Another reading that was run."""
+    """Another reading that was tried."""
 
     reading: str
     """The other reading."""
@@ -15,20 +15,20 @@ class Tried(FileModel):
 
 
 class Deviation(FileModel):
-    """Something that is read differently from the paper, or that the paper leaves open."""
+    """A deviation from the paper, or a decision about an open point."""
 
     id: str
-    """How claims and titles refer to it, such as `D1`."""
+    """Its name in claims and titles, such as `D1`."""
     what: str
     """The deviation in one sentence."""
     paper: str
-    """What the paper says."""
+    """The paper's version."""
     here: str
-    """What is done here."""
+    """The version of this rerun."""
     why: str
-    """Why."""
+    """The reason."""
     tried: list[Tried] = []
-    """Other readings, and what came of them."""
+    """Other readings, and their effects."""
 
 
 class DeviationsFile(FileModel):

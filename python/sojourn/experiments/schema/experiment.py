@@ -1,4 +1,4 @@
-"""`experiment.toml`: the citation, and what is run, measured and drawn."""
+"""`experiment.toml`: the citation, the runs, the measures and the figures."""
 
 from __future__ import annotations
 
@@ -32,77 +32,98 @@ class Column(NamedTable):
     column: str
     """An expression over the columns of the trace, such as `in_flight - cwnd`."""
     optional: bool = False
-    """Whether traces may lack columns of it: they have no value there."""
+    """Whether traces may lack columns of it; they then have no value there."""
 
 
 class Measure(NamedTable):
-    """A number of a run under a short name: from `path`, `share_of`, `series`, `formula` or `outside`.
+    """A number of a run under a short name.
 
-    Braces in `column`, `than`, `at`, `between` and `holds` contain expressions of values of the scenario's family and
-    the queue; all but `holds` may also name measures of the same run that stand above.
+    It comes from `path`, `share_of`, `series`, `formula` or `outside`. Braces in `column`, `than`, `at`, `between`
+    and `holds` contain expressions of values of the scenario's family and the queue; all but `holds` may also name
+    measures of the same run above this one.
     """
 
     path: str = ""
-    """A path into the record, such as `links.bottleneck.queue.mean`; several joined by ` + ` are added."""
+    """A path into the record, such as `links.bottleneck.queue.mean`.
+
+    Several paths joined by ` + ` are added.
+    """
     share_of: Texts = ()
     """Paths into the record: the first one's share of their sum."""
     formula: str = ""
     """An expression over other measures of the same run, such as `goodput_one / goodput_two`.
 
-    `none.goodput` is the measure of another queue with the same scenario, setting and seed, and
-    `base.none.goodput` that of another case. `{x}` stands for a value of the scenario's family. Formulas that it names
-    stand above it.
+    `none.goodput` is the measure of another queue with the same scenario, setting and seed, and `base.none.goodput`
+    that of another case. `{x}` is a value of the scenario's family. Formulas that it names stand above it.
     """
     outside: Texts = ()
-    """Measures with `holds`: the number of those that have a value and miss it."""
+    """Measures with `holds`: the number of those that have a value outside their target."""
     holds: str = ""
-    """What the value must meet, such as `<= {rate / 2}`: tables mark whether it does."""
+    """The target of the value, such as `<= {rate / 2}`: tables mark whether it is met."""
     series: str = ""
     """Traces by name or pattern, such as `throughput/client/*`; their values are pooled."""
     column: str = ""
-    """`series`: a column of the trace, or an expression over its columns. Without `series` one of `columns`."""
+    """`series`: a column of the trace, or an expression over its columns.
+
+    Without `series` it is one of `columns`.
+    """
     optional: bool = False
     """`series`: whether the trace may lack columns. Samples without a value do not count."""
     take: str = ""
-    """`series`: what is computed from the values, such as `mean` or `median`.
+    """`series`: the number computed from the values, such as `mean` or `median`.
 
-    `at` is the value at the time `at`. `begin`, `end` and `next` concern the `nth` stay at the value `than` that begins
-    in time: when it begins, when it ends, and the value after it. They are infinite if that never happens.
+    `at` is the value at the time `at`. `begin`, `end` and `next` concern the `nth` stay at the value `than` that
+    begins in time: its begin, its end, and the value after it. They are infinite if that never happens.
     """
     at: float | str = 0.0
     """`take = "at"`: the time in seconds, such as `"{drain + 0.1}"`."""
     ahead: int = Field(default=1, ge=1)
-    """`take = "next"`: which of the values after the stay, from 1."""
+    """`take = "next"`: the number of the value after the stay, from 1."""
     between: Times | None = None
-    """`series`: begin and end of the time that counts, in seconds (default: all after the warm-up)."""
+    """`series`: begin and end of the counted time, in seconds.
+
+    Default: all after the warm-up.
+    """
     after: str = ""
-    """`series`: a measure that gives a time in seconds; `between` counts from that time on."""
+    """`series`: a measure that is a time in seconds, from which `between` counts."""
     bin: float = 0.0
-    """`series`: above 0, samples are first averaged over bins of so many seconds."""
+    """`series`: above 0, the width in seconds of bins over which samples are first averaged."""
     than: float | str = 0.0
-    """`series`: the level or share that `take` compares with, such as `0.9` or `"{0.25 * rate}"`."""
+    """`series`: the level or share for the comparison in `take`.
+
+    Examples are `0.9` and `"{0.25 * rate}"`.
+    """
     event: Span | None = None
     """`take = "yields"` and `"recovers"`: begin and end of the event, in seconds."""
     nth: int = 1
-    """`series`: which event `take` means, from 1."""
+    """`series`: the number of the event for `take`, from 1."""
     span: float = 1.0
-    """`series`: over how many seconds `take` looks."""
+    """`series`: the length of the averages of `take`, in seconds."""
     share: float = 0.0
-    """`take = "settle"`: a value is near the end if it is within this share of it, or within `than`."""
+    """`take = "settle"`: a value is near the end if it is within this share of it.
+
+    A difference within `than` is near, too.
+    """
     last: int = 1
-    """`take = "settle"`: the end is the mean of so many last values."""
+    """`take = "settle"`: the number of last values whose mean is the end."""
     within: Span | None = None
-    """The values that it can have, if they do not follow from the record: its interval ends there."""
+    """The possible values, if they do not follow from the record.
+
+    The interval of the measure ends there.
+    """
     better: Literal["less", "more"] | None = None
-    """Which values are better, for the comparison of queues."""
+    """Whether smaller or larger values are better, for the comparison of queues."""
     least: float = 0.0
-    """`better`: the least difference that counts."""
+    """`better`: the smallest difference that counts."""
     never: float | None = None
-    """`better`: what a comparison takes for a measure without a value, such as the longest time waited for."""
+    """`better`: the value of a comparison for a measure without a value.
+
+    An example is the longest time waited for.
+    """
     unit: str = ""
     """The unit that is printed."""
     scale: float = 1.0
-    """The number in the record times this is in `unit`."""
+    """The factor from the number in the record to `unit`."""
     decimals: int = 1
     """Decimal places that are printed."""
 
@@ -124,7 +145,7 @@ class Measure(NamedTable):
 
     @property
     def title(self) -> str:
-        """What it is called on an axis or above a column: its label with its unit."""
+        """Its name on an axis or above a column: its label with its unit."""
         return with_unit(self.label, self.unit)
 
 
@@ -132,11 +153,14 @@ class Step(FileModel):
     """A change of a scenario that depends on its run so far."""
 
     set: Parameters = Field(min_length=1)
-    """Fields of the scenario file; braces name measures of the run, such as `{round(1e6 * drain)} us`."""
+    """Fields of the scenario file; braces name measures of the run.
+
+    An example is `{round(1e6 * drain)} us`.
+    """
 
 
 class ScenarioTable(NamedTable):
-    """A scenario of the experiment: a file, and what differs from it."""
+    """A scenario of the experiment: a file, and its changes."""
 
     title: str
     """The scenario in one phrase."""
@@ -145,20 +169,29 @@ class ScenarioTable(NamedTable):
     queue: Parameters = {}
     """Parameters that replace those of every queue in this scenario."""
     queue_at: Texts = ()
-    """Where in the scenario the queue is put (default: the paper's `queue_at`)."""
+    """The place of the queue in the scenario (default: the paper's `queue_at`)."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
-    """Measures that are taken differently in this scenario."""
+    """Measures with other definitions in this scenario."""
     set: Parameters = {}
-    """Fields of the scenario file that are changed; one inside `queue_at` changes the queue there."""
+    """Changed fields of the scenario file.
+
+    One inside `queue_at` changes the queue there.
+    """
     steps: list[Step] = []
-    """Changes after a run of the scenario as it was before. Each is followed by another run; the last one counts."""
+    """Changes after a run of the scenario as it was before.
+
+    Each is followed by another run; the last one counts.
+    """
 
 
 class Congestion(FileModel):
-    """A level of congestion: the buffer and the numbers of flows follow from the path (rfc7928#8.2)."""
+    """A level of congestion, which determines the buffer and the numbers of flows.
+
+    They follow from the path (rfc7928#8.2).
+    """
 
     rate: str
-    """The rate of the path in bit/s; `{x}` stands for a value of the family."""
+    """The rate of the path in bit/s; `{x}` is a value of the family."""
     rtt: str
     """The round-trip time in seconds."""
     packet: str
@@ -168,10 +201,13 @@ class Congestion(FileModel):
 
 
 class Family(FileModel):
-    """Scenarios that one file gives over every combination of values; the last value varies fastest."""
+    """Scenarios of one file over every combination of values.
+
+    The last value varies fastest.
+    """
 
     id: str
-    """Names of the scenarios; here and below `{x}` stands for a value of `over.x`."""
+    """Names of the scenarios; here and below `{x}` is a value of `over.x`."""
     label: str
     """Their labels."""
     title: str
@@ -185,15 +221,18 @@ class Family(FileModel):
     queue: Parameters = {}
     """Parameters that replace those of every queue."""
     queue_at: Texts = ()
-    """Where in the scenarios the queue is put (default: the paper's `queue_at`)."""
+    """The place of the queue in the scenarios (default: the paper's `queue_at`)."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
-    """Measures that are taken differently."""
+    """Measures with other definitions in these scenarios."""
     set: Parameters = {}
-    """Fields of the scenario file that are changed."""
+    """Changed fields of the scenario file."""
     congestion: Congestion | None = None
     """Sets the numbers of flows and the buffer by a level of congestion."""
     steps: list[Step] = []
-    """Changes after a run of the scenario as it was before. Each is followed by another run; the last one counts."""
+    """Changes after a run of the scenario as it was before.
+
+    Each is followed by another run; the last one counts.
+    """
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
@@ -203,7 +242,7 @@ class Family(FileModel):
 
 
 def _check_lengths(lists: Mapping[str, Sequence[Any]], field: str, what: str) -> None:
-    """Rejects lists of different length, and no list."""
+    """Rejects lists of different length, and an empty set of lists."""
     if len({len(values) for values in lists.values()}) != 1:
         raise expected(f"lists of equal length, one for each {what}", lists, field=field)
 
@@ -225,7 +264,7 @@ class Setting(NamedTable):
     title: str = ""
     """The setting in one phrase."""
     set: Parameters
-    """Fields of the scenario file that are changed."""
+    """Changed fields of the scenario file."""
 
 
 class CurveTable(NamedTable):
@@ -234,7 +273,7 @@ class CurveTable(NamedTable):
     title: str = ""
     """The curve in one phrase."""
     queue: Parameters
-    """What all points have in common."""
+    """The common parameters of all points."""
     vary: dict[str, list[float | int]]
     """Parameters with one value for each point; lists of equal length."""
 
@@ -248,9 +287,9 @@ class TradeOff(FileModel):
     """The two measures of curves."""
 
     x: str = "delay"
-    """What is paid: the measure on the x axis."""
+    """The cost: the measure on the x axis."""
     y: str = "utilization"
-    """What is gained: the measure on the y axis."""
+    """The benefit: the measure on the y axis."""
 
 
 class StepResponse(FileModel):
@@ -259,7 +298,7 @@ class StepResponse(FileModel):
     size: float = 1.0
     """Height of the step, in packets."""
     duration: float = 60.0
-    """Time that is computed, in seconds."""
+    """The computed time, in seconds."""
 
 
 class DesignTable(NamedTable):
@@ -277,7 +316,10 @@ class Fluid(NamedTable):
     queue: Parameters
     """The queue, as in a scenario file."""
     plant: Parameters
-    """`classes` of flows, `capacity` in packets/s, `limit` in packets, `packet` in bytes, `drops`."""
+    """The plant of the fluid model.
+
+    Its fields are `classes` of flows, `capacity` in packets/s, `limit` in packets, `packet` in bytes, and `drops`.
+    """
     run: Parameters
     """`duration` in seconds and `every`, the number of steps between two samples."""
 
@@ -286,21 +328,27 @@ class GridTable(NamedTable):
     """A grid of runs: scenarios by queues by settings."""
 
     title: str
-    """What it reruns."""
+    """The part of the paper that it reruns."""
     scenarios: list[str] = []
-    """Scenarios and families; `*` stands for any letters of a scenario's name."""
+    """Scenarios and families; `*` matches any letters of a scenario's name."""
     queues: list[str] = []
     """Queues."""
     curves: list[str] = []
-    """Curves: each stands for all its queues."""
+    """Curves: each includes all its queues."""
     settings: list[str] = []
-    """Settings; `""` is the scenario unchanged (default: that alone)."""
+    """Settings; `""` is the scenario unchanged (default: only that)."""
     measures: list[str] = []
     """Measures in its table (default: all)."""
     replications: int | None = Field(default=None, ge=1)
-    """Seeds of its runs, where fewer than the paper's will do (default: the paper's). `--seeds` counts for all."""
+    """Seeds of its runs, if fewer than the paper's are enough.
+
+    Default: the paper's. `--seeds` overrides it.
+    """
     optional: bool = False
-    """Whether a whole rerun leaves it out: it runs when it is asked for by name, or with `--full`."""
+    """Whether a whole rerun skips it.
+
+    It runs when it is requested by name, or with `--full`.
+    """
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
     pairs: bool = False
@@ -308,17 +356,23 @@ class GridTable(NamedTable):
     fixed: bool = False
     """Whether `--queues` keeps its queues: a reference for other grids."""
     quick_scenarios: list[str] | None = None
-    """The scenarios that `--quick` runs, as patterns (default: all). Shares of cells are judged over these alone."""
+    """The scenarios that `--quick` runs, as patterns (default: all).
+
+    Shares of cells are then judged over these alone.
+    """
 
 
 class Score(NamedTable):
-    """A line of the score card: what a queue must reach against the `reference_queue`.
+    """A line of the score card: targets of a queue against the `reference_queue`.
 
     It is counted in every scenario of the grids that have the measures of all scores.
     """
 
     holds: dict[str, str] = Field(min_length=1)
-    """Measures and what their means must meet, divided by those of the reference, such as `wait = "<= 0.5"`."""
+    """Measures and the targets of their means, divided by those of the reference.
+
+    An example is `wait = "<= 0.5"`.
+    """
 
 
 class Omitted(Variable):
@@ -334,31 +388,43 @@ class ExperimentFile(FileModel):
     """`experiment.toml`."""
 
     id: FolderName
-    """Its name, that of its folder."""
+    """Its name, equal to that of its folder."""
     aliases: list[str] = []
-    """Other names that `sojourn reproduce` takes."""
+    """Other names for `sojourn reproduce`."""
     title: str
     """Its title."""
     authors: list[str] = []
     """Its authors."""
     venue: str = ""
-    """Where it appeared. With a venue it is a paper: a claim is the paper's unless its `origin` names somebody else."""
+    """The venue of the paper.
+
+    With a venue the experiment is a paper: a claim is the paper's unless its `origin` names another one.
+    """
     year: int | None = None
-    """When it appeared."""
+    """The year of publication."""
     summary: str = ""
-    """What it does and says, for the head of the report."""
+    """Its content and results, for the head of the report."""
     style: FileName | None = None
-    """A style sheet of matplotlib in the folder, such as `mine.mplstyle`: what it sets counts in all figures."""
+    """A style sheet of matplotlib in the folder, such as `mine.mplstyle`.
+
+    Its settings apply to all figures.
+    """
     replications: int = Field(default=5, ge=1)
     """Seeds of a run."""
     quick: int = Field(default=2, ge=1)
     """Seeds with `--quick`."""
     compares: Literal["queue", "controller"] = "queue"
-    """What `queues` are: tables of a queue, or of a congestion controller, such as `{ cc = "ledbat" }`."""
+    """The kind of `queues`: tables of a queue, or of a congestion controller.
+
+    An example of the latter is `{ cc = "ledbat" }`.
+    """
     queue_at: str = "links.bottleneck.queue"
-    """Where in a scenario the queue is put."""
+    """The place of the queue in a scenario."""
     reference_queue: str = ""
-    """The queue with which the others are compared: tables mark what differs, and `scores` count against it."""
+    """The queue with which the others are compared.
+
+    Tables mark differences from it, and `scores` count against it.
+    """
     published: list[FileName] = []
     """CSV files with values printed in the paper: scenario, queue, measure, value, unit."""
     reference: list[FileName] = []
@@ -366,10 +432,12 @@ class ExperimentFile(FileModel):
     columns: Annotated[dict[str, Column], Keyed] = {}
     """Columns of traces that measures name."""
     keep_traces: bool = True
-    """Whether records keep their traces, for figures. If not, the measures of a run are computed when it ends, and
-    nothing is cached: for long traces."""
+    """Whether records keep their traces, for figures.
+
+    If not, the measures of a run are computed when it ends, and nothing is cached: for long traces.
+    """
     measures: Annotated[dict[str, Measure], Keyed] = {}
-    """What is measured."""
+    """The measures."""
     scenarios: Annotated[dict[str, ScenarioTable], Keyed] = {}
     """The scenarios."""
     families: dict[str, Family] = {}
@@ -389,12 +457,12 @@ class ExperimentFile(FileModel):
     fluids: Annotated[dict[str, Fluid], Keyed] = {}
     """Runs of the fluid model."""
     scores: Annotated[dict[str, Score], Keyed] = {}
-    """The score card: in how many scenarios each queue meets some targets."""
+    """The score card: the number of scenarios in which each queue meets some targets."""
     draws: list[Variable] = []
-    """What the paper did not record, such as exact start times: drawn anew for each seed."""
+    """Values that the paper did not record, such as exact start times, drawn for each seed."""
     omitted: list[Omitted] = []
-    """Values that the paper does not give, with the ranges that `sojourn infer` searches."""
+    """Values that the paper omits, with the ranges that `sojourn infer` searches."""
     grids: Annotated[dict[PlainName, GridTable], Keyed] = {}
-    """What is run."""
+    """The grids of runs."""
     figures: list[FigureSpec] = []
-    """What is drawn."""
+    """The figures."""

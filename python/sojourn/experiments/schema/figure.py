@@ -1,4 +1,4 @@
-"""What every figure of a report has."""
+"""The common fields of a report's figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sojourn.experiments.schema.toml import FileModel, PlainName
 
 
 class Figure(FileModel):
-    """What every figure has."""
+    """The common fields of figures."""
 
     id: PlainName
     """Name of its files."""
     kind: str
-    """How it is drawn."""
+    """The kind of figure."""
     grid: str
-    """The grid that it belongs to: it is drawn when that is run."""
+    """The grid that it belongs to: it is drawn when that grid is run."""
     caption: str = ""
     """The text below it."""
     as_pixels: ClassVar[bool] = False

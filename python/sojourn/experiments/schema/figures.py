@@ -1,4 +1,7 @@
-"""The figures of a report, one class for each kind. `sojourn.experiments.figures` draws them."""
+"""The figures of a report, one class for each kind.
+
+`sojourn.experiments.figures` draws them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ class Surface(Figure):
 
 
 class ByScenario(Figure):
-    """A panel for each measure: every scenario and queue as measured, with the published value as an open mark."""
+    """A panel for each measure, with every scenario and queue as measured.
+
+    Published values are open marks.
+    """
 
     kind: Literal["by-scenario"]
     measures: list[str]
@@ -47,7 +53,10 @@ class Parity(Figure):
 
 
 class Lines(Figure):
-    """A measure over a value of a family of scenarios: a panel for each group of them, a line for each queue."""
+    """A measure over a value of a family of scenarios.
+
+    There is a panel for each group of scenarios, and a line for each queue.
+    """
 
     kind: Literal["lines"]
     measure: str
@@ -61,7 +70,7 @@ class Lines(Figure):
     published: dict[str, dict[str, float]] = {}
     """Published means, by panel and queue: a dashed line."""
     also: str = ""
-    """Another grid whose queues are drawn too, where it was run."""
+    """Another grid whose queues are drawn too, if it was run."""
 
 
 class Averages(Figure):
@@ -77,7 +86,10 @@ class Averages(Figure):
 
 
 class Spread(Figure):
-    """Mean and standard deviation of a measure over all runs of many scenarios: a mark for each queue."""
+    """Mean and standard deviation of a measure over all runs of many scenarios.
+
+    There is a mark for each queue.
+    """
 
     kind: Literal["spread"]
     scenarios: str
@@ -107,7 +119,7 @@ class Timeline(Figure):
 
 
 class Ellipses(Figure):
-    """Two series against each other: the mean of each queue, and an ellipse of one standard deviation.
+    """Two series against each other: means of queues with ellipses of one standard deviation.
 
     Both series are averaged over bins of one second after the warm-up, and all seeds are pooled.
     """
@@ -142,7 +154,7 @@ class Series(Figure):
     scale: float = 1.0
     """Factor on the values."""
     offset: float = 0.0
-    """Added after the factor."""
+    """The term that is added after the factor."""
     ylabel: str = ""
     """Label of the y axes (default: the column)."""
 
@@ -187,7 +199,10 @@ class Windows(Figure):
 
 
 class Shares(Figure):
-    """Stacked bars of a share: settings next to each other, scenarios grouped by the first part of their labels."""
+    """Stacked bars of a share.
+
+    Settings are next to each other, scenarios are grouped by the first part of their labels.
+    """
 
     kind: Literal["shares"]
     measure: str
@@ -228,7 +243,10 @@ class Parallel(Figure):
 
 
 class TradeOffPlot(Figure):
-    """The two measures of the paper's `trade_off`: a panel for each scenario, a line for each curve."""
+    """The two measures of the paper's `trade_off`.
+
+    There is a panel for each scenario, and a line for each curve.
+    """
 
     kind: Literal["trade-off"]
     scenarios: list[str]
@@ -270,23 +288,29 @@ class Map(Figure):
     columns: list[str]
     """Labels of the columns."""
     xlabel: str
-    """What the columns vary."""
+    """The quantity of the columns."""
     ylabel: str
-    """What the rows vary."""
+    """The quantity of the rows."""
     fluid: str = ""
-    """A second row of panels: where this fluid ends under each queue's law, and its delay margin."""
+    """The fluid of a second row of panels.
+
+    They show its equilibrium under each queue's law, and its delay margin.
+    """
 
 
 class Heat(Figure):
-    """A measure over two values of a family: numbers in a map, a panel for each queue, setting and other value."""
+    """A measure over two values of a family, as numbers in a map.
+
+    There is a panel for each queue, setting and other value.
+    """
 
     kind: Literal["heat"]
     measure: str
     """The measure: the median over the seeds is shown."""
     x: str
-    """The value of the family that the columns vary."""
+    """The value of the family for the columns."""
     y: str
-    """The value of the family that the rows vary."""
+    """The value of the family for the rows."""
     xlabel: str = ""
     """Label of the columns (default: `x`)."""
     ylabel: str = ""
@@ -301,11 +325,11 @@ class Panel(FileModel):
     """A panel of expressions."""
 
     y: str
-    """An expression, as in claims; `{x}` stands for the number on the x axis."""
+    """An expression, as in claims; `{x}` is the number on the x axis."""
     x: Span
     """The range of the x axis."""
     points: Points = 100
-    """How many points are computed."""
+    """The number of computed points."""
     log: bool = False
     """Whether both axes are logarithmic."""
     marks: bool = False
@@ -381,13 +405,13 @@ class Arrow(FileModel):
     """An arrow of a diagram."""
 
     start: str = Field(alias="from")
-    """The box that it comes from."""
+    """The first box."""
     end: str = Field(alias="to")
-    """The box that it goes to."""
+    """The last box."""
     label: str = ""
-    """What stands beside it."""
+    """The text next to it."""
     via: list[Place] = []
-    """Places that it passes."""
+    """Points on its path."""
 
 
 class Blocks(Figure):
@@ -448,7 +472,7 @@ KINDS: dict[str, type[Figure]] = {
 
 
 def _tag(figure: Any) -> str:
-    """Which class a figure has."""
+    """The class of a figure."""
     kind = figure.get("kind") if isinstance(figure, dict) else getattr(figure, "kind", None)
     return kind if isinstance(kind, str) and kind in KINDS else "extra"
 

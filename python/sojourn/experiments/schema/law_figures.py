@@ -11,12 +11,12 @@ from sojourn.experiments.schema.toml import FileModel, Span, expected
 
 
 class LawFigure(Figure):
-    """What every figure of a fuzzy law has."""
+    """The common fields of figures of a fuzzy law."""
 
     queue: str = ""
     """The queue whose law is shown."""
     cc: str = ""
-    """The congestion controller whose law is shown, in place of a queue."""
+    """The congestion controller whose law is shown, instead of a queue."""
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
@@ -82,7 +82,10 @@ class ControlSurface(LawFigure):
 
 
 class Inference(LawFigure):
-    """How a fuzzy law comes to one result: its sets, the grades of the inputs, and the sets of the output, clipped."""
+    """One inference of a fuzzy law.
+
+    It shows its sets, the grades of the inputs, and the clipped sets of the output.
+    """
 
     kind: Literal["inference"]
     at: Annotated[tuple[float, float], Strict(False)]

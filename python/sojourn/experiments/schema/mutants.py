@@ -1,4 +1,4 @@
-"""`mutants.toml`: wrong versions of what a paper proposes, which its claims should notice."""
+"""`mutants.toml`: wrong versions of a paper's proposal, which its claims should detect."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ class PatchTable(FileModel):
     """A change of a source file."""
 
     file: FileName
-    """The file: from the experiment's folder on, or from that of the repository on (`crates/...`, `python/...`)."""
+    """The file, relative to the experiment's folder or to the repository.
+
+    Paths in the repository begin with `crates/` or `python/`.
+    """
     old: str = Field(min_length=1)
-    """A text that stands in the file once."""
+    """A text that occurs once in the file."""
     new: str
-    """What stands there instead."""
+    """Its replacement."""
 
 
 class MutantTable(Choosing):
-    """A wrong version: parameters changed in the runs that it names, or a changed source."""
+    """A wrong version: changed parameters of some runs, or a changed source."""
 
     id: PlainName
     """Its name in the table."""
     text: str
-    """What is wrong with it, in one phrase."""
+    """The mistake, in one phrase."""
     claims: list[str] = []
-    """The claims that should notice it: they are named where they do not."""
+    """The claims that should detect it; those that do not are listed."""
     set: Parameters = {}
     """Fields of the scenario file with other values."""
     scale: dict[str, float] = {}
-    """Fields of the scenario file, and what their number is multiplied by; its unit stays."""
+    """Fields of the scenario file with a factor of their number; the unit stays."""
     patch: list[PatchTable] = []
-    """Changes of source files. The engine is built again where one is in `crates`."""
+    """Changes of source files. The engine is rebuilt if one is in `crates`."""
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -50,7 +53,10 @@ class MutantsFile(FileModel):
     grids: list[str] = []
     """The grids that are run (default: all)."""
     claims: list[str] = []
-    """The claims that are asked (default: all that rest on these grids and are not another simulator's)."""
+    """The audited claims.
+
+    Default: all on these grids except those of another simulator.
+    """
     seeds: int = Field(default=0, ge=0)
     """Seeds of a run; 0 for the paper's few, as with `--quick`."""
     short: Parameters = {}

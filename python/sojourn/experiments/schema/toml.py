@@ -1,4 +1,4 @@
-"""Reads a TOML file into a pydantic model, and turns pydantic's errors into one line for the user."""
+"""Reads a TOML file into a pydantic model, with errors in one line for the user."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ EXPECTED = {
     "too_short": "at least {min_length} of them",
     "too_long": "at most {max_length} of them",
 }
-"""What pydantic's types of errors mean in the words of a TOML file; in braces what comes with the error."""
+"""Pydantic's types of errors in the words of a TOML file.
+
+Braces contain details of the error.
+"""
 
 
 class FileModel(BaseModel):
-    """A table of a file. Kinds are checked strictly and unknown keys are errors."""
+    """A table of a file. Types are checked strictly and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
@@ -53,19 +56,19 @@ class FileModel(BaseModel):
 
 
 class NamedTable(FileModel):
-    """A table that is known by its key in the table above it."""
+    """A table that is identified by its key in the table above it."""
 
     label: str = ""
-    """What it is called in tables and figures (default: its key)."""
+    """Its name in tables and figures (default: its key)."""
     _id: str = PrivateAttr("")
 
     @property
     def id(self) -> str:
-        """The key that the table stands under."""
+        """The key of the table."""
         return self._id
 
     def named(self, key: str) -> None:
-        """Gives the table its key; its label, too, where it has none."""
+        """Sets the key of the table, and its label if it has none."""
         self._id = key
         if not self.label:
             object.__setattr__(self, "label", key)
@@ -101,7 +104,10 @@ def _folder_of_results(name: str) -> str:
 
 FolderName = Annotated[PlainName, AfterValidator(_folder_of_results)]
 """A plain name that is free in `results/`, beside the cache and the page of all reports."""
-"""A name that can be that of a file on every system: without separators, not `..`, no device of Windows."""
+"""A valid file name on every system.
+
+It has no separators, is not `..` and is no device of Windows.
+"""
 
 
 def _inside(name: str) -> str:
@@ -112,12 +118,18 @@ def _inside(name: str) -> str:
 
 
 FileName = Annotated[str, AfterValidator(_inside)]
-"""The path of a file from the folder of the experiment on, and inside it."""
+"""The path of a file, relative to the folder of the experiment and inside it."""
 
 Span = Annotated[tuple[float, float], Strict(False), AfterValidator(lambda span: _rising(span))]
-"""Two numbers, the smaller first. (Not strict: TOML has lists, not tuples.)"""
+"""Two numbers, the smaller first.
+
+Not strict: TOML has lists, not tuples.
+"""
 Times = Annotated[tuple[float | str, float | str], Strict(False), AfterValidator(lambda span: _rising(span))]
-"""Begin and end, the smaller first. Each is a number or a text with braces, such as `{up + 0.1}`."""
+"""Begin and end, the smaller first.
+
+Each is a number or a text with braces, such as `{up + 0.1}`.
+"""
 Texts = Annotated[tuple[str, ...], Strict(False)]
 """Any number of texts."""
 TwoTexts = Annotated[tuple[str, str], Strict(False)]
@@ -132,7 +144,7 @@ def _rising(span: tuple[Number, Number]) -> tuple[Number, Number]:
 
 
 def expected(what: str, got: Any, field: str = "") -> PydanticCustomError:
-    """The error for a validator to raise: what a field may hold, and what it holds."""
+    """The error for a validator to raise: the allowed values of a field, and its value."""
     return PydanticCustomError("expected", "expected {what}, got {got}", {"what": what, "got": got, "field": field})
 
 
@@ -169,7 +181,7 @@ def message(error: ErrorDetails, table: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a file has it, cut to what fits in a line."""
+    """A value as in the file, shortened to fit in a line."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:
@@ -178,7 +190,10 @@ def _shown(value: Any) -> str:
 
 
 def _field(place: tuple[str | int, ...], table: Any) -> Iterator[str]:
-    """The names that lead to a place: an element of a list by its id or title, else by its number from 1."""
+    """The names of the path to a place.
+
+    An element of a list is named by its id or title, else by its number from 1.
+    """
     for i, key in enumerate(place):
         if isinstance(key, int):
             table = table[key] if isinstance(table, list) and key < len(table) else None

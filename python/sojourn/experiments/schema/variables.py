@@ -1,4 +1,4 @@
-"""Values that a paper leaves open: a range for each, what in a scenario it sets, and in which runs."""
+"""Values that a paper leaves open: their ranges, the fields they set, and their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Parameters = dict[str, Any]
 
 
 class Choosing(FileModel):
-    """Names the runs that it is about by scenario, queue and setting; `*` stands for any letters."""
+    """Selects runs by scenario, queue and setting; `*` matches any letters."""
 
     scenarios: list[str] = []
     """The scenarios and families (default: all)."""
@@ -28,17 +28,20 @@ class Variable(Choosing):
     """A value that the paper does not give."""
 
     label: str
-    """What it is, in words."""
+    """Its meaning, in words."""
     between: Span | None = None
     """The least and the greatest value."""
     among: list[Any] = []
-    """The values, where they are few: numbers, texts, tables."""
+    """The values, if they are few: numbers, texts, tables."""
     log: bool = False
     """`between`: whether equal ratios are equally likely, instead of equal differences."""
     whole: bool = False
     """`between`: whether it is a whole number."""
     set: Parameters = Field(min_length=1)
-    """Fields of the scenario file; `{x}` in a text stands for the value, and `{2 * x}` for twice it."""
+    """Fields of the scenario file.
+
+    `{x}` in a text is the value, and `{2 * x}` twice the value.
+    """
 
     @model_validator(mode="after")
     def _one_range(self) -> Self:
@@ -51,7 +54,7 @@ class Variable(Choosing):
         return self
 
     def value(self, u: float) -> Any:
-        """The value at a place `u` in 0 .. 1 of the range."""
+        """The value at the position `u` in 0 .. 1 of the range."""
         if self.between is None:
             return self.among[min(int(u * len(self.among)), len(self.among) - 1)]
         low, high = self.between
