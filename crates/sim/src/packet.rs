@@ -172,8 +172,19 @@ impl net::Packet for Packet {
 
 #[cfg(test)]
 mod tests {
+    use super::Packet;
+
     #[test]
     fn a_packet_takes_40_bytes() {
-        assert_eq!(size_of::<super::Packet>(), 40);
+        assert_eq!(size_of::<Packet>(), 40);
+    }
+
+    #[test]
+    fn each_connection_of_a_flow_and_each_flow_has_a_number_of_its_own() {
+        let numbers =
+            [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)].map(|(flow, incarnation)| Packet { flow, incarnation, ..Packet::EMPTY }.connection());
+        for (at, number) in numbers.iter().enumerate() {
+            assert!(!numbers[..at].contains(number), "{numbers:?}");
+        }
     }
 }

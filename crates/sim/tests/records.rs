@@ -70,6 +70,10 @@ fn content(options: &AckOptions) -> Vec<u64> {
 }
 
 impl Observer for Seen {
+    fn on_flow(&mut self, _: u32, entry: u32, reversed: bool) {
+        self.of_packets = self.of_packets.wrapping_add(Hash::of(&[9, entry.into(), reversed.into()]));
+    }
+
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, options: &AckOptions) {
         self.packet(1, now, packet, &[&[link.into()], &content(options)[..]].concat());
     }

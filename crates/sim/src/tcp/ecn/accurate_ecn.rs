@@ -236,6 +236,24 @@ mod tests {
         }
     }
 
+    /// Nine of ten segments are marked and small: the field says 1, but one segment has fewer bytes (rfc9768#A.2.2).
+    #[test]
+    fn more_marked_bytes_than_a_segment_has_tell_that_the_field_has_gone_round() {
+        let params = TcpOptions { ecn: sojourn_spec::tcp::Ecn::L4s, accecn_option: AccEcnOption::Full, ..TcpOptions::rfc() };
+        let (mut counter, mut reader) = (MarkCounter::new(AccEcnOption::Full), MarkReader::new(&params));
+        let mut bytes = ByteCounter::new(&params).unwrap();
+        bytes.received = true;
+        let mut arrive = |ecns: &[Ecn]| {
+            for &ecn in ecns {
+                counter.on_packet(ecn);
+                bytes.on_packet(Time::ZERO, ecn, 500);
+            }
+            reader.read(&ack(&mut counter), bytes.on_ack(Time::ZERO, false, 0).option.as_ref(), newly(ecns.len() as u32))
+        };
+        arrive(&[Ecn::Ect1]);
+        assert_eq!(arrive(&[&[Ecn::Ce; 9][..], &[Ecn::Ect1]].concat()), 9);
+    }
+
     proptest! {
         #[test]
         fn where_acks_are_seven_packets_apart_at_most_each_mark_is_told_once(

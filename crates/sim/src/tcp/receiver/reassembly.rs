@@ -55,7 +55,7 @@ impl Reassembly {
             self.recent_blocks.insert(0, seq);
         }
         let end = self.ranges.end();
-        self.following = (end > 0 && self.is_of_latest(end - 1)).then_some(end);
+        self.following = self.is_of_latest(end - 1).then_some(end);
         new
     }
 
