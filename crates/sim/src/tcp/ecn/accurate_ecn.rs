@@ -236,7 +236,8 @@ mod tests {
         }
     }
 
-    /// Nine of ten segments are marked and small: the field says 1, but one segment has fewer bytes (rfc9768#A.2.2).
+    /// Nine of ten segments are marked and small.
+    /// The field says 1, but one segment has fewer bytes (rfc9768#A.2.2).
     #[test]
     fn more_marked_bytes_than_a_segment_has_tell_that_the_field_has_gone_round() {
         let params = TcpOptions { ecn: sojourn_spec::tcp::Ecn::L4s, accecn_option: AccEcnOption::Full, ..TcpOptions::rfc() };
