@@ -129,7 +129,7 @@ def _check_entry(where: str, entry: Table, known: dict[str, Sequence[str]], text
 SEEDS = 5
 
 
-def usual_seeds(stored: Table | None) -> int:
+def stored_seeds(stored: Table | None) -> int:
     """The number of seeds of a case: as many as are stored, since some cases vary more."""
     return len(stored["runs"]) if stored else SEEDS
 

@@ -11,7 +11,7 @@ import tomli_w
 from sojourn.cli import main
 from sojourn.experiments import RunOptions, load_experiment
 from sojourn.experiments.claims import Part
-from sojourn.experiments.infer import FAR, Inference, Point, Search, changes, distance, infer, places, search_of
+from sojourn.experiments.infer import FAR, Inference, Point, Search, changes, distance, infer, search_of, sobol_points
 from sojourn.experiments.model import Case
 from sojourn.experiments.verdict import Tolerance, Verdict, parse_target
 from sojourn.runs.store import Store
@@ -147,12 +147,12 @@ def test_a_share_of_seeds_is_as_far_as_it_lacks():
 
 
 def test_points_fill_the_cube_evenly_and_are_always_the_same():
-    found = places(3, 64)
+    found = sobol_points(3, 64)
     assert found.shape == (64, 3)
     for column in found.T:
         assert np.histogram(column, bins=8, range=(0, 1))[0].tolist() == [8] * 8
-    assert np.array_equal(places(3, 10), found[:10])
-    assert np.round(places(1, 2).ravel(), 6).tolist() == [0.618034, 0.118034]
+    assert np.array_equal(sobol_points(3, 10), found[:10])
+    assert np.round(sobol_points(1, 2).ravel(), 6).tolist() == [0.618034, 0.118034]
 
 
 def test_the_posterior_weighs_points_by_their_distance_and_counts_them(folder):
@@ -167,8 +167,8 @@ def test_the_posterior_weighs_points_by_their_distance_and_counts_them(folder):
     assert found.quantiles(0, (0.05, 0.5, 0.95)) == [1.0, 1.0, 2.0]
     assert found.fitting == points[:2]
     assert found.best is points[0]
-    assert found.holding(0) == pytest.approx(2 / 3)
-    assert found.reach(0) == (0, 9)
+    assert found.reproduced_share(0) == pytest.approx(2 / 3)
+    assert found.value_range(0) == (0, 9)
 
 
 def test_a_value_changes_only_the_runs_that_it_names(folder):

@@ -317,7 +317,7 @@ def test_a_queue_of_ours_does_in_the_kernel_what_it_does_in_the_network_and_our_
     same, _, dual = stored["tables"]
     assert len(same) > 5
     assert len(dual) > 1
-    assert gaps.found_to_be("MISS", {"cases": {name: stored["cases"][name] for name in same + dual}}) == []
+    assert gaps.with_verdict("MISS", {"cases": {name: stored["cases"][name] for name in same + dual}}) == []
 
 
 def is_same(found: dict[str, list[float]], stored: dict[str, list[float]]) -> bool:
@@ -336,7 +336,7 @@ def test_our_controllers_do_in_the_simulator_what_is_stored_beside_the_kernel(na
 @pytest.mark.parametrize("table", [gaps, controllers, ours])
 def test_no_stored_figure_is_outside_its_bound(table: ModuleType) -> None:
     stored = RESULTS.get(table.NAME)
-    assert gaps.found_to_be("MISS", stored) == gaps.found_to_be("stale", stored) == []
+    assert gaps.with_verdict("MISS", stored) == gaps.with_verdict("stale", stored) == []
 
 
 def test_a_difference_outside_its_bound_has_a_star_or_a_question_mark_where_noise_hides_it() -> None:

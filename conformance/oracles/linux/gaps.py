@@ -191,7 +191,7 @@ def explained() -> dict[tuple[str, str], compare.Explanation]:
     return compare.explanations(path, [name for name, _ in cases()], MEASURES)
 
 
-def found_to_be(verdict: str, stored: dict[str, Any]) -> list[str]:
+def with_verdict(verdict: str, stored: dict[str, Any]) -> list[str]:
     """The cases and measures with this verdict."""
     rows = [row for name, case in stored["cases"].items() for row in judge(name, case)]
     return [f"{row.case}: {row.metric}" for row in rows if row.verdict == verdict]
@@ -265,7 +265,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.draw:
         found = measure(((name, on_both(scenario)) for name, scenario in drawn(options.draw, options.seed)), COMMAND)
-        outside = found_to_be("MISS", found)
+        outside = with_verdict("MISS", found)
         print("\n".join([*table(found, list(found["cases"])), "", *(f"outside: {each}" for each in outside)]))
         return int(bool(outside))
     if not options.show:

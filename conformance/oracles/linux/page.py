@@ -33,7 +33,7 @@ def summary() -> list[str]:
         own = {"cases": {name: cases[name] for name in names}}
         (_, medians), (_, largest) = gaps.spread(own, names)
         shown = [f"{median} ({most})" for median, most in zip(medians, largest, strict=True)]
-        found = {verdict: len(gaps.found_to_be(verdict, own)) for verdict in ("MISS", "explained", "undecided")}
+        found = {verdict: len(gaps.with_verdict(verdict, own)) for verdict in ("MISS", "explained", "undecided")}
         counts = [str(found["MISS"] + found["explained"]), str(found["undecided"])]
         lines.append(f"| {' | '.join([title, str(len(names)), *shown, *counts])} |")
     return lines

@@ -120,7 +120,7 @@ def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]
     explained, rows = explanations(), []
     for case in arguments.cases or case_names():
         print(f"{case} ...", file=sys.stderr, flush=True)
-        seeds = arguments.seeds or compare.usual_seeds(RESULTS.get(case))
+        seeds = arguments.seeds or compare.stored_seeds(RESULTS.get(case))
         runs = ns2_runs(case, seeds, source)
         if arguments.store:
             store(case, runs)

@@ -374,7 +374,7 @@ def compare_all(options: argparse.Namespace, folder: Path | None) -> list[compar
     explained, rows = explanations(), []
     for name, case in chosen(options).items():
         print(f"{name} ...", file=sys.stderr, flush=True)
-        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(RESULTS.get(name)), folder)
+        runs = ns3_runs(name, case, options.seeds or compare.stored_seeds(RESULTS.get(name)), folder)
         if options.store:
             store(name, case, runs)
         ours = [] if options.store else [run_ours(case, run["seed"]) for run in runs]

@@ -24,7 +24,7 @@ pub trait WindowLaw {
     /// Observes ACKs and events.
     /// A law may change the window. It returns whether the window may still grow.
     #[inline]
-    fn observe(&mut self, _seen: Seen, _window: &mut Window) -> Early {
+    fn observe(&mut self, _observation: Observation, _window: &mut Window) -> Early {
         Early::None
     }
 
@@ -73,8 +73,8 @@ impl<L: WindowLaw, K: WindowLaw> WindowLaw for LawOrKernel<L, K> {
     }
 
     #[inline]
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        of_either!(self, law => law.observe(seen, window))
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        of_either!(self, law => law.observe(observation, window))
     }
 
     fn needs(&self) -> Needs {
@@ -88,7 +88,7 @@ impl<L: WindowLaw, K: WindowLaw> WindowLaw for LawOrKernel<L, K> {
 
 /// The observations of a law in addition to growth.
 #[derive(Clone, Copy, Debug)]
-pub enum Seen<'a> {
+pub enum Observation<'a> {
     /// An ACK, before anything else, whether the window may grow or not.
     Ack(&'a Ack),
     /// The same ACK, after the end of a reduction that it causes.
@@ -269,11 +269,11 @@ impl<L: WindowLaw> Classic<L> {
 impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.law.observe(Seen::Ack(ack), &mut self.window);
+        self.law.observe(Observation::Ack(ack), &mut self.window);
         if core::mem::take(&mut self.reduction_ended) {
-            self.law.observe(Seen::Event(&Event::ReductionEnd), &mut self.window);
+            self.law.observe(Observation::Event(&Event::ReductionEnd), &mut self.window);
         }
-        match self.law.observe(Seen::Turn(ack), &mut self.window) {
+        match self.law.observe(Observation::Turn(ack), &mut self.window) {
             Early::None => {}
             Early::Hold => return,
             Early::Reduced => return self.reduce(self.window),
@@ -309,7 +309,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
             self.reduction_ended = true;
             return;
         }
-        self.law.observe(Seen::Event(event), &mut self.window);
+        self.law.observe(Observation::Event(event), &mut self.window);
         match event {
             Event::RepeatedRto { .. } => self.count = 0.0,
             Event::IdleRestart(window) => self.window = *window,

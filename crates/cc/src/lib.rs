@@ -46,7 +46,7 @@ mod silence;
 mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
-pub use classic::{Classic, Counted, Early, LawOrKernel, Seen, WindowLaw};
+pub use classic::{Classic, Counted, Early, LawOrKernel, Observation, WindowLaw};
 pub use controller::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, Feedback, Signal, Start, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Marks};
 pub(crate) use delay::{MARK_GAIN, Slowdown, growth};

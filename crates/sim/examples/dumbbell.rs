@@ -28,7 +28,7 @@ fn controller(name: &str, link: &sojourn_aqm::Link, ecn: bool, label: &str) -> Q
 }
 
 /// The arguments of the command line: numbers, then words.
-struct Asked {
+struct Arguments {
     flows: u32,
     rate: Rate,
     seconds: f64,
@@ -37,13 +37,13 @@ struct Asked {
     words: Vec<String>,
 }
 
-impl Asked {
-    fn read() -> Asked {
+impl Arguments {
+    fn read() -> Arguments {
         let mut words = std::env::args().skip(1);
         let mut number = || words.next().and_then(|word| word.parse::<f64>().ok()).expect("FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS");
         let (flows, mbit, seconds, rtt_ms, limit) = (number(), number(), number(), number(), number());
         let (rate, rtt) = (Rate::from_bps((mbit * 1e6) as u64).unwrap(), rtt_ms * 1e-3);
-        Asked { flows: flows as u32, rate, seconds, rtt, limit: limit as u32, words: words.collect() }
+        Arguments { flows: flows as u32, rate, seconds, rtt, limit: limit as u32, words: words.collect() }
     }
 
     fn has(&self, word: &str) -> bool {
@@ -61,12 +61,12 @@ impl Asked {
     }
 }
 
-fn link(asked: &Asked, name: &str) -> LinkConfig {
-    let (rate, delay) = (asked.rate, asked.delay(0.3));
-    let (aqm, limit) = if name == "forward" { (asked.aqm(), asked.limit) } else { ("droptail", 100_000) };
+fn link(arguments: &Arguments, name: &str) -> LinkConfig {
+    let (rate, delay) = (arguments.rate, arguments.delay(0.3));
+    let (aqm, limit) = if name == "forward" { (arguments.aqm(), arguments.limit) } else { ("droptail", 100_000) };
     let served = sojourn_aqm::Link { rate, delay, mean_packet: 1040, limit_packets: limit };
-    let hints = if name == "forward" && asked.has("router") { Hints::Router } else { Hints::Senders };
-    let measure = if asked.has("full") { Measure::All } else { Measure::Moments };
+    let hints = if name == "forward" && arguments.has("router") { Hints::Router } else { Hints::Senders };
+    let measure = if arguments.has("full") { Measure::All } else { Measure::Moments };
     let planned = PlannedLink {
         name: name.into(),
         rate: Some(rate),
@@ -77,27 +77,27 @@ fn link(asked: &Asked, name: &str) -> LinkConfig {
         ..PlannedLink::default()
     };
     let places = [("loss", Place::BeforeQueue), ("loss-after", Place::AfterQueue)];
-    let asked_for = places.into_iter().filter(|(word, _)| name == "forward" && asked.has(word));
+    let asked_for = places.into_iter().filter(|(word, _)| name == "forward" && arguments.has(word));
     let impaired: Vec<ImpairmentConfig> = asked_for.map(|(_, place)| rare_loss(place)).collect();
     let impairments = Impairments::new(&impaired, 1, name);
-    LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn") || asked.has("l4s"), name)) }
+    LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, arguments.has("ecn") || arguments.has("l4s"), name)) }
 }
 
 /// The bottleneck and its reverse link.
-fn links(asked: &Asked) -> Vec<LinkConfig> {
-    ["forward", "back"].map(|name| link(asked, name)).into()
+fn links(arguments: &Arguments) -> Vec<LinkConfig> {
+    ["forward", "back"].map(|name| link(arguments, name)).into()
 }
 
 /// Four access links for each flow.
-fn access_links(asked: &Asked) -> Vec<AccessLink> {
-    let rate = Rate::from_bps(asked.rate.as_bps().max(10_000_000) * 10);
-    let link = AccessLink { from: 0, to: 0, rate, delay: asked.delay(0.1), limit: Amount::Packets(100_000) };
-    vec![link; 4 * asked.flows as usize]
+fn access_links(arguments: &Arguments) -> Vec<AccessLink> {
+    let rate = Rate::from_bps(arguments.rate.as_bps().max(10_000_000) * 10);
+    let link = AccessLink { from: 0, to: 0, rate, delay: arguments.delay(0.1), limit: Amount::Packets(100_000) };
+    vec![link; 4 * arguments.flows as usize]
 }
 
-fn flow(asked: &Asked, index: u32) -> Flow {
+fn flow(arguments: &Arguments, index: u32) -> Flow {
     let base = 2 + 4 * index;
-    let direct = asked.has("direct");
+    let direct = arguments.has("direct");
     Flow {
         name: format!("f{index}"),
         group: 0,
@@ -106,27 +106,27 @@ fn flow(asked: &Asked, index: u32) -> Flow {
         paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
-        start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows)),
+        start: Time::from_secs_f64(f64::from(index) / f64::from(arguments.flows)),
         stop: Time::NEVER,
     }
 }
 
-fn stack(asked: &Asked) -> TcpOptions {
+fn stack(arguments: &Arguments) -> TcpOptions {
     let (window, initial_ssthresh) = (10_000, 10_000.0);
-    let profile = match (asked.has("tcp=linux"), asked.has("tcp=ns2-linux")) {
+    let profile = match (arguments.has("tcp=linux"), arguments.has("tcp=ns2-linux")) {
         (true, _) => TcpOptions::linux(),
         (_, true) => TcpOptions::ns2_linux(),
-        _ => TcpOptions { recovery: if asked.has("sack") { Recovery::Sack } else { Recovery::NewReno }, ..TcpOptions::ns2() },
+        _ => TcpOptions { recovery: if arguments.has("sack") { Recovery::Sack } else { Recovery::NewReno }, ..TcpOptions::ns2() },
     };
-    let ecn = match (asked.has("l4s"), asked.has("ecn")) {
+    let ecn = match (arguments.has("l4s"), arguments.has("ecn")) {
         (true, _) => Ecn::L4s,
         (_, true) => Ecn::Classic,
         _ => Ecn::Off,
     };
     let stack = TcpOptions { window, initial_ssthresh, ecn, ..profile };
-    let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
+    let named = sojourn_cc::REGISTRY.iter().find(|entry| arguments.has(entry.name));
     let control = named.map_or(stack.control.clone(), |entry| (entry.default)());
-    let accecn_option = if asked.has("accecn") { AccEcnOption::Full } else { stack.accecn_option };
+    let accecn_option = if arguments.has("accecn") { AccEcnOption::Full } else { stack.accecn_option };
     TcpOptions { control, accecn_option, ..stack }.with_accecn_room()
 }
 
@@ -139,16 +139,17 @@ fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
 }
 
 fn main() {
-    let asked = Asked::read();
-    let seconds = asked.seconds;
-    let (flows, access_links): (Vec<_>, _) = ((0..asked.flows).map(|index| flow(&asked, index)).collect(), access_links(&asked));
+    let arguments = Arguments::read();
+    let seconds = arguments.seconds;
+    let (flows, access_links): (Vec<_>, _) =
+        ((0..arguments.flows).map(|index| flow(&arguments, index)).collect(), access_links(&arguments));
     let config = WorldConfig {
         seed: 1,
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
-        links: links(&asked),
+        links: links(&arguments),
         access_links: Cow::from(&access_links),
-        stacks: vec![stack(&asked)],
+        stacks: vec![stack(&arguments)],
         flows: Cow::from(&flows),
         all_events: false,
     };
@@ -162,13 +163,13 @@ fn main() {
     println!(
         "{total} bottleneck packets, {:.2} M/s, {wall:.3} s, {:.2} us/flow before; util {:.4} q {:.2} sd {:.2} drops {} ; {} B/flow then {} ; fp {:x} {audit:?}",
         total as f64 / wall / 1e6,
-        setup / f64::from(asked.flows) * 1e6,
+        setup / f64::from(arguments.flows) * 1e6,
         b.utilization().unwrap_or_default(),
         b.stats().queue.packets.mean(),
         b.stats().queue.packets.sd(),
         b.stats().counters.dropped(),
-        memory / asked.flows as usize,
-        world.memory() / asked.flows as usize,
+        memory / arguments.flows as usize,
+        world.memory() / arguments.flows as usize,
         world.fingerprint()
     );
 }

@@ -20,13 +20,13 @@ const SWITCHES: u32 = 2;
 const PODS: u32 = 4;
 
 /// A network under construction: links are made when a route first uses them.
-struct Made {
+struct Topology {
     rate: Rate,
     links: Vec<LinkConfig>,
     known: BTreeMap<(String, String), u32>,
 }
 
-impl Made {
+impl Topology {
     /// The link between two places; links of single flows count only packets.
     fn link(&mut self, from: &str, to: &str, of_one_flow: bool) -> u32 {
         let key = (from.to_string(), to.to_string());
@@ -92,11 +92,11 @@ fn main() {
     let (flows, seconds) = (number(2) as u32, number(4));
     let is_tree = words[1] == "fat-tree";
     let rate = Rate::from_bps((number(3) * 1e6) as u64).unwrap();
-    let mut made = Made { rate, links: Vec::new(), known: BTreeMap::new() };
+    let mut topology = Topology { rate, links: Vec::new(), known: BTreeMap::new() };
     let configs: Vec<Flow> = (0..flows)
         .map(|flow| {
             let places = if is_tree { fat_tree(flow) } else { parking_lot(flow) };
-            let (forward, back) = made.routes(&places, is_tree);
+            let (forward, back) = topology.routes(&places, is_tree);
             let start = Time::from_secs_f64(0.1 * f64::from(flow) / f64::from(flows));
             let name = format!("f{flow}");
             Flow { name, group: 0, forward, back, paths: None, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
@@ -107,7 +107,7 @@ fn main() {
         seed: 1,
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
-        links: made.links,
+        links: topology.links,
         access_links: Default::default(),
         stacks: vec![TcpOptions { recovery: Recovery::NewReno, window, initial_ssthresh, ..TcpOptions::ns2() }],
         flows: configs.into(),

@@ -85,18 +85,18 @@ impl<O: Observer> World<O> {
         let flow = &self.flows[packet.flow as usize];
         let immediate = flow.receiver.acknowledges_each_at_once() && (flow.in_window || now < self.warmup);
         match self.stacks.get(flow.stack as usize) {
-            Some(params) if immediate && flow.receiver.is_predicted(packet, params) => self.at_receiver_of_usual(now, packet),
-            _ => self.at_receiver_of_any(now, packet),
+            Some(params) if immediate && flow.receiver.is_predicted(packet, params) => self.at_receiver_fast_path(now, packet),
+            _ => self.at_receiver_slow_path(now, packet),
         }
     }
 
     /// Handles the next segment in order, which needs only an immediate ACK.
     #[inline(never)]
-    fn at_receiver_of_usual(&mut self, now: Time, packet: &Packet) {
+    fn at_receiver_fast_path(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
-        let (readable, mut ack) = flow.receiver.on_usual_segment(now, packet, params);
+        let (readable, mut ack) = flow.receiver.on_segment_fast_path(now, packet, params);
         flow.totals.received += u64::from(packet.size);
         flow.totals.packets += 1;
         flow.totals.delivered += readable;
@@ -110,7 +110,7 @@ impl<O: Observer> World<O> {
 
     /// Handles a packet of any kind from the sending side.
     #[inline(never)]
-    fn at_receiver_of_any(&mut self, now: Time, packet: &Packet) {
+    fn at_receiver_slow_path(&mut self, now: Time, packet: &Packet) {
         let mut flow = &mut self.flows[packet.flow as usize];
         if !flow.in_window && now >= self.warmup {
             flow.open_window();
@@ -208,15 +208,15 @@ impl<O: Observer> World<O> {
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let flow = &mut self.flows[ack.flow as usize];
         let sender = match &mut flow.endpoint {
-            Endpoint::Tcp(sender) if sender.is_usual(now, ack) && flow.application.due() >= now => sender,
-            _ => return self.at_sender_of_any(now, ack),
+            Endpoint::Tcp(sender) if sender.takes_fast_path(now, ack) && flow.application.due() >= now => sender,
+            _ => return self.at_sender_slow_path(now, ack),
         };
         self.accounts.gets(now, ack, 0, &AckOptions::default());
         if let Some(transfer) = &mut flow.transfer {
             transfer.travels.ack_arrives(now);
         }
         let mut call = call!(self, flow, now);
-        let goes_on = sender.on_usual_ack(ack, &mut call);
+        let goes_on = sender.on_ack_fast_path(ack, &mut call);
         let (params, rtt_sample) = (call.params, call.rtt_sample);
         if let Some(end) = goes_on {
             sender.go_on_sending(end, &mut call!(self, flow, now));
@@ -228,7 +228,7 @@ impl<O: Observer> World<O> {
 
     /// Handles an ACK of any kind, after all actions of its sender that are due before it.
     #[inline(never)]
-    fn at_sender_of_any(&mut self, now: Time, ack: &Packet) {
+    fn at_sender_slow_path(&mut self, now: Time, ack: &Packet) {
         let options = self.accounts.pool.take(ack.extra);
         let mut flow = &mut self.flows[ack.flow as usize];
         if flow.sender_due() < now {

@@ -44,7 +44,7 @@ impl Aqm for PassAll {
 
 /// A flow of a random world: its traffic, its route and its access links.
 #[derive(Clone, Debug)]
-struct Made {
+struct RandomFlow {
     kind: u8,
     from: usize,
     hops: usize,
@@ -57,9 +57,9 @@ struct Made {
     stack_choice: u8,
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn random_flow() -> impl Strategy<Value = RandomFlow> {
     (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u8..5, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
-        |(kind, from, hops, backward, access, egress, delay, start, stack_choice)| Made {
+        |(kind, from, hops, backward, access, egress, delay, start, stack_choice)| RandomFlow {
             kind,
             from,
             hops,
@@ -127,7 +127,7 @@ pub fn answer_at_once(stack: &mut TcpOptions) {
     *stack = TcpOptions { delayed_ack: None, reader: None, ..plain };
 }
 
-fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
+fn world(flows: &[RandomFlow], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
     let cores = aqms.len() / 2;
     let mut links: Vec<LinkConfig> = Vec::new();
     for (at, &aqm) in aqms.iter().enumerate() {
@@ -191,7 +191,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
     config
 }
 
-fn traffic(flow: &Made, rate: Rate) -> Traffic {
+fn traffic(flow: &RandomFlow, rate: Rate) -> Traffic {
     let ms = Duration::from_millis;
     match (flow.kind, flow.stack_choice) {
         (0 | 1, _) => Traffic::default(),
@@ -247,7 +247,7 @@ proptest! {
 
     #[test]
     fn a_world_with_an_event_at_every_hop_does_the_same(
-        flows in prop::collection::vec(made(), 1..10),
+        flows in prop::collection::vec(random_flow(), 1..10),
         half in prop::collection::vec(0u8..6, 1..4),
         seed in 0u64..1_000,
     ) {
@@ -260,12 +260,12 @@ proptest! {
 
     #[test]
     fn receivers_that_answer_at_once_do_the_same_without_events_on_the_reverse_path(
-        flows in prop::collection::vec(made(), 2..10),
+        flows in prop::collection::vec(random_flow(), 2..10),
         half in prop::collection::vec(0u8..6, 1..4),
         seed in 0u64..1_000,
     ) {
         let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
-        let flows: Vec<Made> = flows.into_iter().map(|flow| Made { kind: flow.kind % 7, hops: 3, backward: false, ..flow }).collect();
+        let flows: Vec<RandomFlow> = flows.into_iter().map(|flow| RandomFlow { kind: flow.kind % 7, hops: 3, backward: false, ..flow }).collect();
         let with = |all_events: bool| {
             let mut config = world(&flows, &aqms, seed, all_events);
             config.stacks.iter_mut().for_each(answer_at_once);
@@ -279,7 +279,7 @@ proptest! {
 
     #[test]
     fn access_links_do_what_links_do(
-        flows in prop::collection::vec(made(), 2..10),
+        flows in prop::collection::vec(random_flow(), 2..10),
         half in prop::collection::vec(0u8..6, 1..4),
         seed in 0u64..1_000,
     ) {
@@ -309,7 +309,7 @@ proptest! {
 
     #[test]
     fn a_link_that_asks_nobody_does_what_one_does_that_asks(
-        flows in prop::collection::vec(made(), 2..10),
+        flows in prop::collection::vec(random_flow(), 2..10),
         half in prop::collection::vec(prop_oneof![Just(0u8), 0u8..4], 1..4),
         seed in 0u64..1_000,
     ) {
@@ -330,7 +330,7 @@ proptest! {
 
     #[test]
     fn a_clone_made_on_the_way_ends_as_the_world_it_was_made_from(
-        flows in prop::collection::vec(made(), 1..6),
+        flows in prop::collection::vec(random_flow(), 1..6),
         half in prop::collection::vec(0u8..6, 1..3),
         seed in 0u64..1_000,
         at in 0u64..8_000,
@@ -385,9 +385,9 @@ proptest! {
     #[test]
     fn packets_that_outlive_the_rest_of_their_slot_change_nothing(
         // Rate of the access links, delay in ms, time between transfers in ms, their mean size, seed.
-        made in (200_000u64..2_000_000, prop_oneof![0u64..100, 0u64..6_000], 10u64..200, 500u64..20_000, 0u64..1_000),
+        random_flow in (200_000u64..2_000_000, prop_oneof![0u64..100, 0u64..6_000], 10u64..200, 500u64..20_000, 0u64..1_000),
     ) {
-        let with = |all_events: bool| measured(World::new(long_lived(&made, all_events)).unwrap()).unwrap();
+        let with = |all_events: bool| measured(World::new(long_lived(&random_flow, all_events)).unwrap()).unwrap();
         let (elided, evented) = (with(false), with(true));
         let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");

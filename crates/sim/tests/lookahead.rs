@@ -12,7 +12,7 @@ use sojourn_units::{Bytes, Duration, Rate, Time};
 
 /// A flow over two shared links, forward and reverse, with its own access links at both ends.
 #[derive(Clone, Debug)]
-struct Made {
+struct RandomFlow {
     traffic: u8,
     stack: u8,
     mss: u32,
@@ -25,11 +25,11 @@ struct Made {
     start: u64,
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn random_flow() -> impl Strategy<Value = RandomFlow> {
     let egress = || (prop_oneof![Just(0u64), Just(1), 2u64..20], prop_oneof![Just(0u64), 0u64..3_000]);
     let rate = || 300u64..20_000;
     (0u8..6, 0u8..6, prop_oneof![Just(1000u32), 60u32..1400], [egress(), egress()], [rate(), rate()], 0u64..20_000, 0u64..2_000_000)
-        .prop_map(|(traffic, stack, mss, egress, access, delay, start)| Made { traffic, stack, mss, egress, access, delay, start })
+        .prop_map(|(traffic, stack, mss, egress, access, delay, start)| RandomFlow { traffic, stack, mss, egress, access, delay, start })
 }
 
 fn traffic(kind: u8) -> Traffic {
@@ -49,7 +49,7 @@ fn traffic(kind: u8) -> Traffic {
 /// The shared links: their rates in kbit/s, delays in microseconds, and queue disciplines.
 type Shared = [(u64, u64, u8); 2];
 
-fn world(flows: &[Made], shared: &Shared, seed: u64, all_events: bool) -> WorldConfig<'static> {
+fn world(flows: &[RandomFlow], shared: &Shared, seed: u64, all_events: bool) -> WorldConfig<'static> {
     let names = ["there", "back"].into_iter().zip(shared);
     let mut links: Vec<LinkConfig> =
         names.map(|(name, &(rate, delay, aqm))| link(name.into(), Some(1000 * rate), delay, aqm, seed)).collect();
@@ -59,24 +59,24 @@ fn world(flows: &[Made], shared: &Shared, seed: u64, all_events: bool) -> WorldC
         links.push(own);
         links.len() as u32 - 1
     };
-    let flow = |(number, made): (usize, &Made)| {
-        let [egress, answers] = made.egress.map(|(times, delay)| own(times * shared[0].0, delay));
-        let [access, last] = made.access.map(|rate| own(rate, made.delay));
+    let flow = |(number, random_flow): (usize, &RandomFlow)| {
+        let [egress, answers] = random_flow.egress.map(|(times, delay)| own(times * shared[0].0, delay));
+        let [access, last] = random_flow.access.map(|rate| own(rate, random_flow.delay));
         Flow {
             name: format!("flow{number}"),
             group: number as u32,
             forward: vec![access, 0, egress],
             back: vec![answers, 1, last],
             paths: None,
-            stack: (!matches!(made.traffic, 3 | 4)).then_some(number as u32),
-            traffic: traffic(made.traffic),
-            start: Time::ZERO + Duration::from_micros(made.start),
+            stack: (!matches!(random_flow.traffic, 3 | 4)).then_some(number as u32),
+            traffic: traffic(random_flow.traffic),
+            start: Time::ZERO + Duration::from_micros(random_flow.start),
             stop: Time::ZERO + Duration::from_secs(5),
         }
     };
     let flows_of_world: Vec<Flow> = flows.iter().enumerate().map(flow).collect();
-    let stacks = flows.iter().map(|made| {
-        let mut stack = TcpOptions { mss: made.mss, ..stack(made.stack) };
+    let stacks = flows.iter().map(|random_flow| {
+        let mut stack = TcpOptions { mss: random_flow.mss, ..stack(random_flow.stack) };
         answer_at_once(&mut stack);
         stack
     });
@@ -97,17 +97,17 @@ proptest! {
 
     #[test]
     fn answers_over_access_links_do_the_same_with_an_event_each_and_in_a_clone(
-        flows in prop::collection::vec(made(), 2..10),
+        flows in prop::collection::vec(random_flow(), 2..10),
         shared in [(500u64..4_000, 0u64..10_000, 0u8..4), (60u64..4_000, 0u64..10_000, 0u8..4)],
         seed in 0u64..1_000,
         at in 0u64..6_000,
     ) {
-        let made = |all_events: bool| World::new(world(&flows, &shared, seed, all_events)).unwrap();
-        let (elided, evented) = (measured(made(false)).unwrap(), measured(made(true)).unwrap());
+        let random_flow = |all_events: bool| World::new(world(&flows, &shared, seed, all_events)).unwrap();
+        let (elided, evented) = (measured(random_flow(false)).unwrap(), measured(random_flow(true)).unwrap());
         let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
         prop_assert_eq!(elided.len(), evented.len());
-        let mut first = made(false);
+        let mut first = random_flow(false);
         first.run(Time::ZERO + Duration::from_millis(at));
         prop_assert_eq!(&measured(first.clone()).unwrap(), &elided);
         prop_assert_eq!(&measured(first).unwrap(), &elided);
@@ -116,8 +116,13 @@ proptest! {
 
 /// The same flows and links, `times` as fast.
 /// Each flow sends a file, and all start together.
-fn faster(flows: &[Made], shared: &Shared, times: u64) -> (Vec<Made>, Shared) {
-    let flow = |made: &Made| Made { traffic: 2, access: made.access.map(|rate| rate * times), start: made.start / 1_000, ..made.clone() };
+fn faster(flows: &[RandomFlow], shared: &Shared, times: u64) -> (Vec<RandomFlow>, Shared) {
+    let flow = |random_flow: &RandomFlow| RandomFlow {
+        traffic: 2,
+        access: random_flow.access.map(|rate| rate * times),
+        start: random_flow.start / 1_000,
+        ..random_flow.clone()
+    };
     (flows.iter().map(flow).collect(), shared.map(|(rate, delay, aqm)| (rate * times, delay, aqm)))
 }
 
@@ -127,18 +132,18 @@ proptest! {
     /// Two packets of less than a nanosecond may arrive at the same time.
     #[test]
     fn answers_over_fast_links_do_the_same_with_an_event_each(
-        flows in prop::collection::vec(made(), 2..20),
+        flows in prop::collection::vec(random_flow(), 2..20),
         shared in [(500u64..4_000, 0u64..10_000, 0u8..4), (60u64..4_000, 0u64..10_000, 0u8..4)],
         (header, times) in (prop_oneof![Just(1u32), Just(40)], prop_oneof![Just(10_000u64), Just(100_000)]),
         seed in 0u64..1_000,
     ) {
         let (flows, shared) = faster(&flows, &shared, times);
-        let made = |all_events: bool| {
+        let random_flow = |all_events: bool| {
             let mut config = world(&flows, &shared, seed, all_events);
             config.stacks.iter_mut().for_each(|stack| stack.header = header + stack.accecn_room());
             measured(World::new(config).unwrap()).unwrap()
         };
-        let (elided, evented) = (made(false), made(true));
+        let (elided, evented) = (random_flow(false), random_flow(true));
         let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
         prop_assert_eq!(elided.len(), evented.len());
@@ -157,8 +162,9 @@ fn events(mut world: World) -> (u64, u64) {
 /// Ten flows over equal links, with all links `times` as fast.
 /// Those of their receivers are ten times faster than the shared one.
 fn ten(times: u64, all_events: bool) -> World {
-    let made = |start| Made { traffic: 0, stack: 0, mss: 1000, egress: [(10, 500); 2], access: [20_000; 2], delay: 2_000, start };
-    let flows: Vec<Made> = (0..10).map(|number| made(100_000 * number)).collect();
+    let random_flow =
+        |start| RandomFlow { traffic: 0, stack: 0, mss: 1000, egress: [(10, 500); 2], access: [20_000; 2], delay: 2_000, start };
+    let flows: Vec<RandomFlow> = (0..10).map(|number| random_flow(100_000 * number)).collect();
     let shared = [(4_000, 5_000, 0), (4_000, 5_000, 0)];
     let (flows, shared) = if times > 1 { faster(&flows, &shared, times) } else { (flows, shared) };
     World::new(world(&flows, &shared, 1, all_events)).unwrap()

@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 pub(crate) struct Idle {
     pub(crate) needs: Needs,
-    pub(crate) seen: Arc<Mutex<Seen>>,
+    pub(crate) seen: Arc<Mutex<Log>>,
 }
 
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Log {
     /// Hints at arrival and at departure, and the waiting packets at each arrival.
     pub(crate) hints: Vec<(u32, u16)>,
     waited: Vec<u32>,
@@ -291,7 +291,7 @@ impl HintSource {
 
 /// The inputs of a queue of 10 packets with these needs, and the result of the run.
 /// Its hints come from `source`.
-fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (Seen, String) {
+fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (Log, String) {
     let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), flows, params.clone());
@@ -306,7 +306,7 @@ pub(crate) const ROUTER: HintSource = HintSource::Router { reverse: Some(1) };
 /// The mean estimated and the mean true round-trip time in the second half of a flow.
 /// The true one is 21 + 5 i ms of path and transmission times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms for each waiting
 /// packet.
-fn means(seen: &Seen, flow: u32) -> (f64, f64) {
+fn means(seen: &Log, flow: u32) -> (f64, f64) {
     let own = seen.hints.iter().zip(&seen.waited).filter(|(hint, _)| hint.0 == flow);
     let all: Vec<(f64, f64)> = own.map(|(hint, &waited)| (f64::from(hint.1), 1.2 * f64::from(waited))).collect();
     let late = &all[all.len() / 2..];

@@ -46,13 +46,13 @@ impl Hash {
 /// Sums over all observations of packets and of senders.
 /// They do not depend on the order of actions ahead of time.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     senders: bool,
     of_packets: u64,
     of_senders: u64,
 }
 
-impl Seen {
+impl Observations {
     fn packet(&mut self, what: u64, now: Time, packet: &Packet, more: &[u64]) {
         // The handle is not compared: which handle is free depends on the order of actions.
         let extra = if packet.size > 0 && packet.flags & 256 > 0 { 0 } else { u64::from(packet.extra) };
@@ -69,7 +69,7 @@ fn content(options: &AckOptions) -> Vec<u64> {
     blocks.chain([u64::MAX]).chain(counts).collect()
 }
 
-impl Observer for Seen {
+impl Observer for Observations {
     fn on_flow(&mut self, _: u32, entry: u32, reversed: bool) {
         self.of_packets = self.of_packets.wrapping_add(Hash::of(&[9, entry.into(), reversed.into()]));
     }
@@ -233,7 +233,7 @@ fn run<O: Observer>(config: WorldConfig<'_>, observer: O) -> u64 {
 fn outcome(profile: &TcpOptions, number: u64) -> u64 {
     let config = || world(profile, &Draw::new(number));
     let see = |all_events: bool, senders: bool| {
-        let seen = Rc::new(RefCell::new(Seen { senders, ..Seen::default() }));
+        let seen = Rc::new(RefCell::new(Observations { senders, ..Observations::default() }));
         let measured = run(WorldConfig { all_events, ..config() }, Watch::of(&seen));
         let seen = seen.borrow();
         (measured, seen.of_packets, seen.of_senders)

@@ -118,7 +118,7 @@ def _print_parts(found: Inference) -> None:
     for name in ("claim", "measure", "target", "as chosen", "best", "all points"):
         table.add_column(name, overflow="fold")
     for i, (claim, part) in enumerate(found.parts):
-        low, high = found.reach(i)
+        low, high = found.value_range(i)
         cells = [f"{number(point.means[i])}{'' if point.holds[i] else ' ✗'}" for point in (found.chosen, found.best)]
         reach = f"{number(low)} … {number(high)}"
         out_of_reach = not part.judged.meets(low, high)
@@ -139,7 +139,10 @@ def _print_claims(found: Inference) -> None:
     for i, claim in enumerate(found.search.claims):
         before, after = found.chosen.verdicts[i], found.best.verdicts[i]
         table.add_row(
-            claim.id, str(before), "the same" if before is after else str(after), f"{100 * found.holding(i):.0f} %"
+            claim.id,
+            str(before),
+            "the same" if before is after else str(after),
+            f"{100 * found.reproduced_share(i):.0f} %",
         )
     out.print(table)
 

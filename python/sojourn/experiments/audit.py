@@ -28,7 +28,7 @@ from sojourn.experiments.schema.toml import read_toml
 
 
 @dataclass(frozen=True)
-class Seen:
+class MeasuredPart:
     """A part of a claim as measured: the mean over the seeds, and whether it meets the target.
 
     The interval of the mean does not count here.
@@ -38,7 +38,7 @@ class Seen:
     holds: bool
 
 
-Observed = dict[str, list[Seen]]
+Observed = dict[str, list[MeasuredPart]]
 """The parts of each claim, by its name."""
 
 
@@ -160,7 +160,8 @@ def observe(plan: Plan, options: RunOptions, over: Mapping[Case, Mapping[str, An
     outcome = Outcome(plan.experiment, [], plan.seeds, records)
     judge_claims(outcome, plan.claims)
     return {
-        result.claim.id: [Seen(part.measured.mean, part.holds) for part in result.parts] for result in outcome.results
+        result.claim.id: [MeasuredPart(part.measured.mean, part.holds) for part in result.parts]
+        for result in outcome.results
     }
 
 
@@ -170,11 +171,11 @@ def changed_fields(plan: Plan, mutant: MutantTable, case: Case) -> dict[str, Any
         return {}
     scenario, found = plan.experiment.scenario(case, plan.over[case]), dict(mutant.set)
     for path, factor in mutant.scale.items():
-        found[path] = _times(_usual(scenario, path), factor, f"mutants[{mutant.id}].scale.{path}")
+        found[path] = _times(_current_value(scenario, path), factor, f"mutants[{mutant.id}].scale.{path}")
     return found
 
 
-def _usual(scenario: Scenario, path: str) -> Any:
+def _current_value(scenario: Scenario, path: str) -> Any:
     """The value of a field: as written, else the engine's default."""
     try:
         return scenario.get_path(path)
@@ -255,7 +256,7 @@ def main(folder: str, threads: str = "0") -> None:
 
 def read_observed(text: str) -> Observed:
     """The observations that `main` printed."""
-    return {claim: [Seen(**part) for part in parts] for claim, parts in json.loads(text).items()}
+    return {claim: [MeasuredPart(**part) for part in parts] for claim, parts in json.loads(text).items()}
 
 
 if __name__ == "__main__":

@@ -111,16 +111,16 @@ class Claim:
 
 
 def expand_claims(
-    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues, usual: Origin
+    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues, default_origin: Origin
 ) -> tuple[list[Claim], list[PublishedTable]]:
     """The claims of a file, those of its tables first. `label` begins the message of an error.
 
-    `usual` is the origin of a claim that names none.
+    `default_origin` is the origin of a claim that names none.
     """
     claims = [
         row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
     ]
-    claims += [_claim(label, each, usual) for table in file.claims for each in _combined(table)]
+    claims += [_claim(label, each, default_origin) for table in file.claims for each in _combined(table)]
     seen: set[str] = set()
     for kind, name in [*(("claims", each.id) for each in claims), *(("notes", each.id) for each in file.notes)]:
         if name in seen:
@@ -141,7 +141,7 @@ def _combined(table: ClaimTable) -> Iterator[ClaimTable]:
         yield table.model_copy(update={**texts, "parts": parts})
 
 
-def _claim(label: str, table: ClaimTable, usual: Origin) -> Claim:
+def _claim(label: str, table: ClaimTable, default_origin: Origin) -> Claim:
     """One claim."""
     parts = [
         part
@@ -155,7 +155,7 @@ def _claim(label: str, table: ClaimTable, usual: Origin) -> Claim:
         table.text,
         table.reason,
         tuple(parts),
-        origin=table.origin or usual,
+        origin=table.origin or default_origin,
         omitted=table.omitted,
         readings=readings,
     )
@@ -196,7 +196,7 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
         )
     target, tolerance = _target(label, table)
     direction = None if table.direction is None else _parsed(label, "direction", table.direction)
-    kind = table.kind or _usual_kind(table, target)
+    kind = table.kind or _default_kind(table, target)
     if (count := math.prod(map(len, lists.values()))) > MOST_CASES:
         raise UserError(f"{label}.for: expected at most {MOST_CASES} combinations, got {count}")
     combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
@@ -229,7 +229,7 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
         )
 
 
-def _usual_kind(table: PartTable, target: Target) -> PartKind:
+def _default_kind(table: PartTable, target: Target) -> PartKind:
     """The kind of a part whose file names none: an inequality with one side is a direction."""
     one_side = math.isinf(target.low) or math.isinf(target.high)
     return "direction" if table.holds is not None and one_side else "number"

@@ -142,8 +142,8 @@ def load_experiment(root: Path) -> Experiment:
     reference, their_units = _merged(root, file.reference)
     units |= their_units
     claims_file = read_toml(root / "claims.toml", ClaimsFile)
-    usual: Origin = "paper" if file.venue else "ours"
-    claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference, usual)
+    default_origin: Origin = "paper" if file.venue else "ours"
+    claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference, default_origin)
     ledger = root / "deviations.toml"
     deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
     experiment = Experiment(

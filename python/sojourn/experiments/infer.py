@@ -22,7 +22,7 @@ from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.reproduce import Asked, RunOptions, choose, judge_claims, run_cases, run_each
+from sojourn.experiments.reproduce import CaseRequest, RunOptions, choose, judge_claims, run_cases, run_each
 from sojourn.experiments.schema.experiment import Omitted
 from sojourn.experiments.verdict import Verdict
 
@@ -132,12 +132,12 @@ class Inference:
             found.append((value, float(self.weights[at].sum())))
         return found
 
-    def reach(self, part: int) -> tuple[float, float]:
+    def value_range(self, part: int) -> tuple[float, float]:
         """The smallest and the largest value of a part over all points; NaN without values."""
         means = [point.means[part] for point in self.points if math.isfinite(point.means[part])]
         return (min(means), max(means)) if means else (math.nan, math.nan)
 
-    def holding(self, claim: int) -> float:
+    def reproduced_share(self, claim: int) -> float:
         """The share of points at which the means of all parts of a claim meet their targets."""
         mine = [i for i, (name, _) in enumerate(self.parts) if name == self.search.claims[claim].id]
         return sum(all(point.holds[i] for i in mine) for point in self.points) / len(self.points)
@@ -206,7 +206,7 @@ def search_of(
     )
 
 
-def places(variables: int, points: int) -> Array:
+def sobol_points(variables: int, points: int) -> Array:
     """Points of Sobol's sequence in the unit cube, the same in every version of SciPy.
 
     A smaller number is a prefix of a larger one. They are shifted, so that none lies on an edge or in the middle of
@@ -228,7 +228,7 @@ def infer(
 
     `said` is called with the number of finished points, and of all.
     """
-    u = places(len(search.variables), points)
+    u = sobol_points(len(search.variables), points)
     values = [tuple(v.value(float(x)) for v, x in zip(search.variables, row, strict=True)) for row in u]
     still = {case: usual for case, usual in search.over.items() if case not in search.moved}
     fixed = run_cases(search.experiment, still, search.seeds, options)
@@ -247,7 +247,7 @@ def infer(
 def _run(search: Search, batch: Sequence[tuple[Any, ...]], options: RunOptions) -> Iterator[dict[Case, Any]]:
     """The records of the affected cases, for each point of a batch, from one list of runs."""
     asked = [
-        Asked(case, {**search.over[case], **changes(search, values, case)}, search.seeds)
+        CaseRequest(case, {**search.over[case], **changes(search, values, case)}, search.seeds)
         for values in batch
         for case in search.moved
     ]

@@ -76,7 +76,7 @@ class Planned:
     chosen: list[Grid]
     """The selected grids without the scenarios that `--quick` skips."""
     seeds: list[int]
-    asked: list[Asked]
+    asked: list[CaseRequest]
 
 
 def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions) -> Planned:
@@ -89,7 +89,7 @@ def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, optio
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
     seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
     return Planned(
-        grids, chosen, all_seeds, [Asked(case, changes, seeds_of_case[case]) for case, changes in over.items()]
+        grids, chosen, all_seeds, [CaseRequest(case, changes, seeds_of_case[case]) for case, changes in over.items()]
     )
 
 
@@ -180,12 +180,12 @@ def run_cases(
     experiment: Experiment, over: Mapping[Case, Mapping[str, Any]], seeds: list[int], options: RunOptions
 ) -> dict[Case, list[Record]]:
     """Runs cases, each with some fields changed, with every seed."""
-    asked = [Asked(case, changes, seeds) for case, changes in over.items()]
+    asked = [CaseRequest(case, changes, seeds) for case, changes in over.items()]
     return dict(zip(over, run_each(experiment, asked, options), strict=True))
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaseRequest:
     """A case to run."""
 
     case: Case
@@ -194,7 +194,7 @@ class Asked:
     seeds: list[int]
 
 
-def run_each(experiment: Experiment, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
+def run_each(experiment: Experiment, asked: list[CaseRequest], options: RunOptions) -> list[list[Record]]:
     """Runs cases; returns the records of each, seed by seed.
 
     A case may occur with several changes. A case with steps is run again after each of them.
@@ -218,7 +218,7 @@ def _counted_from(before: int, progress: Progress | None) -> Progress | None:
 class _Run:
     """A requested run, and the changes of its steps so far."""
 
-    asked: Asked
+    asked: CaseRequest
     seed: int
     steps: int = 0
     changes: dict[str, Any] = field(default_factory=dict)
@@ -282,14 +282,14 @@ def _shortened(experiment: Experiment, chosen: list[Grid], seeds: int, quick: bo
         found.append(f"{counted(seeds, 'seed')} instead of {whole}")
     for each in [each for each in chosen if quick and each.quick_set]:
         changes = [
-            f"{path} = {_shown(value)} {_usual(experiment, each, path)}" for path, value in each.quick_set.items()
+            f"{path} = {_shown(value)} {_full_value(experiment, each, path)}" for path, value in each.quick_set.items()
         ]
         found.append(f"{each.title}: {', '.join(changes)}")
     ran, whole = (sum(len(each.cases()) for each in grids) for grids in ([each.quick() for each in chosen], chosen))
     return [*found, f"{ran} of {counted(whole, 'case')}"] if quick and ran < whole else found
 
 
-def _usual(experiment: Experiment, grid: Grid, path: str) -> str:
+def _full_value(experiment: Experiment, grid: Grid, path: str) -> str:
     """The value of a field of a grid in a whole rerun."""
     try:
         usual = {_shown(experiment.scenario(case).get_path(path)) for case in grid.cases()}

@@ -8,7 +8,7 @@
 //! acknowledged data (rfc6937#3). A loss during it starts a separate recovery; in Linux the recovery continues with the acknowledged data.
 
 use crate::controller::same_stream;
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, ParamError, Observation, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -354,15 +354,15 @@ impl CdgLaw {
 }
 
 impl WindowLaw for CdgLaw {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match seen {
-            Seen::Ack(ack) => self.on_ack(ack, window),
-            Seen::Turn(ack) => return self.turn(ack, window),
-            Seen::Event(Event::Random(random)) => self.random = random.clone(),
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        match observation {
+            Observation::Ack(ack) => self.on_ack(ack, window),
+            Observation::Turn(ack) => return self.turn(ack, window),
+            Observation::Event(Event::Random(random)) => self.random = random.clone(),
             // Linux `tcp_cdg_cwnd_event` with `CA_EVENT_CWND_RESTART`
-            Seen::Event(Event::IdleRestart(_)) => self.restart(window.cwnd),
-            Seen::Event(Event::ReductionEnd) => (self.round_end, self.rtt_prev, self.rtt, self.full) = (None, self.rtt, None, None),
-            Seen::Event(_) => {}
+            Observation::Event(Event::IdleRestart(_)) => self.restart(window.cwnd),
+            Observation::Event(Event::ReductionEnd) => (self.round_end, self.rtt_prev, self.rtt, self.full) = (None, self.rtt, None, None),
+            Observation::Event(_) => {}
         }
         Early::None
     }

@@ -8,7 +8,7 @@
 
 use crate::silence::Silence;
 use crate::{
-    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, ParamError, Seen, Start, Variable, Window, WindowLaw,
+    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, ParamError, Observation, Start, Variable, Window, WindowLaw,
 };
 mod kernel;
 mod v21;
@@ -190,21 +190,21 @@ impl Rfc9438 {
 }
 
 impl WindowLaw for CubicLaw {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match (seen, &mut self.version) {
-            (Seen::Ack(ack), AnyVersion::Rfc9438(cubic)) => cubic.silence.on_ack(ack, cubic.epoch_start.as_mut()),
-            (Seen::Ack(ack), AnyVersion::V21(cubic)) => cubic.observe(ack),
-            (Seen::Ack(ack), AnyVersion::Linux(cubic)) => {
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        match (observation, &mut self.version) {
+            (Observation::Ack(ack), AnyVersion::Rfc9438(cubic)) => cubic.silence.on_ack(ack, cubic.epoch_start.as_mut()),
+            (Observation::Ack(ack), AnyVersion::V21(cubic)) => cubic.observe(ack),
+            (Observation::Ack(ack), AnyVersion::Linux(cubic)) => {
                 window.ssthresh = if cubic.observe(ack, *window) { window.cwnd } else { window.ssthresh };
             }
-            (Seen::Event(Event::RepeatedRto { now }), AnyVersion::Linux(cubic)) => cubic.reset(*now),
+            (Observation::Event(Event::RepeatedRto { now }), AnyVersion::Linux(cubic)) => cubic.reset(*now),
             // V2.1 counts silence, as Linux did before 4.3 (commit 30927520dbae).
-            (Seen::Event(Event::IdleEnd { now, .. }), AnyVersion::Rfc9438(cubic)) => {
+            (Observation::Event(Event::IdleEnd { now, .. }), AnyVersion::Rfc9438(cubic)) => {
                 cubic.silence.on_idle_end(*now, cubic.epoch_start.as_mut());
             }
-            (Seen::Event(Event::IdleEnd { now, idle }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
+            (Observation::Event(Event::IdleEnd { now, idle }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
             // Slow start follows, and then a new stage of congestion avoidance (rfc9438#4.2).
-            (Seen::Event(Event::IdleRestart(_)), AnyVersion::Rfc9438(cubic)) => cubic.epoch_start = None,
+            (Observation::Event(Event::IdleRestart(_)), AnyVersion::Rfc9438(cubic)) => cubic.epoch_start = None,
             _ => {}
         }
         Early::None

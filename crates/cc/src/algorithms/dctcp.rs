@@ -2,7 +2,7 @@
 //! It does so once per window. The fraction is a moving average.
 
 use crate::{
-    Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, ParamError, Seen, Signal, Start, Variable, Window, WindowLaw,
+    Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, ParamError, Observation, Signal, Start, Variable, Window, WindowLaw,
 };
 use alloc::boxed::Box;
 
@@ -99,11 +99,11 @@ impl WindowLaw for DctcpLaw {
     }
 
     /// Steps 1 to 7 of rfc8257#3.3.
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        let ack = match seen {
-            Seen::Ack(ack) => ack,
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        let ack = match observation {
+            Observation::Ack(ack) => ack,
             // rfc8257#3.4: a loss halves the window, in Linux also during a reduction for marks (`dctcp_state`).
-            Seen::Event(Event::LossInReduction { in_use }) if self.as_linux => {
+            Observation::Event(Event::LossInReduction { in_use }) if self.as_linux => {
                 window.ssthresh = libm::floor(in_use / 2.0).max(Window::MIN_CWND);
                 return Early::None;
             }
@@ -147,7 +147,7 @@ mod tests {
         let mut law = DctcpLaw::new(params, START);
         for (round, &marked) in (1u64..).zip(windows) {
             let ack = Ack { acked: 10.0, marked, snd_una: round, snd_max: round, ..Ack::ONE };
-            law.observe(Seen::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
+            law.observe(Observation::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
         }
         law.alpha
     }
@@ -167,7 +167,7 @@ mod tests {
         let mut after = |acked: f64, marked: f64| {
             let end = law.window_end;
             let ack = Ack { acked, marked, snd_una: end, snd_max: end + 1, ..Ack::ONE };
-            law.observe(Seen::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
+            law.observe(Observation::Ack(&ack), &mut Window { cwnd: 10.0, ssthresh: 10.0 });
             law.alpha * PARTS
         };
         // 1024 - 64, then 960 - 60 + 64/10 rounded down.

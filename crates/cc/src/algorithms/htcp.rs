@@ -4,7 +4,7 @@
 mod kernel;
 
 use crate::silence::Silence;
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, LawOrKernel, ParamError, Observation, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
@@ -209,10 +209,10 @@ impl HtcpLaw {
 }
 
 impl WindowLaw for HtcpLaw {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match seen {
-            Seen::Ack(ack) => self.measure(ack, window.cwnd),
-            Seen::Event(Event::IdleEnd { now, .. }) => self.silence.on_idle_end(*now, Some(&mut self.last_congestion)),
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        match observation {
+            Observation::Ack(ack) => self.measure(ack, window.cwnd),
+            Observation::Event(Event::IdleEnd { now, .. }) => self.silence.on_idle_end(*now, Some(&mut self.last_congestion)),
             _ => {}
         }
         Early::None

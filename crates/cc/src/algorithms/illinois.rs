@@ -3,7 +3,7 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Observation, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
@@ -167,8 +167,8 @@ impl IllinoisLaw {
 }
 
 impl WindowLaw for IllinoisLaw {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        let Seen::Ack(ack) = seen else { return Early::None };
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        let Observation::Ack(ack) = observation else { return Early::None };
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();
             self.base_rtt = self.base_rtt.min(rtt);
@@ -219,7 +219,7 @@ mod tests {
             number += 1;
             let rtt = Some(Duration::from_millis(rtt));
             let ack = Ack { rtt, in_flight: window, snd_una: number, snd_max: number, ..Ack::ONE };
-            law.observe(Seen::Ack(&ack), &mut Window { cwnd: window, ssthresh: 2.0 });
+            law.observe(Observation::Ack(&ack), &mut Window { cwnd: window, ssthresh: 2.0 });
         };
         [100, 200, rtt].into_iter().for_each(&mut see);
         (law.alpha, law.beta)

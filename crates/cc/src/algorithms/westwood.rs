@@ -4,7 +4,7 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Seen, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Observation, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::{Duration, Time, range};
@@ -100,8 +100,8 @@ impl WestwoodLaw {
 }
 
 impl WindowLaw for WestwoodLaw {
-    fn observe(&mut self, seen: Seen, _window: &mut Window) -> Early {
-        if let Seen::Ack(ack) = seen {
+    fn observe(&mut self, observation: Observation, _window: &mut Window) -> Early {
+        if let Observation::Ack(ack) = observation {
             self.end_interval(ack.now);
             self.acked += ack.acked;
             if let Some(rtt) = ack.rtt {

@@ -158,7 +158,7 @@ impl Sender {
 
     /// Whether this ACK may take the fast path, and the timer does not expire before `now`.
     #[inline]
-    pub(crate) fn is_usual(&self, now: Time, ack: &Packet) -> bool {
+    pub(crate) fn takes_fast_path(&self, now: Time, ack: &Packet) -> bool {
         self.core.is_predicted(ack) && self.core.timer() >= now
     }
 
@@ -171,7 +171,7 @@ impl Sender {
     /// Handles an ACK on the fast path.
     /// Returns the end of the window if the caller must call [`Sender::go_on_sending`].
     #[inline]
-    pub(crate) fn on_usual_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
+    pub(crate) fn on_ack_fast_path<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> Option<u64> {
         let before = self.core.before();
         let end = self.core.on_predicted_ack(ack, call);
         self.check(&before, call);
@@ -192,7 +192,7 @@ impl Sender {
     #[inline]
     pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let before = self.core.before();
-        let progress = self.on_any_ack(ack, options, call);
+        let progress = self.on_ack_slow_path(ack, options, call);
         self.predict();
         self.check(&before, call);
         progress
@@ -209,7 +209,7 @@ impl Sender {
 
     /// Handles an ACK of any kind on the slow path.
     #[inline(never)]
-    fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
+    fn on_ack_slow_path<O: SegmentSink>(&mut self, ack: &Packet, options: &AckOptions, call: &mut Call<O>) -> Progress {
         let core = &mut self.core;
         core.read_timestamp(ack, call.params);
         if ack.has(flag::CE) {

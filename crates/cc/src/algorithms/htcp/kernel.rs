@@ -1,7 +1,7 @@
 //! H-TCP as in Linux, with the names and the fixed-point numbers of its `tcp_htcp.c`.
 //! Factors are in 128ths, times in ticks of a millisecond.
 
-use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
+use crate::{Ack, CongestionEvent, Counted, Early, Event, Observation, Window, WindowLaw};
 use sojourn_units::Time;
 
 const HZ: u64 = 1000;
@@ -183,10 +183,10 @@ impl Kernel {
 }
 
 impl WindowLaw for Kernel {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match seen {
-            Seen::Ack(ack) => self.on_ack(ack, window.cwnd),
-            Seen::Event(Event::Undo(_)) => self.undo(),
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        match observation {
+            Observation::Ack(ack) => self.on_ack(ack, window.cwnd),
+            Observation::Event(Event::Undo(_)) => self.undo(),
             _ => {}
         }
         Early::None

@@ -1,7 +1,7 @@
 //! TCP Illinois as in Linux, with the names and fixed-point numbers of its `tcp_illinois.c`.
 //! Growth is in 128ths of a segment, reductions in 64ths of the window, times in microseconds.
 
-use crate::{Ack, CongestionEvent, Counted, Early, Seen, Window, WindowLaw};
+use crate::{Ack, CongestionEvent, Counted, Early, Observation, Window, WindowLaw};
 use sojourn_units::Time;
 
 const ALPHA_SHIFT: u32 = 7;
@@ -127,8 +127,8 @@ impl Kernel {
 }
 
 impl WindowLaw for Kernel {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        if let Seen::Ack(ack) = seen {
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        if let Observation::Ack(ack) = observation {
             self.on_ack(ack, window.cwnd);
         }
         Early::None

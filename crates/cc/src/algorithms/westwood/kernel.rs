@@ -3,7 +3,7 @@
 //! measured
 //! BDP.
 
-use crate::{Ack, CongestionEvent, Counted, Early, Event, Seen, Window, WindowLaw};
+use crate::{Ack, CongestionEvent, Counted, Early, Event, Observation, Window, WindowLaw};
 use sojourn_units::{Duration, Time};
 
 /// `TCP_WESTWOOD_INIT_RTT`, in ms.
@@ -130,11 +130,11 @@ impl Kernel {
 }
 
 impl WindowLaw for Kernel {
-    fn observe(&mut self, seen: Seen, window: &mut Window) -> Early {
-        match seen {
-            Seen::Ack(ack) => self.on_ack(ack),
+    fn observe(&mut self, observation: Observation, window: &mut Window) -> Early {
+        match observation {
+            Observation::Ack(ack) => self.on_ack(ack),
             // `CA_EVENT_COMPLETE_CWR`
-            Seen::Event(Event::ReductionEnd) => *window = Window { cwnd: self.bw_rttmin(), ssthresh: self.bw_rttmin() },
+            Observation::Event(Event::ReductionEnd) => *window = Window { cwnd: self.bw_rttmin(), ssthresh: self.bw_rttmin() },
             _ => {}
         }
         Early::None

@@ -40,7 +40,7 @@ const BLOCKS_FIRST: u32 = 2;
 const AFTER_CHANGE: u8 = 2;
 const BEACONS: u64 = 3;
 /// Bytes after which an option is sent in any case (rfc9768#3.2.3.3).
-const MOST_UNTOLD: u32 = 1 << 22;
+const MAX_UNREPORTED: u32 = 1 << 22;
 
 /// The counter of bytes in packets with this ECN field; `None` for Not-ECT.
 fn counter(ecn: Ecn) -> Option<usize> {
@@ -127,7 +127,7 @@ impl Fit {
 
 /// The AccECN feedback of an ACK: the option, and the number of SACK blocks beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct AckFeedback {
     /// The option, if it has one.
     pub option: Option<ByteCounts>,
     /// The number of SACK blocks that there is room for.
@@ -144,10 +144,10 @@ pub struct ByteCounter {
     header: u32,
     timestamps: bool,
     counts: [u32; COUNTERS],
-    /// The counters that changed since the start (`ever`) and since the last option (`untold`).
+    /// The counters that changed since the start (`ever`) and since the last option (`unreported`).
     /// `news` is whether a counter changed since the last ACK.
     ever: [bool; COUNTERS],
-    untold: [bool; COUNTERS],
+    unreported: [bool; COUNTERS],
     news: bool,
     last: Ecn,
     /// The number of coming ACKs that must carry the option.
@@ -179,7 +179,7 @@ impl ByteCounter {
                 timestamps: params.timestamps,
                 counts: START,
                 ever: none,
-                untold: none,
+                unreported: none,
                 news: false,
                 last: Ecn::NotEct,
                 demand: 0,
@@ -209,8 +209,8 @@ impl ByteCounter {
         if let Some(at) = counter(ecn).filter(|_| bytes > 0) {
             let before = self.counts[at];
             self.counts[at] = before.wrapping_add(bytes);
-            (self.ever[at], self.untold[at], self.news) = (true, true, true);
-            if (before ^ self.counts[at]) >= MOST_UNTOLD {
+            (self.ever[at], self.unreported[at], self.news) = (true, true, true);
+            if (before ^ self.counts[at]) >= MAX_UNREPORTED {
                 self.demand = self.demand.max(1);
             }
         }
@@ -247,7 +247,7 @@ impl ByteCounter {
         if blocks == 0 {
             return Some(Fit { fields: wanted, blocks, bytes: (BASE + PER_FIELD * wanted).next_multiple_of(4) });
         }
-        Fit::new(wanted, fields_for(self.untold, ect1_first), blocks, self.timestamps)
+        Fit::new(wanted, fields_for(self.unreported, ect1_first), blocks, self.timestamps)
     }
 
     /// The segment that begins with this byte arrives once more.
@@ -269,7 +269,7 @@ impl ByteCounter {
 
     /// An ACK is sent now, which has `blocks` SACK blocks to report.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> Told {
+    pub fn on_ack(&mut self, now: Time, syn: bool, blocks: u32) -> AckFeedback {
         if syn {
             self.syn_ack_sent = Some(now);
             self.syn_acks = self.syn_acks.saturating_add(1);
@@ -279,12 +279,12 @@ impl ByteCounter {
         self.news = false;
         let (ect1_first, wanted) = self.wanted(syn);
         let fit = if due { self.fit(wanted, ect1_first, blocks) } else { None };
-        let Some(Fit { fields, blocks, bytes }) = fit else { return Told { option: None, blocks, size: self.header } };
-        self.untold = [false; COUNTERS];
+        let Some(Fit { fields, blocks, bytes }) = fit else { return AckFeedback { option: None, blocks, size: self.header } };
+        self.unreported = [false; COUNTERS];
         self.last_sent = now;
         self.demand = self.demand.saturating_sub(1);
         let option = ByteCounts { counts: self.counts, fields: fields as u8, ect1_first };
-        Told { option: Some(option), blocks, size: self.header + bytes }
+        AckFeedback { option: Some(option), blocks, size: self.header + bytes }
     }
 }
 

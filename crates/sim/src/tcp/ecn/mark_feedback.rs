@@ -9,7 +9,7 @@ use sojourn_spec::tcp::{AccEcnOption, Ecn, TcpOptions};
 
 /// The arrivals so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
+enum Arrivals {
     Nothing,
     /// A SYN, which decides whether ECN is used.
     Syn,
@@ -26,7 +26,7 @@ pub struct MarkFeedback {
     /// Whether ACKs themselves are sent as ECT, and can be marked.
     marks_acks: bool,
     counter: MarkCounter,
-    seen: Seen,
+    arrivals: Arrivals,
     /// Whether marks require an ACK at once.
     pub asks_for_ack: bool,
 }
@@ -38,7 +38,7 @@ impl MarkFeedback {
         echoes: false,
         marks_acks: false,
         counter: MarkCounter::new(AccEcnOption::Off),
-        seen: Seen::Nothing,
+        arrivals: Arrivals::Nothing,
         asks_for_ack: false,
     };
 
@@ -62,11 +62,11 @@ impl MarkFeedback {
     /// A SYN arrives; returns the flags of the answer.
     /// No other packet reports the mark of a SYN (rfc9768#3.2.2.2), and with other feedback none does.
     pub fn on_syn(&mut self, syn: &Packet) -> u16 {
-        if syn.has(flag::NO_ECN) && self.seen == Seen::Nothing {
+        if syn.has(flag::NO_ECN) && self.arrivals == Arrivals::Nothing {
             (self.ecn, self.marks_acks) = (Ecn::Off, false);
         }
-        if self.seen == Seen::Nothing {
-            self.seen = Seen::Syn;
+        if self.arrivals == Arrivals::Nothing {
+            self.arrivals = Arrivals::Syn;
         }
         if self.ecn.is_accurate() {
             self.counter.on_syn(syn.ecn());
@@ -101,9 +101,9 @@ impl MarkFeedback {
         self.echoes |= new;
         let can_mark = segment.flags & (flag::ECT | flag::CE) != 0;
         if can_mark {
-            self.seen = Seen::Ect;
+            self.arrivals = Arrivals::Ect;
         }
-        new || (self.seen == Seen::Ect) != can_mark
+        new || (self.arrivals == Arrivals::Ect) != can_mark
     }
 
     /// DCTCP reports the marks of data only (Linux `tcp_data_ecn_check`).

@@ -10,6 +10,6 @@ mod accecn_option;
 mod accurate_ecn;
 mod mark_feedback;
 
-pub use accecn_option::{ByteCounter, ByteCounts, Told};
+pub use accecn_option::{AckFeedback, ByteCounter, ByteCounts};
 pub use accurate_ecn::{MarkReader, NO_MARKS, NewlyAcked, ONE_MARK, handshake};
 pub use mark_feedback::MarkFeedback;

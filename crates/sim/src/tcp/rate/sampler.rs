@@ -50,9 +50,9 @@ struct Newest {
     resent: bool,
 }
 
-/// What the last ACK delivered, in bytes.
+/// The data that the last ACK delivered, in bytes.
 #[derive(Clone, Copy, Default, Debug)]
-struct Taken {
+struct DeliveredBytes {
     /// The segment that was sent last (`newest`), and what was delivered when it left.
     newest: Option<Newest>,
     then: Snapshot,
@@ -94,8 +94,8 @@ pub struct Sampler {
     /// The byte until whose ACK the sender counts as limited by the congestion window.
     /// It ends the round trip in which the window last limited the sender.
     cwnd_limited_until: u64,
-    /// What the last ACK delivered.
-    taken: Taken,
+    /// The delivery of the last ACK.
+    delivery: DeliveredBytes,
     /// Whether the sample of the last ACK is still to be returned.
     has_sample: bool,
 }
@@ -249,7 +249,7 @@ impl Sampler {
     pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
         let prior_in_flight = self.in_flight;
         self.lost_before = self.lost;
-        self.taken = Taken { newest: None, guessed, newly_acked: 0, bytes: 0, prior_in_flight, ack, ..self.taken };
+        self.delivery = DeliveredBytes { newest: None, guessed, newly_acked: 0, bytes: 0, prior_in_flight, ack, ..self.delivery };
     }
 
     /// This segment has arrived (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
@@ -287,16 +287,16 @@ impl Sampler {
     /// They have `bytes` bytes together.
     #[inline]
     fn take_in_flight(&mut self, bytes: u64, segments: u32, last: &Segment, now: Time) {
-        self.taken.bytes += bytes;
+        self.delivery.bytes += bytes;
         let bytes = self.count(bytes, segments);
         self.in_flight -= bytes;
         self.is_current = false;
         self.delivered += bytes;
         self.delivered_time = now;
-        self.taken.newly_acked += bytes;
-        if self.taken.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end)) {
+        self.delivery.newly_acked += bytes;
+        if self.delivery.newest.is_none_or(|newest| (last.sent, last.end()) > (newest.sent, newest.end)) {
             let resent = last.has(tag::EVER_RETRANSMITTED);
-            self.taken.newest = Some(Newest { sent: last.sent, end: last.end(), sending: last.sending, resent });
+            self.delivery.newest = Some(Newest { sent: last.sent, end: last.end(), sending: last.sending, resent });
         }
     }
 
@@ -331,8 +331,8 @@ impl Sampler {
     /// Ends an ACK; returns the number of segments that it newly acknowledges.
     #[inline]
     pub fn end_ack(&mut self, mss: u32) -> f64 {
-        if let Some(newest) = self.taken.newest {
-            self.taken.then = self.snapshot(newest.sending);
+        if let Some(newest) = self.delivery.newest {
+            self.delivery.then = self.snapshot(newest.sending);
             self.first_send_time = newest.sent;
         }
         if self.app_limited != 0 && self.delivered > self.app_limited {
@@ -340,7 +340,7 @@ impl Sampler {
             self.is_current = false;
         }
         self.has_sample = true;
-        self.taken.newly_acked as f64 / f64::from(mss)
+        self.delivery.newly_acked as f64 / f64::from(mss)
     }
 
     /// Whether the sample of the last ACK is still to be returned.
@@ -349,11 +349,11 @@ impl Sampler {
         self.has_sample
     }
 
-    /// The sample of the last ACK, to be taken once.
+    /// The sample of the last ACK, which is returned once.
     #[inline]
     pub fn sample(&mut self, now: Time, standing: Standing) -> RateSample {
         self.has_sample = false;
-        let Taken { newest, then, guessed, newly_acked, bytes, prior_in_flight, ack } = &self.taken;
+        let DeliveredBytes { newest, then, guessed, newly_acked, bytes, prior_in_flight, ack } = &self.delivery;
         let segments = |bytes: u64| bytes as i64 as f64 / f64::from(standing.mss);
         let mut sample = RateSample {
             now,

@@ -11,7 +11,7 @@ mod tests;
 use crate::packet::{Packet, flag};
 use crate::tcp::ack_options::{AckOptions, AckOptionsPool, SackBlocks};
 use crate::tcp::clock::{clock, is_exact_clock, millis};
-use crate::tcp::ecn::{ByteCounter, MarkFeedback, Told};
+use crate::tcp::ecn::{AckFeedback, ByteCounter, MarkFeedback};
 use ack_policy::{AckPolicy, Arrival};
 use ack_rules::AckRules;
 use reassembly::Reassembly;
@@ -32,7 +32,7 @@ pub struct Received {
 }
 
 /// A segment of data that was accepted.
-struct Taken<'a> {
+struct AcceptedSegment<'a> {
     segment: &'a Packet,
     /// One past its last byte.
     end: u64,
@@ -248,7 +248,7 @@ impl Receiver {
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
-        if self.rules.is_some() && self.ack_waits(now, &Taken { segment, end, rcv_nxt_before, in_order, marked, fin }, params) {
+        if self.rules.is_some() && self.ack_waits(now, &AcceptedSegment { segment, end, rcv_nxt_before, in_order, marked, fin }, params) {
             self.plan_window_update(now, params);
             return Received { readable, acks: false };
         }
@@ -289,21 +289,21 @@ impl Receiver {
         self.ts_recent = syn.stamp;
         self.policy().into_iter().for_each(|policy| policy.on_syn(now));
         self.bytes().into_iter().for_each(|bytes| bytes.on_syn(syn.ecn()));
-        let told = self.marks.on_syn(syn);
-        if told & flag::NO_ECN != 0 {
+        let feedback = self.marks.on_syn(syn);
+        if feedback & flag::NO_ECN != 0 {
             self.rules.iter_mut().for_each(|rules| rules.bytes = None);
         }
         *ack = self.plain_ack(now, syn, params);
         ack.flags |= flag::SYN;
         self.complete_ack(now, params, pool, ack);
         let hidden = self.bytes().is_some_and(|bytes| bytes.hides_ecn());
-        ack.flags = (ack.flags & !(flag::ECT | flag::ECE | flag::ACE)) | if hidden { 0 } else { told };
+        ack.flags = (ack.flags & !(flag::ECT | flag::ECE | flag::ACE)) | if hidden { 0 } else { feedback };
     }
 
     /// Whether the ACK of a segment waits; it is sent at once otherwise.
     #[inline(never)]
-    fn ack_waits(&mut self, now: Time, taken: &Taken<'_>, params: &TcpOptions) -> bool {
-        let &Taken { segment, end, rcv_nxt_before, in_order, fin, .. } = taken;
+    fn ack_waits(&mut self, now: Time, accepted: &AcceptedSegment<'_>, params: &TcpOptions) -> bool {
+        let &AcceptedSegment { segment, end, rcv_nxt_before, in_order, fin, .. } = accepted;
         let gap = self.has_gap();
         if let Some(window) = self.window() {
             window.on_segment(now, rcv_nxt_before, params);
@@ -317,7 +317,7 @@ impl Receiver {
                 self.marks.asks_for_ack = false;
                 return true;
             }
-            let due = if fin { now } else { self.ask_policy(now, taken, params) };
+            let due = if fin { now } else { self.ask_policy(now, accepted, params) };
             let waits = due > now && !self.marks.asks_for_ack;
             self.rules.iter_mut().filter(|_| waits).for_each(|rules| rules.delayed_ack_due = due);
             return waits;
@@ -331,8 +331,8 @@ impl Receiver {
     }
 
     /// The time at which the ACK of a segment is due.
-    fn ask_policy(&mut self, now: Time, taken: &Taken<'_>, params: &TcpOptions) -> Time {
-        let &Taken { segment, end, in_order, marked, .. } = taken;
+    fn ask_policy(&mut self, now: Time, accepted: &AcceptedSegment<'_>, params: &TcpOptions) -> Time {
+        let &AcceptedSegment { segment, end, in_order, marked, .. } = accepted;
         let bytes = (segment.seq, end);
         let has_gap = self.has_gap();
         let duplicate = !in_order && bytes.1 <= self.rcv_nxt;
@@ -467,8 +467,8 @@ impl Receiver {
         let sack = sack.filter(|sack| sack.count > 0);
         let (size, extra) = match (bytes, sack) {
             (Some(bytes), sack) => {
-                let told = bytes.on_ack(now, ack.has(flag::SYN), sack.map_or(0, |sack| sack.count.into()));
-                beside_byte_counts(told, sack.copied(), params, pool)
+                let feedback = bytes.on_ack(now, ack.has(flag::SYN), sack.map_or(0, |sack| sack.count.into()));
+                options_with_byte_counts(feedback, sack.copied(), params, pool)
             }
             (None, Some(sack)) => {
                 let size = params.header + params.sack_option + 8 * u32::from(sack.count);
@@ -491,9 +491,14 @@ impl Memory for Receiver {
 /// Stores the options of an ACK that may carry `AccECN`'s option.
 /// Returns its size and the handle of its options. SACK blocks for which there is no room are left out.
 #[inline(never)]
-fn beside_byte_counts(told: Told, mut sack: Option<SackBlocks>, params: &TcpOptions, pool: &mut AckOptionsPool) -> (u32, u32) {
-    sack.iter_mut().for_each(|sack| sack.count = told.blocks as u8);
-    let size = told.size + if told.blocks > 0 { params.sack_option + 8 * told.blocks } else { 0 };
-    let is_none = sack.is_none() && told.option.is_none();
-    (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: told.option }) })
+fn options_with_byte_counts(
+    feedback: AckFeedback,
+    mut sack: Option<SackBlocks>,
+    params: &TcpOptions,
+    pool: &mut AckOptionsPool,
+) -> (u32, u32) {
+    sack.iter_mut().for_each(|sack| sack.count = feedback.blocks as u8);
+    let size = feedback.size + if feedback.blocks > 0 { params.sack_option + 8 * feedback.blocks } else { 0 };
+    let is_none = sack.is_none() && feedback.option.is_none();
+    (size, if is_none { 0 } else { pool.store(AckOptions { sack, byte_counts: feedback.option }) })
 }

@@ -2,7 +2,7 @@
 //! One is for the next segment in order, the other for one that directly follows the last above a gap.
 //! They change only the speed.
 
-use super::{AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, Told, flag};
+use super::{AckFeedback, AckOptions, AckOptionsPool, AckRules, Packet, Received, Receiver, flag};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Time;
 
@@ -37,7 +37,7 @@ impl Receiver {
     /// Takes a predicted segment, where each is acknowledged at once.
     /// Returns the bytes that became readable, and the ACK.
     #[inline(always)]
-    pub(crate) fn on_usual_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
+    pub(crate) fn on_segment_fast_path(&mut self, now: Time, segment: &Packet, params: &TcpOptions) -> (u64, Packet) {
         debug_assert_eq!((self.unacked_segments, self.last_ack_sent), (0, self.rcv_nxt), "each segment has been acknowledged");
         let readable = u64::from(segment.size) - u64::from(params.header);
         self.rcv_nxt += readable;
@@ -72,7 +72,7 @@ impl Receiver {
         }
         *ack = self.plain_ack(now, segment, params);
         if counts {
-            self.tell_marks(now, pool, ack);
+            self.report_marks(now, pool, ack);
         }
         Received { readable: length, acks: true }
     }
@@ -109,10 +109,10 @@ impl Receiver {
 
     /// Writes the counts of marks into an ACK without SACK blocks.
     #[inline(never)]
-    fn tell_marks(&mut self, now: Time, pool: &mut AckOptionsPool, ack: &mut Packet) {
+    fn report_marks(&mut self, now: Time, pool: &mut AckOptionsPool, ack: &mut Packet) {
         ack.flags |= self.marks.report();
         if let Some(bytes) = self.bytes() {
-            let Told { option, size, .. } = bytes.on_ack(now, false, 0);
+            let AckFeedback { option, size, .. } = bytes.on_ack(now, false, 0);
             ack.size = size as u16;
             ack.extra = option.map_or(0, |_| pool.store(AckOptions { sack: None, byte_counts: option }));
         }

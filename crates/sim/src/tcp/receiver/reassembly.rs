@@ -6,7 +6,7 @@ use sojourn_units::{Memory, memory_of};
 
 /// The number of blocks that may change before an ACK reports them.
 /// Source: Linux `TCP_SACK_BLOCKS_EXPECTED`.
-const UNTOLD_BLOCKS: usize = 2;
+const MAX_UNREPORTED_BLOCKS: usize = 2;
 
 /// The bytes that arrived above the next byte expected.
 #[derive(Clone, Default, Debug)]
@@ -17,9 +17,9 @@ pub struct Reassembly {
     /// A byte of each block that was reported recently, the most recent first.
     recent_blocks: Vec<u64>,
     /// The blocks that were reported last.
-    /// `is_told` is whether they are still valid, but for the end of the first one, which is the last range.
-    told: SackBlocks,
-    is_told: bool,
+    /// `is_valid` is whether they still hold, except for the end of the first one, which is the last range.
+    last_blocks: SackBlocks,
+    is_valid: bool,
     /// The ranges that had arrived when the measurement window opened.
     early: Option<Box<Ranges>>,
 }
@@ -47,7 +47,7 @@ impl Reassembly {
     /// `reported` is whether SACK blocks report them.
     pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
         let new = self.ranges.insert(seq, end);
-        self.is_told = false;
+        self.is_valid = false;
         if !reported {
             return new;
         }
@@ -71,7 +71,7 @@ impl Reassembly {
     pub fn follow(&mut self, bytes: u64) {
         if let Some(end) = &mut self.following {
             *end += bytes;
-            self.told.blocks[0].1 = *end;
+            self.last_blocks.blocks[0].1 = *end;
             self.ranges.extend(bytes);
         }
     }
@@ -96,7 +96,7 @@ impl Reassembly {
             }
             // Blocks that have merged are counted once.
             count += usize::from(block != last);
-            if count == UNTOLD_BLOCKS {
+            if count == MAX_UNREPORTED_BLOCKS {
                 return true;
             }
             last = block;
@@ -110,7 +110,7 @@ impl Reassembly {
         if self.is_empty() {
             return rcv_nxt;
         }
-        self.is_told = false;
+        self.is_valid = false;
         let next = self.ranges.absorb(rcv_nxt);
         if self.is_empty() {
             self.following = None;
@@ -122,11 +122,11 @@ impl Reassembly {
     /// The others follow, the most recently reported first.
     #[inline]
     pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> &SackBlocks {
-        if !self.is_told || duplicate.is_some() {
-            self.told = self.find_blocks(duplicate);
-            self.is_told = duplicate.is_none() && self.following.is_some();
+        if !self.is_valid || duplicate.is_some() {
+            self.last_blocks = self.find_blocks(duplicate);
+            self.is_valid = duplicate.is_none() && self.following.is_some();
         }
-        &self.told
+        &self.last_blocks
     }
 
     #[inline(never)]

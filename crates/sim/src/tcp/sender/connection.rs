@@ -73,8 +73,8 @@ impl SenderCore {
         self.update_pace(params);
         self.timer = Time::NEVER;
         if params.handshake == Handshake::ThreeWay {
-            let told = self.answer_of_marks(ack, options, params);
-            self.send_header(0, flag::ACK | told, call);
+            let accecn_flags = self.answer_of_marks(ack, options, params);
+            self.send_header(0, flag::ACK | accecn_flags, call);
         }
         true
     }
@@ -91,7 +91,7 @@ impl SenderCore {
             AccEcnOption::Minimum | AccEcnOption::Full => options.byte_counts.is_some(),
         };
         if !has_option {
-            self.path.iter_mut().for_each(|path| path.told &= !flag::ACCECN);
+            self.path.iter_mut().for_each(|path| path.accecn_flags &= !flag::ACCECN);
         }
         ecn::handshake(ack.ecn()) | (u16::from(has_option) * flag::ACCECN)
     }
@@ -100,7 +100,7 @@ impl SenderCore {
     #[cold]
     fn end_ecn(&mut self) {
         self.ecn = Ecn::Off;
-        self.path.iter_mut().for_each(|path| (path.marks, path.told) = (None, 0));
+        self.path.iter_mut().for_each(|path| (path.marks, path.accecn_flags) = (None, 0));
     }
 
     /// The timer expires.

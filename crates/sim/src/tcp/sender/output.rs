@@ -55,7 +55,7 @@ impl SenderCore {
         let is_on = self.ecn.is_on_all() || (flags & flag::SYN == 0 && self.marks_all(call.params));
         let flags = if is_on { flags | self.ect() } else { flags };
         let opens = seq == 0 && flags & flag::ACK != 0;
-        let flags = if opens || flags & flag::SYN != 0 { flags } else { flags | self.told() };
+        let flags = if opens || flags & flag::SYN != 0 { flags } else { flags | self.accecn_flags() };
         let option = if opens && flags & flag::ACCECN != 0 { call.params.accecn_of_first_ack() } else { 0 };
         call.send(Packet { size: (call.params.header + option) as u16, flags, ..self.packet(seq, call.now) });
     }
@@ -98,7 +98,7 @@ impl SenderCore {
         let end = seq + length;
         let mut flags = flags;
         if self.ecn.is_on() {
-            flags |= self.told();
+            flags |= self.accecn_flags();
             if !retransmission || self.marks_again(params) {
                 flags |= self.ect();
                 if self.cwr_pending {

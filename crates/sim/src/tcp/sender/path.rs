@@ -26,7 +26,7 @@ pub struct Path {
     pub marks: Option<MarkReader>,
     /// The AccECN flags of packets: the ACE field (rfc9768#3.2.2), and that of the option.
     /// The ACE field counts marked ACKs. 0 without AccECN.
-    pub told: u16,
+    pub accecn_flags: u16,
     /// Segments that the current ACK reports as marked, if they are counted.
     pub marked: f64,
     /// The state that a recovery strategy with its own states reports.
@@ -50,7 +50,7 @@ impl Path {
             segments: SentSegments::default(),
             samples: needs.rate_samples,
             marks: ecn.is_accurate().then(|| MarkReader::new(params)),
-            told: if ecn.is_accurate() { NO_MARKS | if params.accecn_room() > 0 { flag::ACCECN } else { 0 } } else { 0 },
+            accecn_flags: if ecn.is_accurate() { NO_MARKS | if params.accecn_room() > 0 { flag::ACCECN } else { 0 } } else { 0 },
             marked: 0.0,
             state: None,
         };

@@ -28,15 +28,15 @@ impl SenderCore {
     /// The AccECN flags of a packet that is sent now.
     /// They are the ACE field, and whether data has AccECN's option; 0 without AccECN.
     #[inline]
-    pub(super) fn told(&self) -> u16 {
-        self.path.as_ref().map_or(0, |path| path.told)
+    pub(super) fn accecn_flags(&self) -> u16 {
+        self.path.as_ref().map_or(0, |path| path.accecn_flags)
     }
 
     /// A packet with a mark arrives, which the next packets report (rfc9768#3.2.2.2).
     #[cold]
     pub fn on_mark(&mut self) {
         let counting = self.path.as_mut().filter(|path| path.marks.is_some());
-        counting.into_iter().for_each(|path| path.told = path.told.wrapping_add(ONE_MARK));
+        counting.into_iter().for_each(|path| path.accecn_flags = path.accecn_flags.wrapping_add(ONE_MARK));
     }
 
     /// Whether unmarked data opens the window while it is reduced for marks.
@@ -197,8 +197,8 @@ impl SenderCore {
 
     #[inline]
     fn standing(&self, now: Time, params: &TcpOptions) -> Standing {
-        let told = self.path.as_ref().and_then(|path| path.state);
-        let state = told.unwrap_or_else(|| self.loss_state());
+        let accecn_flags = self.path.as_ref().and_then(|path| path.state);
+        let state = accecn_flags.unwrap_or_else(|| self.loss_state());
         let selective_acks = params.recovery == Recovery::Sack;
         let marked = self.path.as_ref().map_or(0.0, |path| path.marked);
         let pacing_delay = self.pacing_delay(now);

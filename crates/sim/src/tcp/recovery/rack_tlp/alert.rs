@@ -3,7 +3,7 @@
 use super::prr::Prr;
 use super::rack::Arrival;
 use super::states::{Resend, State};
-use super::{Brought, RackTlp};
+use super::{AckOutcome, RackTlp};
 use crate::tcp::call::Call;
 use crate::tcp::outstanding::Segment;
 use crate::tcp::sender::SenderCore;
@@ -14,34 +14,34 @@ use sojourn_units::Duration;
 impl RackTlp {
     /// Handles an unusual ACK, or any ACK outside of the state `Open`.
     /// Finds losses and changes the state.
-    pub(super) fn alert<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) -> Resend {
-        if brought.ece {
+    pub(super) fn alert<O>(&mut self, sender: &mut SenderCore, outcome: &mut AckOutcome, call: &Call<O>) -> Resend {
+        if outcome.ece {
             self.undo.set_before(None);
         }
         // The order is that of Linux: a finished state ends before this ACK may undo a reduction or start a new one.
         self.leave_finished_state(sender);
         match self.state {
             State::Recovery => {
-                if brought.advanced && call.params.undo && self.try_undo_partial(sender, brought, call.params.mss) {
+                if outcome.advanced && call.params.undo && self.try_undo_partial(sender, outcome, call.params.mss) {
                     return Resend::Nothing;
                 }
                 if call.params.undo && self.try_undo_duplicates(sender) {
-                    self.try_to_open(sender, brought, call);
+                    self.try_to_open(sender, outcome, call);
                 }
                 // An undo may have left the state; losses that this ACK reveals then start a new recovery.
-                self.find_losses(sender, brought, call);
+                self.find_losses(sender, outcome, call);
                 if self.state != State::Recovery {
                     if self.sent.lost_out == 0 {
                         return Resend::Nothing;
                     }
-                    self.enter_recovery(sender, Some(brought), call);
+                    self.enter_recovery(sender, Some(outcome), call);
                 }
                 return Resend::Lost;
             }
             State::Loss => {
-                let resend = self.process_loss(sender, brought, call.params);
-                self.find_losses(sender, brought, call);
-                if self.state != State::Open && !brought.lost_retransmission {
+                let resend = self.process_loss(sender, outcome, call.params);
+                self.find_losses(sender, outcome, call);
+                if self.state != State::Open && !outcome.lost_retransmission {
                     return resend;
                 }
             }
@@ -51,12 +51,12 @@ impl RackTlp {
                 }
             }
         }
-        self.find_losses(sender, brought, call);
+        self.find_losses(sender, outcome, call);
         if self.sent.lost_out == 0 {
-            self.try_to_open(sender, brought, call);
+            self.try_to_open(sender, outcome, call);
             return Resend::Nothing;
         }
-        self.enter_recovery(sender, Some(brought), call);
+        self.enter_recovery(sender, Some(outcome), call);
         Resend::Lost
     }
 
@@ -95,16 +95,16 @@ impl RackTlp {
     }
 
     /// Marks lost segments after an ACK (Linux `tcp_identify_packet_loss`).
-    fn find_losses<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+    fn find_losses<O>(&mut self, sender: &mut SenderCore, outcome: &mut AckOutcome, call: &Call<O>) {
         if !self.rack.advanced {
             return;
         }
         let retransmissions = self.sent.retrans_out;
         if let Some(timeout) = self.detect(sender, call) {
-            brought.set_timer = false;
+            outcome.set_timer = false;
             self.set_reordering_timer(sender, timeout, call);
         }
-        brought.lost_retransmission |= self.sent.retrans_out < retransmissions;
+        outcome.lost_retransmission |= self.sent.retrans_out < retransmissions;
     }
 
     /// Marks the segments that are lost by now; returns the time until others may be.
@@ -119,20 +119,20 @@ impl RackTlp {
 
     /// Handles an ACK in the state `Loss` (Linux `tcp_process_loss`).
     #[cold]
-    fn process_loss(&mut self, sender: &mut SenderCore, brought: &Brought, params: &TcpOptions) -> Resend {
-        if brought.advanced && params.undo && self.try_undo_timeout(sender, false) {
+    fn process_loss(&mut self, sender: &mut SenderCore, outcome: &AckOutcome, params: &TcpOptions) -> Resend {
+        if outcome.advanced && params.undo && self.try_undo_timeout(sender, false) {
             return Resend::Nothing;
         }
         let recovered = sender.snd_una() >= self.high_seq;
         if self.frto {
             // rfc5682#3.1 step 3.b: data that was never retransmitted has arrived, so the timeout was spurious.
-            if brought.original && params.undo && self.try_undo_timeout(sender, true) {
+            if outcome.original && params.undo && self.try_undo_timeout(sender, true) {
                 return Resend::Nothing;
             }
             if sender.snd_max() > self.high_seq {
                 // Step 3.a: the loss was real.
-                self.frto &= !brought.sacked && brought.acked;
-            } else if brought.advanced && !recovered {
+                self.frto &= !outcome.sacked && outcome.acked;
+            } else if outcome.advanced && !recovered {
                 // Step 2.b: the ACK of new data shows whether the timeout was spurious.
                 self.high_seq = sender.snd_max();
                 if sender.can_send_next(params) {
@@ -154,12 +154,12 @@ impl RackTlp {
 
     /// Handles an ACK with no losses outstanding (Linux `tcp_try_to_open`).
     /// An echoed mark leads to the state `Cwr`, otherwise the state is `Open` or `Disorder`.
-    fn try_to_open<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+    fn try_to_open<O>(&mut self, sender: &mut SenderCore, outcome: &mut AckOutcome, call: &Call<O>) {
         if !self.sent.any_retransmission() {
             self.undo.forget_stamp();
         }
-        if brought.ece {
-            self.enter_cwr(sender, brought, call);
+        if outcome.ece {
+            self.enter_cwr(sender, outcome, call);
         }
         if self.state != State::Cwr {
             self.keep_open(sender);
@@ -180,12 +180,12 @@ impl RackTlp {
     /// A controller whose window may still grow is reduced first, and then grows for the unmarked part of this ACK. Others process the ACK
     /// before the reduction.
     #[cold]
-    fn enter_cwr<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+    fn enter_cwr<O>(&mut self, sender: &mut SenderCore, outcome: &mut AckOutcome, call: &Call<O>) {
         self.undo.set_before(None);
         if matches!(self.state, State::Open | State::Disorder) {
             self.undo.forbid();
             if !sender.grows_on_marks() {
-                self.report(sender, brought, false, call);
+                self.report(sender, outcome, false, call);
             }
             self.start_reduction(sender, Signal::Mark, call);
             self.state = State::Cwr;
@@ -195,10 +195,10 @@ impl RackTlp {
     /// Enters recovery (Linux `tcp_enter_recovery`).
     /// Without an ACK, a timer found the loss.
     #[cold]
-    pub(super) fn enter_recovery<O>(&mut self, sender: &mut SenderCore, brought: Option<&mut Brought>, call: &Call<O>) {
-        let ece = brought.as_ref().is_some_and(|brought| brought.ece);
-        if let Some(brought) = brought {
-            self.report(sender, brought, false, call);
+    pub(super) fn enter_recovery<O>(&mut self, sender: &mut SenderCore, outcome: Option<&mut AckOutcome>, call: &Call<O>) {
+        let ece = outcome.as_ref().is_some_and(|outcome| outcome.ece);
+        if let Some(outcome) = outcome {
+            self.report(sender, outcome, false, call);
         }
         if !self.sent.any_retransmission() {
             self.undo.forget_stamp();

@@ -76,7 +76,7 @@ pub struct RackTlp {
 
 /// The content of an ACK.
 #[derive(Clone, Copy, Default, Debug)]
-struct Brought {
+struct AckOutcome {
     /// `snd_una` before the ACK.
     prior_una: u64,
     /// One past the last byte of the highest SACKed segment before the ACK.
@@ -124,7 +124,7 @@ struct Brought {
     reported: bool,
 }
 
-impl Brought {
+impl AckOutcome {
     /// Extends a span of departure times by those of newly delivered segments.
     /// The segments left from `first` to `last`.
     #[inline]
@@ -136,7 +136,7 @@ impl Brought {
     #[inline]
     fn take_run(&mut self, run: &Run, high_seq: u64) {
         self.delivered += run.count;
-        self.acked_sent = Brought::span(self.acked_sent, run.first.sent, run.last.sent);
+        self.acked_sent = AckOutcome::span(self.acked_sent, run.first.sent, run.last.sent);
         self.original |= run.first.end() <= high_seq;
         if run.first.start < self.prior_highest {
             self.reordered = self.reordered.or(Some(run.first.start));
@@ -168,7 +168,7 @@ impl Brought {
 struct Taker<'a> {
     rack: &'a mut Rack,
     sampler: Option<&'a mut Sampler>,
-    brought: &'a mut Brought,
+    outcome: &'a mut AckOutcome,
     arrival: Arrival,
     /// One past the last byte of the highest segment that had arrived.
     highest: u64,
@@ -178,20 +178,20 @@ struct Taker<'a> {
 impl Taker<'_> {
     #[inline(never)]
     fn take(&mut self, run: &Run) {
-        let Taker { rack, brought, arrival, .. } = self;
+        let Taker { rack, outcome, arrival, .. } = self;
         rack.advance(&run.last, *arrival);
         if let Some(sampler) = &mut self.sampler {
             sampler.take_run(run, arrival.now);
         }
-        brought.sacked = true;
-        brought.delivered += run.count;
+        outcome.sacked = true;
+        outcome.delivered += run.count;
         if !run.first.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
             let Segment { start, sent, .. } = run.first;
             if start < self.highest {
-                brought.reordered = Some(brought.reordered.map_or(start, |lowest| lowest.min(start)));
+                outcome.reordered = Some(outcome.reordered.map_or(start, |lowest| lowest.min(start)));
             }
-            brought.original |= run.first.end() <= self.high_seq;
-            brought.sacked_sent = Brought::span(brought.sacked_sent, sent, run.last.sent);
+            outcome.original |= run.first.end() <= self.high_seq;
+            outcome.sacked_sent = AckOutcome::span(outcome.sacked_sent, sent, run.last.sent);
         }
     }
 }
@@ -223,39 +223,39 @@ impl RackTlp {
     /// Processes SACK blocks and the cumulative ACK.
     /// Linux: `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`.
     #[inline(always)]
-    fn take<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
-        let prior_una = brought.prior_una;
-        brought.prior_highest = self.sent.highest_sacked(prior_una);
-        brought.prior_in_flight = self.sent.in_flight();
-        brought.one_way_delay = ack.one_way_delay(call.params.timestamps);
+    fn take<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, outcome: &mut AckOutcome, call: &mut Call<O>) {
+        let prior_una = outcome.prior_una;
+        outcome.prior_highest = self.sent.highest_sacked(prior_una);
+        outcome.prior_in_flight = self.sent.in_flight();
+        outcome.one_way_delay = ack.one_way_delay(call.params.timestamps);
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt().min(), srtt: sender.rtt().srtt() };
         let mut sampler = sender.begin_delivery(ack, call.params);
         let mut delivered = 0;
         if let Some(blocks) = ack.sack {
             if let Some(duplicate) = blocks.duplicate(ack.packet.seq) {
-                self.take_duplicate(duplicate, brought, call.params);
+                self.take_duplicate(duplicate, outcome, call.params);
             }
-            delivered = self.take_sacks(blocks, arrival, brought, sampler.as_deref_mut());
-            self.note_reordering(brought, prior_una, call.params);
+            delivered = self.take_sacks(blocks, arrival, outcome, sampler.as_deref_mut());
+            self.note_reordering(outcome, prior_una, call.params);
         }
-        if brought.advanced {
+        if outcome.advanced {
             self.timeouts = 0;
-            self.take_cumulative(ack, arrival, brought, call.params, sampler);
-            self.note_reordering(brought, ack.packet.seq, call.params);
+            self.take_cumulative(ack, arrival, outcome, call.params, sampler);
+            self.note_reordering(outcome, ack.packet.seq, call.params);
             delivered += ack.packet.seq - prior_una - self.sent.forget_below(ack.packet.seq);
             self.writes.forget_below(ack.packet.seq);
         }
-        brought.ece |= sender.end_delivery(ack, delivered, call);
-        if brought.advanced {
+        outcome.ece |= sender.end_delivery(ack, delivered, call);
+        if outcome.advanced {
             sender.accept_partial_ack(ack);
         }
-        self.sample_rtt(sender, ack, brought, call);
+        self.sample_rtt(sender, ack, outcome, call);
     }
 
     /// Records a hole filled by an original segment (Linux `tcp_check_sack_reordering`).
     #[inline]
-    fn note_reordering(&mut self, brought: &mut Brought, snd_una: u64, params: &TcpOptions) {
-        if let Some(from) = brought.reordered.take()
+    fn note_reordering(&mut self, outcome: &mut AckOutcome, snd_una: u64, params: &TcpOptions) {
+        if let Some(from) = outcome.reordered.take()
             && (self.state != State::Loss || self.undo.is_possible())
         {
             self.rack.on_reordering(from, self.sent.highest_sacked(snd_una), params.mss);
@@ -266,29 +266,29 @@ impl RackTlp {
     /// See also Linux `tcp_dsack_seen`. If there are more duplicates than retransmissions, the network has made copies, and the report is
     /// ignored.
     #[cold]
-    fn take_duplicate(&mut self, (from, to): (u64, u64), brought: &mut Brought, params: &TcpOptions) {
+    fn take_duplicate(&mut self, (from, to): (u64, u64), outcome: &mut AckOutcome, params: &TcpOptions) {
         let segments = (to.saturating_sub(from)).div_ceil(u64::from(params.mss)) as u32;
         self.duplicates = self.duplicates.saturating_add(segments);
         if segments == 0 || self.duplicates > self.resent {
             return;
         }
-        brought.duplicate = true;
-        brought.duplicate_probe = segments == 1 && self.probe.is_some_and(|probe| probe.high_seq == to);
+        outcome.duplicate = true;
+        outcome.duplicate_probe = segments == 1 && self.probe.is_some_and(|probe| probe.high_seq == to);
         // A probe is sent by its timer: its duplicate does not show that the reordering window is too narrow.
-        if params.undo && self.rack.reordering_seen && !brought.duplicate_probe {
+        if params.undo && self.rack.reordering_seen && !outcome.duplicate_probe {
             self.rack.on_duplicate();
         }
-        brought.delivered += segments;
+        outcome.delivered += segments;
         let again = self.sent.sack_duplicate(from, to);
         if let Some(late) = again.late {
-            brought.reordered = Some(late);
+            outcome.reordered = Some(late);
         }
-        self.undo.on_duplicate(to, if to <= brought.prior_una { segments } else { again.count });
+        self.undo.on_duplicate(to, if to <= outcome.prior_una { segments } else { again.count });
     }
 
     /// Processes the SACK blocks of an ACK; returns the number of newly reported bytes.
-    fn take_sacks(&mut self, blocks: &SackBlocks, arrival: Arrival, brought: &mut Brought, mut sampler: Option<&mut Sampler>) -> u64 {
-        let prior_una = brought.prior_una;
+    fn take_sacks(&mut self, blocks: &SackBlocks, arrival: Arrival, outcome: &mut AckOutcome, mut sampler: Option<&mut Sampler>) -> u64 {
+        let prior_una = outcome.prior_una;
         let (mut new, mut count) = ([(0, 0); MAX_SACK_BLOCKS], 0);
         for block in blocks.iter().filter(|&block| self.sent.is_new(block, prior_una)) {
             (new[count], count) = (block, count + 1);
@@ -300,7 +300,7 @@ impl RackTlp {
         let mut delivered = 0;
         for &(from, to) in &new[..count] {
             let (highest, high_seq) = (self.sent.highest_sacked(prior_una), self.high_seq);
-            let mut taker = Taker { rack: &mut self.rack, sampler: sampler.as_deref_mut(), brought, arrival, highest, high_seq };
+            let mut taker = Taker { rack: &mut self.rack, sampler: sampler.as_deref_mut(), outcome, arrival, highest, high_seq };
             delivered += self.sent.sack(from.max(prior_una), to, |run| taker.take(run));
         }
         delivered
@@ -312,14 +312,14 @@ impl RackTlp {
         &mut self,
         ack: &AckDigest,
         arrival: Arrival,
-        brought: &mut Brought,
+        outcome: &mut AckOutcome,
         params: &TcpOptions,
         mut sampler: Option<&mut Sampler>,
     ) {
         let RackTlp { sent, rack, high_seq, .. } = self;
         sent.acknowledge(ack.packet.seq, |run| {
-            brought.acked = true;
-            brought.covered += run.count;
+            outcome.acked = true;
+            outcome.covered += run.count;
             if run.first.is_sacked_only() {
                 return;
             }
@@ -327,55 +327,55 @@ impl RackTlp {
                 sampler.take_acknowledged(run, arrival.now);
             }
             if run.first.is_untagged() {
-                brought.take_run(run, *high_seq);
+                outcome.take_run(run, *high_seq);
                 rack.advance(&run.last, arrival);
             } else {
                 let echo = params.timestamps.then_some(ack.packet.stamp);
-                brought.take_tagged(run, echo, *high_seq, |segment| rack.advance(segment, arrival));
+                outcome.take_tagged(run, echo, *high_seq, |segment| rack.advance(segment, arrival));
             }
         });
     }
 
     /// Samples the RTT of segments that were sent once (Linux `tcp_ack_update_rtt`).
     /// It uses a clock of whole microseconds, or else the timestamp, in whole milliseconds.
-    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, brought: &mut Brought, call: &mut Call<O>) {
-        let acked = brought.acked_sent.filter(|_| !brought.retransmitted);
-        brought.set_timer = brought.acked;
-        let (first, newest) = match (acked.or(brought.sacked_sent), brought.sacked_sent.or(acked)) {
+    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &AckDigest, outcome: &mut AckOutcome, call: &mut Call<O>) {
+        let acked = outcome.acked_sent.filter(|_| !outcome.retransmitted);
+        outcome.set_timer = outcome.acked;
+        let (first, newest) = match (acked.or(outcome.sacked_sent), outcome.sacked_sent.or(acked)) {
             (Some((first, _)), Some((_, newest))) => (micros_between(first, call.now), micros_between(newest, call.now)),
-            _ if call.params.timestamps && brought.acked => {
+            _ if call.params.timestamps && outcome.acked => {
                 let ticks = millis(call.now).saturating_sub(millis(ack.packet.stamp)).max(1);
                 (Duration::from_millis(ticks), Duration::from_millis(ticks))
             }
             _ => return,
         };
-        brought.rtt = Some(newest);
+        outcome.rtt = Some(newest);
         sender.sample_rtts(first, newest, call);
         // Data that left before the last transmission of the head has arrived: the head may still be in flight.
-        brought.set_timer |= brought.sacked_sent.is_some_and(|(first, _)| self.sent.head().is_some_and(|head| first < head.sent));
+        outcome.set_timer |= outcome.sacked_sent.is_some_and(|(first, _)| self.sent.head().is_some_and(|head| first < head.sent));
     }
 
     /// Reports an ACK to the controller (Linux `tcp_cong_control`, `pkts_acked`).
     /// `may_grow` is false in a reduction.
-    fn report<O>(&self, sender: &mut SenderCore, brought: &mut Brought, may_grow: bool, call: &Call<O>) {
-        if std::mem::replace(&mut brought.reported, true) {
+    fn report<O>(&self, sender: &mut SenderCore, outcome: &mut AckOutcome, may_grow: bool, call: &Call<O>) {
+        if std::mem::replace(&mut outcome.reported, true) {
             return;
         }
-        let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };
+        let forward = if self.rack.reordering > call.params.dupack_threshold { outcome.acked || outcome.sacked } else { outcome.acked };
         let delivered = Delivered {
-            acked: f64::from(brought.delivered),
-            advanced: f64::from(brought.covered),
-            in_flight: f64::from(brought.prior_in_flight),
-            rtt: brought.rtt,
-            one_way_delay: brought.one_way_delay,
+            acked: f64::from(outcome.delivered),
+            advanced: f64::from(outcome.covered),
+            in_flight: f64::from(outcome.prior_in_flight),
+            rtt: outcome.rtt,
+            one_way_delay: outcome.one_way_delay,
             cwnd_limited: may_grow
                 && forward
                 && (!call.params.growth_needs_limit || call.params.rate_limited_increase || self.usage.is_cwnd_limited(sender)),
             in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
-            open: brought.open,
+            open: outcome.open,
             abc_limit: f64::from(call.params.abc),
-            ece: brought.ece,
+            ece: outcome.ece,
         };
         sender.report(&delivered, call);
     }
@@ -389,23 +389,23 @@ impl RackTlp {
 
     /// Sets the window after an ACK (Linux `tcp_cong_control`).
     /// The controller's own window during a reduction is used after its end.
-    fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+    fn control<O>(&mut self, sender: &mut SenderCore, outcome: &mut AckOutcome, call: &Call<O>) {
         sender.tell_sample(call);
         if sender.owns_window() {
             return;
         }
         if !self.is_reducing(sender) {
-            self.report(sender, brought, true, call);
+            self.report(sender, outcome, true, call);
             return;
         }
         // The controller sees its own window, without PRR's, so that it may go on computing during a reduction.
         let in_use = sender.cwnd();
         sender.set_cwnd(self.own_window);
-        self.report(sender, brought, false, call);
+        self.report(sender, outcome, false, call);
         self.own_window = sender.cwnd();
         sender.set_cwnd(in_use);
-        if brought.delivered > 0 {
-            self.reduce(sender, brought.delivered, brought.advanced, call.params);
+        if outcome.delivered > 0 {
+            self.reduce(sender, outcome.delivered, outcome.advanced, call.params);
         }
     }
 
@@ -423,27 +423,27 @@ impl LossRecovery for RackTlp {
     fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
         self.newly_lost = 0;
         self.undo.see(ack, call.params.timestamps);
-        let mut brought = Brought {
+        let mut outcome = AckOutcome {
             prior_una: ack.prior_una,
             advanced: ack.advances(),
             ece: ack.ece,
             open: self.state == State::Open,
-            ..Brought::default()
+            ..AckOutcome::default()
         };
-        self.take(sender, ack, &mut brought, call);
-        if brought.acked || brought.sacked {
+        self.take(sender, ack, &mut outcome, call);
+        if outcome.acked || outcome.sacked {
             self.rack.update_reo_wnd(call.now);
         }
-        self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
-        let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
-        let alarmed = dubious && (ack.outstanding || brought.duplicate);
-        let resend = if alarmed { self.alert(sender, &mut brought, call) } else { Resend::Nothing };
+        self.on_probe_acked(sender, ack.packet.seq, &mut outcome, call);
+        let dubious = !outcome.acked || outcome.sacked || outcome.ece || outcome.duplicate || self.state != State::Open;
+        let alarmed = dubious && (ack.outstanding || outcome.duplicate);
+        let resend = if alarmed { self.alert(sender, &mut outcome, call) } else { Resend::Nothing };
         self.tell_state(sender);
         if ack.outstanding {
-            if brought.set_timer {
+            if outcome.set_timer {
                 self.set_timer(sender, call);
             }
-            self.control(sender, &mut brought, call);
+            self.control(sender, &mut outcome, call);
             sender.update_pace(call.params);
             self.resend(resend, sender, call);
         }

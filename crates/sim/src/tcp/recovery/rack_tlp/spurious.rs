@@ -1,7 +1,7 @@
 //! The undo of a reduction that proves unnecessary.
 
 use super::states::State;
-use super::{Brought, RackTlp};
+use super::{AckOutcome, RackTlp};
 use crate::tcp::sender::SenderCore;
 
 impl RackTlp {
@@ -56,11 +56,11 @@ impl RackTlp {
     /// Undoes it if a late segment filled a hole (Linux `tcp_try_undo_partial`).
     /// Returns whether nothing must be retransmitted now.
     #[cold]
-    pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, brought: &Brought, mss: u32) -> bool {
+    pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, outcome: &AckOutcome, mss: u32) -> bool {
         if !self.undo.is_possible() || !self.undo.is_delayed() {
             return false;
         }
-        self.rack.on_reordering(brought.prior_una, self.sent.highest_sacked(sender.snd_una()), mss);
+        self.rack.on_reordering(outcome.prior_una, self.sent.highest_sacked(sender.snd_una()), mss);
         if self.sent.retrans_out > 0 {
             return true;
         }

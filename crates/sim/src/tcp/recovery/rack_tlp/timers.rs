@@ -2,7 +2,7 @@
 //! They are a retransmission timeout, a probe of the tail (rfc8985#7), or the reordering window (rfc8985#6.2).
 
 use super::states::{Pending, Probe, Setting, State};
-use super::{Brought, RackTlp};
+use super::{AckOutcome, RackTlp};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender::SenderCore;
 use crate::tcp::wheel;
@@ -94,9 +94,9 @@ impl RackTlp {
 
     /// An ACK reaches the byte for which the probe was sent (Linux `tcp_process_tlp_ack`).
     /// If a retransmission repaired a loss, the window is reduced.
-    pub(super) fn on_probe_acked<O>(&mut self, sender: &mut SenderCore, ack: u64, brought: &mut Brought, call: &Call<O>) {
+    pub(super) fn on_probe_acked<O>(&mut self, sender: &mut SenderCore, ack: u64, outcome: &mut AckOutcome, call: &Call<O>) {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.high_seq) else { return };
-        if !probe.resent || brought.duplicate_probe {
+        if !probe.resent || outcome.duplicate_probe {
             self.probe = None;
         } else if ack > probe.high_seq {
             self.start_reduction(sender, Signal::Loss, call);
@@ -104,7 +104,7 @@ impl RackTlp {
             sender.end_reduction();
             self.state = State::Cwr;
             self.keep_open(sender);
-        } else if !(brought.advanced || brought.acked || brought.sacked) {
+        } else if !(outcome.advanced || outcome.acked || outcome.sacked) {
             self.probe = None;
         }
     }
