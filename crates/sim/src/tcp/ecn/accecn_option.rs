@@ -144,7 +144,7 @@ pub struct ByteCounter {
     header: u32,
     timestamps: bool,
     counts: [u32; COUNTERS],
-    /// The counters that changed since the start (`ever`) and since the last option (`unreported`).
+    /// Counters that changed since the start (`ever`) and the last option (`unreported`).
     /// `news` is whether a counter changed since the last ACK.
     ever: [bool; COUNTERS],
     unreported: [bool; COUNTERS],

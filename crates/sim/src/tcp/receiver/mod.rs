@@ -186,7 +186,7 @@ impl Receiver {
     /// Checks the invariants after each segment, which moved RCV.NXT to this byte.
     ///
     /// # Panics
-    /// If one does not hold: the receiver has a defect.
+    /// If one does not hold.
     fn check_invariants(&self, rcv_nxt: u64) {
         assert_eq!(self.rcv_nxt, rcv_nxt, "what became readable moves RCV.NXT");
         assert!(self.last_ack_sent <= rcv_nxt, "{} acknowledged, {rcv_nxt} expected", self.last_ack_sent);
@@ -468,7 +468,7 @@ impl Receiver {
         let (size, extra) = match (bytes, sack) {
             (Some(bytes), sack) => {
                 let feedback = bytes.on_ack(now, ack.has(flag::SYN), sack.map_or(0, |sack| sack.count.into()));
-                options_with_byte_counts(feedback, sack.copied(), params, pool)
+                with_byte_counts(feedback, sack.copied(), params, pool)
             }
             (None, Some(sack)) => {
                 let size = params.header + params.sack_option + 8 * u32::from(sack.count);
@@ -491,12 +491,7 @@ impl Memory for Receiver {
 /// Stores the options of an ACK that may carry `AccECN`'s option.
 /// Returns its size and the handle of its options. SACK blocks for which there is no room are left out.
 #[inline(never)]
-fn options_with_byte_counts(
-    feedback: AckFeedback,
-    mut sack: Option<SackBlocks>,
-    params: &TcpOptions,
-    pool: &mut AckOptionsPool,
-) -> (u32, u32) {
+fn with_byte_counts(feedback: AckFeedback, mut sack: Option<SackBlocks>, params: &TcpOptions, pool: &mut AckOptionsPool) -> (u32, u32) {
     sack.iter_mut().for_each(|sack| sack.count = feedback.blocks as u8);
     let size = feedback.size + if feedback.blocks > 0 { params.sack_option + 8 * feedback.blocks } else { 0 };
     let is_none = sack.is_none() && feedback.option.is_none();
