@@ -1,4 +1,4 @@
-//! Before which links answers wait in order, instead of each for an event: see [`Lookahead`].
+//! Finds the links before which answers wait in order, without events: see [`Lookahead`].
 
 use crate::contention::Order;
 use crate::hop::HopTarget;
@@ -9,20 +9,21 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use sojourn_units::Duration;
 
-/// How much later than another an answer may come, in the time that the source takes for a large packet. If it may be more, many
-/// would wait, and to find their places would cost more than an event does.
+/// The largest spread of the delays of answers, in transmission times of a large packet.
+/// The rate is the source's. With a larger spread many answers would wait, and a search for their positions would cost more than events.
 const MOST_LATER: u64 = 16;
 
 /// The bytes of a large packet.
 const LARGE: u64 = 1500;
 
-/// The hops of a route with its end, and whether what is sent on it answers the packets of the route before.
+/// The hops of a route with its end.
+/// `answers` is whether its packets answer those of the route before.
 pub(crate) struct RouteHops {
     pub hops: Range<usize>,
     pub answers: bool,
 }
 
-/// What comes to a link.
+/// The kind of packets that arrive at a link.
 #[derive(Clone, Copy)]
 enum Arrivals {
     None,
@@ -30,7 +31,8 @@ enum Arrivals {
     Others,
 }
 
-/// Answers to what a link sends: how long they take from the end of its transmissions, at least, and at most if none waits.
+/// Answers to packets that a link sends: the bounds of their delay.
+/// It is the time from the end of the transmissions to here, at least, and at most if none waits.
 #[derive(Clone, Copy)]
 struct Answers {
     source: usize,
@@ -39,7 +41,7 @@ struct Answers {
 }
 
 impl Arrivals {
-    /// These and others; `None` are no answers.
+    /// The union of these and other arrivals; `None` are arrivals other than answers.
     fn and(self, more: Option<Answers>) -> Arrivals {
         match (self, more) {
             (Arrivals::None, Some(more)) => Arrivals::Answers(more),
@@ -52,7 +54,8 @@ impl Arrivals {
 }
 
 impl<P: Packet> Network<P> {
-    /// Lets answers wait in order where that will do. Before which hops packets wait is decided.
+    /// Lets answers wait in order if that is possible.
+    /// The hops before which packets wait are known already.
     pub(crate) fn order_answers(&mut self, routes: impl Iterator<Item = RouteHops>) {
         let mut arrivals = vec![Arrivals::None; self.links.len()];
         let mut forward = 0..0;
@@ -82,15 +85,16 @@ impl<P: Packet> Network<P> {
         self.lookaheads = sources.into_iter().map(lookahead).map(|(source, lead)| Lookahead::new(source, lead)).collect();
     }
 
-    /// What comes to a link, if it is answers that may wait in order.
+    /// The answers that arrive at a link, if they are all of its arrivals and may wait in order.
     fn in_order(&self, arrivals: Arrivals) -> Option<Answers> {
         let Arrivals::Answers(answers) = arrivals else { return None };
         let large = self.links[answers.source].rate()?.time_for(LARGE);
         (answers.most - answers.least <= large * MOST_LATER).then_some(answers)
     }
 
-    /// The answers that come to a link over the hops `back`, if they answer what a link on `forward` sends, and if between that link and
-    /// this one are the answering endpoint and links on which nothing waits for long and nobody looks.
+    /// The answers that arrive at a link over the hops `back`.
+    /// They must answer packets of a link on `forward`. Between that link and this one may only be the answering endpoint and unwatched
+    /// links without long queues.
     fn answers_at(&self, link: usize, forward: &Range<usize>, back: Range<usize>) -> Option<Answers> {
         if !self.hops[back.end].needs_event() || !self.links[link].takes_early(self.least_packet) {
             return None;

@@ -22,15 +22,17 @@ use sojourn_spec::link::AccessLink;
 use sojourn_spec::medium::Medium as Shared;
 use sojourn_units::Duration;
 
-/// How packets that reach the end of a route are delivered.
+/// The way in which packets are delivered at the end of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// Each by an event, in the order of time: for any host. A route on which packets overtake each other has this delivery always.
+    /// Each by an event, in the order of time: for any host.
+    /// A route on which packets overtake each other always has this delivery.
     Deferred,
-    /// As soon as its time is known, which may be ahead of the network's time: for a host whose endpoints may run ahead.
+    /// As soon as the delivery time is known, which may be ahead of the network's time.
+    /// For a host whose endpoints may run ahead.
     Immediate,
-    /// Immediate if a packet waits for an event somewhere on the route, else deferred. A loop of two routes between endpoints that
-    /// answer each other needs one such route, or the loop would never come back to the calendar.
+    /// Immediate if a packet waits for an event somewhere on the route, else deferred.
+    /// A loop of two routes between endpoints that answer each other needs one such route: otherwise it would never return to the calendar.
     AfterEvent,
 }
 
@@ -38,7 +40,7 @@ pub enum Delivery {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownLink(pub u32);
 
-/// Links and routes of a network to come.
+/// Builds a network: collects links and routes.
 #[derive(Clone, Debug)]
 pub struct NetworkBuilder {
     window: Window,
@@ -57,16 +59,16 @@ pub struct NetworkBuilder {
 #[derive(Clone, Debug)]
 enum Added {
     Link(Box<LinkConfig>),
-    /// A link of a single flow, as a position among those.
+    /// A link of a single flow, as an index among those.
     AccessLink(usize),
 }
 
 /// A route: its links are the next of [`NetworkBuilder::steps`].
 #[derive(Clone, Debug)]
 struct Route {
-    /// How many links it has.
+    /// The number of its links.
     links: u32,
-    /// Its hops without the end.
+    /// The number of its hops without the end.
     hops: u32,
     delivery: Delivery,
     shared: bool,
@@ -74,9 +76,9 @@ struct Route {
     answers: bool,
     /// Whether packets wait for an event before each hop.
     each_hop: bool,
-    /// The routes between which its packets choose; none for a route over links.
+    /// The routes among which its packets choose; none for a route over links.
     choice: Option<Box<(Box<[u32]>, Turn)>>,
-    /// The group of the flows on it, by which classes of links know their packets.
+    /// The group of its flows, by which classes of links match their packets.
     group: u32,
 }
 
@@ -96,41 +98,44 @@ impl NetworkBuilder {
         }
     }
 
-    /// Makes every hop and every departure of a queue that holds packets an event, and takes no other shortcut of links and the network: ACKs do not
-    /// wait for each other, CoDel does not decide ahead, no packet passes a link unasked. Tests show that this changes no result.
+    /// Makes every hop, and every departure of a buffered queue, an event.
+    /// It also turns off the other fast paths of links and the network: ACKs do not wait for each other, CoDel does not decide ahead, and
+    /// no packet passes a link unexamined. Tests show that this changes no result.
     #[doc(hidden)]
     pub fn all_events(&mut self, all_events: bool) {
         self.all_events = all_events;
     }
 
-    /// Says that no packet has less than so many bytes, at least 1, which is the default. Where even the smallest takes a nanosecond,
-    /// packets come out of a link at different times, and fewer need an event.
+    /// Sets the smallest size of packets in bytes, at least 1, which is the default.
+    /// If even the smallest packet takes a nanosecond, packets leave a link at different times, and fewer need an event.
     pub fn least_packet(&mut self, bytes: u32) {
         self.least_packet = bytes.max(1);
     }
 
-    /// Adds a link; gives its number.
+    /// Adds a link; returns its number.
     pub fn add_link(&mut self, config: LinkConfig) -> u32 {
         self.readers.extend(config.reverse_link().map(|reads| Reader { link: self.links.len(), reads }));
         self.links.push(Added::Link(Box::new(config)));
         self.links.len() as u32 - 1
     }
 
-    /// Adds links of single flows; their numbers follow those of the links added before. No router reads what comes over them.
+    /// Adds links of single flows, with the next free numbers.
+    /// No router reads the packets on them.
     pub fn add_access_links(&mut self, links: &[AccessLink]) {
         self.links.reserve_exact(links.len());
         self.access_links.reserve(links.len());
         self.links.extend(links.iter().map(|link| Added::AccessLink(self.access_links.add(link))));
     }
 
-    /// Makes room for so many routes more, with this many links each.
+    /// Reserves memory for `more` routes with this many links each.
     pub fn reserve_routes(&mut self, more: usize, links: usize) {
         self.routes.reserve_exact(more);
         self.steps.reserve_exact(more * links);
     }
 
-    /// Adds a route over these links, in order. `shared` says that several endpoints, which may send at the same time, use it. All links whose
-    /// routers read what comes over one of these must have been added.
+    /// Adds a route over these links, in order.
+    /// `shared` is whether several endpoints use it, which may send at the same time. All links whose routers read packets of one of these
+    /// must have been added.
     ///
     /// # Errors
     /// A link that was not added.
@@ -154,9 +159,9 @@ impl NetworkBuilder {
         id
     }
 
-    /// Adds a route whose packets, of flows of this group, take one of these paths. Packets on them may overtake each other. On each hop
-    /// they wait for an event, and so do others before the same links: those that arrive at the same time come in an order that does not
-    /// depend on what is an event.
+    /// Adds a route whose packets, of flows of this group, take one of these paths.
+    /// Packets on them may overtake each other. They wait for an event on each hop, and so do others before the same links: simultaneous
+    /// arrivals then have an order that does not depend on elided events.
     ///
     /// # Errors
     /// A link that was not added.
@@ -172,22 +177,22 @@ impl NetworkBuilder {
         Ok(self.add(Route { links: 0, hops: 0, delivery, shared, each_hop: false, answers: false, choice, group }))
     }
 
-    /// Says that what is sent on the route added last is sent at once when a packet reaches the end of the route added before it, by
-    /// the endpoint there: nothing else is sent on it.
+    /// Declares that the route added last carries only answers to the route added before it.
+    /// The endpoint there sends an answer as soon as a packet arrives.
     pub fn answers_at_once(&mut self) {
         if let [.., _, route] = &mut self.routes[..] {
             route.answers = true;
         }
     }
 
-    /// Says of which group the flows are that use the route added last, for links with classes.
+    /// Sets the group of the flows on the route added last, for links with classes.
     pub fn set_group(&mut self, group: u32) {
         if let Some(route) = self.routes.last_mut() {
             route.group = group;
         }
     }
 
-    /// The least propagation delay over these links.
+    /// The smallest propagation delay over these links.
     ///
     /// # Errors
     /// A link that was not added.
@@ -216,7 +221,7 @@ impl NetworkBuilder {
                     return HopTarget::AccessLink(at);
                 }
             };
-            // A link whose packets a router reads is no access link: those have no place for listeners.
+            // A link whose packets a router reads is not an access link: those have no room for readers.
             if config.is_access_link() && !is_read(&self.readers, id) {
                 let at = access_links.add(&config.as_access_link());
                 ids.add_access_link(at, id);
@@ -266,7 +271,7 @@ impl NetworkBuilder {
     }
 }
 
-/// A link of a medium, which joins those that there are.
+/// Adds a link to its medium, creating the medium for the first link.
 fn station(medium: Arc<Shared>, seed: u64, media: &mut Vec<Medium>) -> Station {
     let known = media.iter().position(|known| known.name() == medium.name);
     let at = known.unwrap_or_else(|| {
@@ -276,7 +281,7 @@ fn station(medium: Arc<Shared>, seed: u64, media: &mut Vec<Medium>) -> Station {
     Station { medium: at, contends: false }
 }
 
-/// Marks the links after which a packet is at the end of its route at once, so that it need not look at that hop.
+/// Marks the links at whose end a route ends, so that the end's hop need not be read.
 fn mark_last(hops: &mut [Hop]) {
     let end = Hop::new(HopTarget::End);
     for at in 1..hops.len() {
@@ -286,20 +291,21 @@ fn mark_last(hops: &mut [Hop]) {
     }
 }
 
-/// Whether a router reads what comes over the link of this number.
+/// Whether a router reads the packets of the link with this number.
 fn is_read(readers: &[Reader], number: u32) -> bool {
     readers.iter().any(|reader| reader.reads == number)
 }
 
-/// What links have besides their queues: all impairments, their positions for each link that decides or measures, and the routers that read what
-/// comes over links.
+/// The parts of links besides their queues.
+/// They are all impairments, their positions for each link that decides or measures, and the routers that read packets of links.
 struct LinkExtras<'a> {
     impairments: &'a [LinkImpairment],
     of_links: &'a [Range<usize>],
     readers: &'a [Reader],
 }
 
-/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link are hops before and after it. Where routers read what comes over it they do so behind them.
+/// The table of hops, none of them deferred yet; `steps` has the links of all routes.
+/// The impairments of a link are hops before and after it. Routers that read its packets come behind them.
 fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], extras: &LinkExtras<'_>) -> Vec<Hop> {
     let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
@@ -328,8 +334,8 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], extras: &Lin
     hops
 }
 
-/// Where all packets wait for an event, though nothing is decided there: because those of a route with one before each hop do, or where routers
-/// read and it is not known before what comes when.
+/// Targets at which all packets wait for an event, although nothing is decided there.
+/// Either a route has an event before each hop, or routers read there and arrivals are not known in advance.
 fn by_events<P: Packet>(network: &Network<P>, routes: &[Route]) -> BTreeSet<HopTarget> {
     let unforeseen = |target: &HopTarget| matches!(target, &HopTarget::Reading(link) if !network.foresees_reading(link));
     let has_readings = network.has_readers();
@@ -341,7 +347,7 @@ fn by_events<P: Packet>(network: &Network<P>, routes: &[Route]) -> BTreeSet<HopT
     targets.filter_map(|(target, each_hop)| (each_hop || unforeseen(&target)).then_some(target)).collect()
 }
 
-/// Decides which hops a packet waits before.
+/// Decides before which hops packets wait.
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
     let mut contention = ContentionMap::with_room(network.access_links.len());
     let mut begin = 0;
@@ -358,7 +364,7 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     let by_events = by_events(network, routes);
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
-        // Behind an event that takes no time packets come in the order of time, and at one time in that of their flows.
+        // After an event without delay packets come in the order of time, simultaneous ones in that of their flows.
         let follows = at > 0 && {
             let before = network.hops[at - 1];
             before.needs_event() && !before.is_passing() && network.order(before.target()) == Order::Thinned

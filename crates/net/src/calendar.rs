@@ -1,11 +1,12 @@
-//! The calendar: every event that is to come, in a specified order.
+//! The calendar: all pending events, in a specified order.
 //!
-//! Events are ordered by time, then by the rank of their kind, then by the entity that they concern, then by the order in which
-//! they were added. A calendar queue (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current
-//! bucket is sorted, and only where it holds more than one event. So an event costs the same whether ten or a hundred thousand
-//! wait. Where so many wait that the cache has no room for them, only the next some thousand are in buckets, and the others in
-//! [`Bins`]. Events beyond the calendar's year (all its buckets or bins, once around) wait in a heap, and so does what the current
-//! bucket holds beyond a few events: any number of simultaneous events costs its logarithm each.
+//! Events are ordered by time, then by the rank of their kind, then by their entity, then in the order of insertion. A calendar queue
+//! (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current bucket is sorted, and only if it holds more
+//! than one event. So the cost of an event does not grow with their number.
+//!
+//! If there are more events than fit into the cache, only the next some thousand are in buckets, and the others in [`Bins`]. Events beyond
+//! the calendar's year (all its buckets or bins, once around) wait in a heap. So do the events of the current bucket beyond the first few:
+//! any number of simultaneous events costs its logarithm each.
 
 mod bins;
 mod far;
@@ -35,7 +36,7 @@ pub(crate) struct Due {
     pub time: Time,
     pub rank: Rank,
     pub entity: u32,
-    /// Where its packet stands on its route, or the number that came with a timer.
+    /// The position of its packet on its route, or the number of a timer.
     pub hop: u32,
 }
 
@@ -49,45 +50,49 @@ pub(crate) struct Calendar<P> {
     heads: Vec<u32>,
     /// One bit for each bucket that is not empty.
     occupied: Vec<u64>,
-    /// What comes in so many buckets after the current one goes to its bucket at once; 0 where bins have all.
+    /// Events within this number of buckets after the current one go directly to their bucket.
+    /// 0 if bins store all of them.
     ahead: u64,
-    /// Where the nodes are, if many events wait.
+    /// The nodes, if there are many events.
     bins: Bins,
     /// Log2 of a bucket's width in ns.
     shift: u32,
     /// The number of the current bucket, counted from time 0.
     bucket: u64,
-    /// The first events of the current bucket, last first: not many, so that one more is soon in its place.
+    /// The first events of the current bucket, last first.
+    /// They are few, so that an insertion is fast.
     current: Vec<(Key, u32)>,
-    /// The events of the current bucket that come after those.
+    /// The later events of the current bucket.
     rest: BinaryHeap<Reverse<(Key, u32)>>,
     far: Far<P>,
-    /// The bucket from which on the year reaches the first of them; bins take them when they are opened.
+    /// The bucket from which the year reaches the first far event.
+    /// With bins it is never: far events move when a bin is opened.
     far_from: u64,
     /// Events in later buckets of this year.
     near: usize,
-    /// Events added so far: orders simultaneous events of one rank and entity.
+    /// The number of added events, which orders simultaneous ones of one rank and entity.
     count: u32,
     pace: Pace,
-    /// Log2 of how many times longer the year is than for events that all come as soon.
+    /// Log2 of the length of the year, as a multiple of that for equally distant events.
     reach: u32,
 }
 
-/// How fast events come, to fit the buckets to.
+/// The pace of events, to which the buckets are fitted.
 #[derive(Clone, Copy, Default, Debug)]
 struct Pace {
     /// Events removed since the last fit.
     pops: u32,
     /// Events that came out of the heap of far ones since the last fit.
     far: u32,
-    /// When the last fit was, in ns.
+    /// The time of the last fit, in ns.
     since: u64,
 }
 
 /// Events between two fits of the buckets to the traffic.
 pub(crate) const FIT_EVERY: u32 = 1 << 12;
 
-/// How many events of the current bucket are kept sorted at most; half as many when the others are put into the heap.
+/// The largest number of sorted events of the current bucket.
+/// Half of them stay when the others are moved to the heap.
 const SORTED: usize = 128;
 
 impl<P: Packet> Calendar<P> {
@@ -113,19 +118,20 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// Events that are to come.
+    /// The number of pending events.
     pub fn len(&self) -> usize {
         self.near + self.bins.len() + self.current.len() + self.rest.len() + self.far.len()
     }
 
-    /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
+    /// Adds an event; `packet` is moved out.
+    /// Its time must not lie before that of the last removed event.
     #[inline(never)]
     pub fn push(&mut self, time: Time, rank: Rank, entity: u32, hop: u32, packet: &mut P) {
         self.count = self.count.wrapping_add(1);
         self.add(Key::new(time, rank, entity, self.count), hop, packet);
     }
 
-    /// Adds an event without a packet, with a number in its place.
+    /// Adds an event with a number instead of a packet.
     #[inline]
     pub fn push_number(&mut self, time: Time, rank: Rank, entity: u32, number: u32) {
         self.count = self.count.wrapping_add(1);
@@ -143,7 +149,8 @@ impl<P: Packet> Calendar<P> {
         node.item.hop = hop;
     }
 
-    /// A node for an event whose bucket is near, in that bucket; `None` if it is not near, or no node is free.
+    /// A node for an event in its bucket.
+    /// `None` if the bucket is not near, or no node is free.
     #[inline(always)]
     fn place(&mut self, key: Key) -> Option<&mut Node<P>> {
         let (bucket, index) = (key.time >> self.shift, self.free);
@@ -157,7 +164,7 @@ impl<P: Packet> Calendar<P> {
         Some(node)
     }
 
-    /// Makes a node the first of its bucket; gives the one that was.
+    /// Inserts a node as the first of its bucket; returns the previous first.
     #[inline(always)]
     fn file(&mut self, bucket: u64, index: u32) -> u32 {
         let slot = (bucket as usize) & (self.heads.len() - 1);
@@ -166,15 +173,15 @@ impl<P: Packet> Calendar<P> {
         replace(&mut self.heads[slot], index)
     }
 
-    /// Whether what comes in this bucket goes there at once.
+    /// Whether events of this bucket go directly into it.
     #[inline(always)]
     fn is_near(&self, bucket: u64) -> bool {
         // For a bucket that is current or past the difference wraps around.
         bucket.wrapping_sub(self.bucket + 1) < self.ahead
     }
 
-    /// Adds an event that is not near, or where no node is free: to its bin, if there are bins. What is rare stands apart: it needs
-    /// registers that the usual path would have to save.
+    /// Adds an event that is not near, or for which no node is free.
+    /// With bins it goes into its bin. This rare case is a separate function, because its registers would slow the common path.
     #[inline(never)]
     fn add_elsewhere(&mut self, key: Key, hop: u32, packet: &mut P) {
         if !self.bins.reach(key.time) {
@@ -186,7 +193,7 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// Adds an event to its bin, in whose last block is no room.
+    /// Adds an event to its bin in a new block.
     #[inline(never)]
     fn add_to_block(&mut self, key: Key, hop: u32, packet: &mut P) {
         let index = self.bins.append_block(&mut self.nodes, key.time);
@@ -249,7 +256,7 @@ impl<P: Packet> Calendar<P> {
         self.rest.extend(self.current.drain(..after).map(Reverse));
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn peek(&mut self) -> Option<Time> {
         if self.current.is_empty() {
             let index = self.fill()?;
@@ -258,7 +265,8 @@ impl<P: Packet> Calendar<P> {
         self.current.last().map(|(key, _)| Time::from_nanos(key.time))
     }
 
-    /// Removes the next event if it is due by `end`, and moves its packet to `packet`; none once [`FIT_EVERY`] events have been removed, until [`Calendar::fit`].
+    /// Removes the next event if it is due by `end`, and moves its packet to `packet`.
+    /// After [`FIT_EVERY`] events it returns none until [`Calendar::fit`] is called.
     #[inline]
     pub fn pop(&mut self, end: Time, packet: &mut P) -> Option<Due> {
         if self.needs_fit() {
@@ -285,7 +293,7 @@ impl<P: Packet> Calendar<P> {
         Some(Due { time, rank: key.rank(), entity: key.entity(), hop })
     }
 
-    /// Whether it gives no event before [`Calendar::fit`] is called.
+    /// Whether it returns no event before [`Calendar::fit`] is called.
     #[inline]
     pub fn needs_fit(&self) -> bool {
         self.pace.pops == FIT_EVERY
@@ -299,7 +307,7 @@ impl<P: Packet> Calendar<P> {
         Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop })
     }
 
-    /// The entity and the hop of the event that most likely comes next.
+    /// The entity and the hop of the likely next event.
     #[inline]
     pub fn upcoming(&self) -> Option<(u32, u32)> {
         let index = self.current.last().map_or_else(|| self.first_of_next_bucket(), |&(_, index)| Some(index))?;
@@ -315,7 +323,7 @@ impl<P: Packet> Calendar<P> {
         (bits != 0).then(|| self.heads[first + bits.trailing_zeros() as usize])
     }
 
-    /// Packets on their way to a link or to the end of their route.
+    /// The number of packets on their way to a link or to the end of their route.
     pub fn packets(&self) -> usize {
         let carries = |key: &Key| matches!(key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
         let nodes = self.in_buckets().chain(self.bins.waiting());
@@ -356,7 +364,7 @@ impl<P: Packet> Calendar<P> {
         Some(head)
     }
 
-    /// The same where the next bucket is further away, or far events come near.
+    /// Moves to the next nonempty bucket if it is further away, or if far events come near.
     #[inline(never)]
     fn fill_slowly(&mut self) -> Option<u32> {
         let next = self.next_bucket();
@@ -382,7 +390,7 @@ impl<P: Packet> Calendar<P> {
         first
     }
 
-    /// Sorts some more of the events that the current bucket still holds, if it holds any.
+    /// Sorts the next events of the current bucket, if it has more.
     #[inline]
     fn refill(&mut self) {
         if !self.rest.is_empty() {
@@ -428,7 +436,7 @@ impl<P: Packet> Calendar<P> {
         self.plan_far();
     }
 
-    /// Finds out from which bucket on the year reaches the first far event.
+    /// Computes the bucket from which the year reaches the first far event.
     fn plan_far(&mut self) {
         let first = self.far.peek().filter(|_| !self.bins.are_used());
         self.far_from = first.map_or(u64::MAX, |key| (key.time >> self.shift) - self.heads.len() as u64 + 1);
@@ -440,7 +448,7 @@ impl<P: Packet> Calendar<P> {
         (key.time >> self.shift).saturating_sub(self.bucket) < self.heads.len() as u64
     }
 
-    /// Adds the first far event anew.
+    /// Inserts the first far event again, now that it is near.
     #[inline(never)]
     fn take_far(&mut self) {
         if let Some(Node { key, mut item }) = self.far.pop() {
@@ -451,12 +459,12 @@ impl<P: Packet> Calendar<P> {
 
     /// Moves the list that starts at `index` into the current bucket, sorted last first.
     fn take_bucket(&mut self, mut index: u32) {
-        // Events that were far may be here already.
+        // Formerly far events may be here already.
         let mut sorted = self.current.is_empty();
         let mut last = None;
         while let Some(node) = self.nodes.get(index as usize) {
             let key = node.key;
-            // The event filed last stands first and is mostly due last. Then nothing needs sorting.
+            // The event inserted last is first in the list and mostly due last: then no sorting is needed.
             sorted &= last.is_none_or(|last| key < last);
             last = Some(key);
             self.current.push((key, index));

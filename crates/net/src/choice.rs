@@ -1,18 +1,19 @@
-//! Which of several routes a packet takes.
+//! The choice among several routes of a packet.
 
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
-/// When packets take which of several routes.
+/// The times at which packets change among several routes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Turn {
-    /// Each packet takes the next.
+    /// Each packet takes the next route.
     Packets,
-    /// All take the first until the first of these times, which rise, then the second, and so on. There is one less than routes.
+    /// All take the first route until the first of these ascending times, and so on.
+    /// There is one time less than routes.
     Times(Box<[Time]>),
 }
 
-/// Several routes, and which of them a packet takes.
+/// Several routes, and the present choice.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     /// Their first hops.

@@ -1,30 +1,31 @@
-//! Where packets of different origin meet, and so where a packet must wait for an event.
+//! Finds the links at which packets of different origin meet and need events.
 //!
-//! A link that a single upstream feeds can't reorder packets. So its whole effect is computed when a packet leaves the hop before,
-//! without an event. A link needs an event for each arrival if more than one upstream feeds it, or if it buffers packets.
+//! A link with a single upstream can't reorder packets. So its whole effect is computed when a packet leaves the hop before, without an
+//! event. A link needs an event for each arrival if it has more than one upstream, or if it buffers packets.
 //!
-//! Endpoints that answer each packet at once, and do nothing else, keep the order of what arrives. So where their packets come out of
-//! one link, and take equally long from there over their endpoints to the next, that link is the single upstream of the next: ACKs
-//! on their common reverse path need no event.
+//! Endpoints that only answer each packet immediately keep the order of arrivals. If their packets leave one link and take equally long
+//! over their endpoints to the next link, the first link is the single upstream of the next: ACKs on a common reverse path need no event.
 
 use crate::hop::{Hop, HopTarget};
 use alloc::vec::Vec;
 use sojourn_units::Duration;
 
-/// In which order packets leave a hop.
+/// The order in which packets leave a hop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// In the order in which they came to it, which must be that of time. `apart`: no two at the same time.
+    /// The order in which they arrived at it, which must be that of time.
+    /// `apart`: no two at the same time.
     OfArrival { apart: bool },
-    /// The same, at the times at which they came: some are dropped.
+    /// The order and the times of arrival, but some packets are dropped.
     Thinned,
-    /// In another one, as if several upstreams fed what comes next.
+    /// Another order, as with several upstreams.
     Changed,
-    /// It delays each packet by this time. Those that use it need not come in the order of time.
+    /// Each packet is delayed by this time.
+    /// Its users need not send in the order of time.
     Delayed(Duration),
 }
 
-/// What feeds each link, and each impairment, by their positions.
+/// The upstreams of each link, and of each impairment, by position.
 #[derive(Default)]
 pub(crate) struct ContentionMap {
     links: Vec<Option<Feeders>>,
@@ -36,30 +37,31 @@ pub(crate) struct ContentionMap {
 #[derive(Clone, Copy)]
 struct Feeders {
     first: Feeder,
-    /// Whether there are others.
+    /// Whether it has others.
     several: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    /// A link so long before it; `apart`: its packets leave it at different times.
+    /// An upstream link, this delay before it.
+    /// `apart`: its packets leave it at different times.
     Upstream { link: HopTarget, delay: Duration, apart: bool },
     /// The endpoint whose packets start at this hop.
     Endpoint(usize),
 }
 
-/// In which order packets come out of a run of hops.
+/// The order in which packets leave a run of hops.
 #[derive(Clone, Copy)]
 pub(crate) struct Outflow {
     feeder: Feeder,
-    /// Whether there are others.
+    /// Whether it has other upstreams.
     several: bool,
     /// Whether packets may leave it in another order than that of its last hop.
     pub reordered: bool,
 }
 
 impl Outflow {
-    /// The start of a route, at this hop. `shared` says that several endpoints send on it.
+    /// The start of a route, at this hop. `shared` is whether several endpoints send on it.
     pub fn from_endpoint(begin: usize, shared: bool) -> Outflow {
         Outflow { feeder: Feeder::Endpoint(begin), several: shared, reordered: false }
     }
@@ -69,19 +71,20 @@ impl Outflow {
         matches!(self.feeder, Feeder::Upstream { apart: true, .. }) && !self.several
     }
 
-    /// The start of a route on which endpoints answer at once what comes out here, if they are in its order.
+    /// The start of a route with answers to these packets, if they are in order.
+    /// Endpoints send answers immediately.
     pub fn answered(self) -> Option<Outflow> {
         self.is_apart().then_some(self)
     }
 }
 
 impl ContentionMap {
-    /// No routes yet, with room for so many access links.
+    /// A map without routes, with room for this number of access links.
     pub fn with_room(access_links: usize) -> Self {
         ContentionMap { access_links: Vec::with_capacity(access_links), ..ContentionMap::default() }
     }
 
-    /// Adds the route whose hops start at `begin`, with what comes there; gives what comes out of it.
+    /// Adds the route whose hops start at `begin`, with its arrivals; returns its outflow.
     pub fn add_route(&mut self, hops: &[Hop], begin: usize, start: Outflow, order: impl Fn(HopTarget) -> Order) -> Outflow {
         let mut outflow = start;
         for target in hops[begin..].iter().map(|hop| hop.target()).take_while(|target| !target.ends_route()) {
@@ -118,7 +121,7 @@ impl ContentionMap {
         known.copied().flatten().is_some_and(|feeders| feeders.several)
     }
 
-    /// What feeds a link or an impairment; `None` for the end of a route.
+    /// The upstreams of a link or an impairment; `None` for the end of a route.
     fn feeders_mut(&mut self, target: HopTarget) -> Option<&mut Option<Feeders>> {
         let (known, at) = match target {
             HopTarget::Link(at) => (&mut self.links, at),
@@ -139,8 +142,9 @@ mod tests {
 
     const RECEIVER: HopTarget = HopTarget::AccessLink(9);
 
-    /// Whether ACKs of two flows meet on the reverse path. The packets of both leave link 0, `apart` or not, and take so many
-    /// milliseconds to their receivers, the second of which answers `immediate` or not.
+    /// Whether ACKs of two flows meet on the reverse path.
+    /// The packets of both leave link 0, `apart` or not, and take these milliseconds to their receivers. The second receiver answers
+    /// `immediate` or not.
     fn acks_meet(apart: bool, delays: [u64; 2], immediate: bool) -> bool {
         let mut contention = ContentionMap::default();
         let (bottleneck, back) = (HopTarget::Link(0), HopTarget::Link(1));

@@ -1,28 +1,29 @@
-//! The steps of routes, in one table: a route is a run of hops that ends with [`HopTarget::End`].
+//! The steps of routes, in one table.
+//! A route is a run of hops that ends with [`HopTarget::End`].
 
-/// One step of a route: where it leads, and whether a packet waits for an event before it.
+/// One step of a route: its target, and whether a packet waits for an event before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hop(u32);
 
-/// Where a hop leads.
+/// The target of a hop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum HopTarget {
     Link(usize),
     AccessLink(usize),
-    /// An impairment of a link, as a position among those of all links.
+    /// An impairment of a link, as an index among those of all links.
     Impairment(usize),
     /// The end of the route.
     End,
     /// The end of the route for packets with bit errors: they are discarded.
     Discard,
-    /// The start of one of several routes, as a position among the choices.
+    /// The start of one of several routes, as an index among the choices.
     Choice(usize),
-    /// The end of a link, by its position, where routers read what came over it.
+    /// The end of a link, by its index, at which routers read its packets.
     Reading(usize),
 }
 
 impl HopTarget {
-    /// Whether nothing that belongs to the route comes after it.
+    /// Whether the route ends there.
     pub fn ends_route(self) -> bool {
         matches!(self, HopTarget::End | HopTarget::Choice(_))
     }
@@ -31,11 +32,11 @@ impl HopTarget {
 impl Hop {
     const DEFERRED: u32 = 1 << 31;
     const ACCESS: u32 = 1 << 30;
-    /// Nothing is decided before it: an event that it has ranks as a delivery.
+    /// Nothing is decided before it, so its event ranks as a delivery.
     const PASSING: u32 = 1 << 29;
-    /// What follows it is the end of the route, without an event.
+    /// The end of the route follows, without an event.
     const LAST: u32 = 1 << 28;
-    /// Where a packet waits before it, it waits with others in their order and has no event of its own.
+    /// A packet that waits before it waits in order with others, without its own event.
     const ORDERED: u32 = 1 << 27;
     const END: u32 = Self::ORDERED - 1;
     const DISCARD: u32 = Self::END - 1;
@@ -59,7 +60,7 @@ impl Hop {
         }
     }
 
-    /// Where it leads.
+    /// The target.
     #[inline]
     pub fn target(self) -> HopTarget {
         if self.0 & Self::ACCESS != 0 {
@@ -78,20 +79,20 @@ impl Hop {
         }
     }
 
-    /// The access link to which it leads, if it does.
+    /// The access link that is its target, if any.
     #[inline]
     pub fn access_link(self) -> Option<usize> {
         (self.0 & Self::ACCESS != 0).then_some((self.0 & Self::END) as usize)
     }
 
-    /// The link to which it leads, if it does.
+    /// The link that is its target, if any.
     #[inline]
     pub fn link(self) -> Option<usize> {
         let number = self.0 & (Self::END | Self::ACCESS);
         (number < Self::IMPAIRMENTS).then_some(number as usize)
     }
 
-    /// The impairment to which it leads, if it does.
+    /// The impairment that is its target, if any.
     #[inline]
     pub fn impairment(self) -> Option<usize> {
         let number = self.0 & (Self::END | Self::ACCESS);
@@ -104,13 +105,13 @@ impl Hop {
         self.0 & Self::DEFERRED != 0
     }
 
-    /// Whether the end of the route follows it at once.
+    /// Whether the end of the route follows immediately.
     #[inline]
     pub fn is_last(self) -> bool {
         self.0 & Self::LAST != 0
     }
 
-    /// The same hop, which the end of the route follows at once.
+    /// The same hop, marked as followed by the end of the route.
     #[must_use]
     pub fn last(self) -> Self {
         Hop(self.0 | Self::LAST)
@@ -122,7 +123,7 @@ impl Hop {
         Hop(self.0 | Self::DEFERRED)
     }
 
-    /// Whether a packet that waits before it does so in a [`Lookahead`](crate::network::Lookahead).
+    /// Whether packets before it wait in a [`Lookahead`](crate::network::Lookahead).
     #[inline]
     pub fn is_ordered(self) -> bool {
         self.0 & Self::ORDERED != 0
@@ -134,8 +135,8 @@ impl Hop {
         Hop(self.0 | Self::ORDERED)
     }
 
-    /// Whether nothing is decided before it, as at the end of a route. Its event then comes before what a host does of its own at
-    /// that time, as the delivery would if the hop had no event and took no time.
+    /// Whether nothing is decided before it, as at the end of a route.
+    /// Its event then precedes the host's own events at that time, as the delivery would without an event and a delay at this hop.
     #[inline]
     pub fn is_passing(self) -> bool {
         self.0 & Self::PASSING != 0
@@ -147,7 +148,7 @@ impl Hop {
         self.0 & Self::END >= Self::DISCARD
     }
 
-    /// The same hop, before which nothing is decided.
+    /// The same hop, marked as without a decision.
     #[must_use]
     pub fn passing(self) -> Self {
         Hop(self.0 | Self::PASSING)

@@ -1,4 +1,5 @@
-//! The impairments of links in a network. Each is a hop of its own before or after its link. A link without any pays nothing.
+//! The impairments of links in a network.
+//! Each is a hop of its own before or after its link. A link without impairments has no cost.
 
 use crate::observer::LinkObserver;
 use crate::packet::Packet;
@@ -7,20 +8,20 @@ use sojourn_aqm::AckHeader;
 use sojourn_link::{Ack, Allowance, Effect, Impairment as _, Place, Started, TcpOption, Transit, Windowed};
 use sojourn_units::Time;
 
-/// What an impairment did to packets within the window of statistics.
+/// The effects of an impairment on packets within the window of statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ImpairmentStats {
     /// Packets that passed through it.
     pub met: u64,
     /// Packets that it dropped.
     pub dropped: u64,
-    /// Packets that it gave bit errors.
+    /// Packets to which it added bit errors.
     pub corrupted: u64,
     /// Copies that it made.
     pub duplicated: u64,
     /// Packets that it delayed.
     pub delayed: u64,
-    /// Packets that it took an option out of.
+    /// Packets from which it removed an option.
     pub stripped: u64,
 }
 
@@ -33,7 +34,7 @@ pub struct LinkImpairment {
     option: Option<TcpOption>,
     link: usize,
     window: Window,
-    /// What it lets pass unasked.
+    /// Packets that it lets pass without a decision.
     allowance: Allowance,
     stats: ImpairmentStats,
 }
@@ -56,37 +57,37 @@ impl LinkImpairment {
         self.place
     }
 
-    /// Its link, as a position among those that decide or measure.
+    /// Its link, as an index among those that decide or measure.
     pub fn link(&self) -> usize {
         self.link
     }
 
-    /// What it did.
+    /// Its statistics.
     pub fn stats(&self) -> &ImpairmentStats {
         &self.stats
     }
 
-    /// Whether packets may leave it in another order than they came.
+    /// Whether packets may leave it in another order than that of their arrival.
     pub(crate) fn reorders(&self) -> bool {
         self.impairment.kind().reorders()
     }
 
-    /// Whether it does nothing but drop packets.
+    /// Whether its only effect is to drop packets.
     pub(crate) fn only_drops(&self) -> bool {
         self.impairment.kind().only_drops()
     }
 
-    /// Whether it takes options out of packets.
+    /// Whether it removes options from packets.
     pub fn strips(&self) -> bool {
         self.option.is_some()
     }
 
-    /// Whether it makes bit errors.
+    /// Whether it adds bit errors.
     pub(crate) fn corrupts(&self) -> bool {
         self.impairment.kind().corrupts()
     }
 
-    /// Lets a packet of this size pass at `now` unasked; if not, it must be asked.
+    /// Lets a packet of this size pass at `now` without a decision, if possible.
     #[inline(always)]
     pub(crate) fn lets_pass(&mut self, now: Time, size: u32) -> bool {
         let passes = self.allowance.covers(size);
@@ -94,7 +95,7 @@ impl LinkImpairment {
         passes
     }
 
-    /// What becomes of a packet that meets it at `now`.
+    /// The effect on a packet that meets it at `now`.
     #[inline]
     pub(crate) fn meet<P: Packet>(&mut self, now: Time, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
         let has_option = self.option.is_some_and(|option| observer.has_option(packet, option));
@@ -117,7 +118,7 @@ impl LinkImpairment {
         effect
     }
 
-    /// There is a copy of a packet, since `now`.
+    /// Counts a copy of a packet at `now`.
     pub(crate) fn count_copy(&mut self, now: Time) {
         self.stats.duplicated += u64::from(now >= self.window.from);
     }
@@ -126,7 +127,7 @@ impl LinkImpairment {
     fn count(&mut self, effect: Effect) {
         let ImpairmentStats { dropped, corrupted, delayed, stripped, .. } = &mut self.stats;
         match effect {
-            // Whether there is a copy depends on the host.
+            // The host decides whether a copy is made, so it is counted later.
             Effect::Pass | Effect::Duplicate => {}
             Effect::Drop => *dropped += 1,
             Effect::Corrupt => *corrupted += 1,

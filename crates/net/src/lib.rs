@@ -1,7 +1,8 @@
-//! A network without its endpoints: links with their queues, routes, the event calendar, statistics and the audit.
+//! A network without its endpoints.
 //!
-//! The crate does no I/O and has no clock (sans-IO). A host tells it when it sends a packet on a route, and learns which packets the
-//! network delivers, drops and marks. The host defines the type of its packets: any type that implements [`Packet`].
+//! It consists of links with their queues, routes, the event calendar, statistics and the audit. The crate does no I/O and has no clock
+//! (sans-IO). A host sends packets on routes, and receives the deliveries, drops and marks of the network. The host defines the type of its
+//! packets: any type that implements [`Packet`].
 //!
 //! ```text
 //!   send(now, route, packet)

@@ -1,14 +1,14 @@
-//! The numbers of links, which count all of them in the order in which they were added.
+//! The numbers of links, in the order in which all of them were added.
 
 use alloc::vec::Vec;
 use sojourn_units::{Memory, memory_of};
 
-/// The numbers of the links of a network, by their positions among those of their kind.
+/// The numbers of the links of a network, by their indices among those of their kind.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LinkIds {
-    /// Of links that decide or measure; they ascend.
+    /// Those of links that decide or measure, in ascending order.
     links: Vec<u32>,
-    /// Of access links, by position: four of a flow mostly follow those of the flow before.
+    /// Those of access links, by index: a flow's four mostly follow those of the flow before.
     access_links: Vec<Run>,
 }
 
@@ -26,19 +26,19 @@ impl Run {
 }
 
 impl LinkIds {
-    /// The next link that decides or measures has this number.
+    /// Adds the number of the next link that decides or measures.
     pub fn add_link(&mut self, id: u32) {
         self.links.push(id);
     }
 
-    /// The access link at a position has this number, the highest so far.
+    /// Adds the number of the access link at an index, the highest so far.
     pub fn add_access_link(&mut self, at: usize, id: u32) {
         if self.access_links.last().and_then(|run| run.id(at)) != Some(id) {
             self.access_links.push(Run { first: at, id });
         }
     }
 
-    /// All links have been added.
+    /// Ends the additions.
     pub fn finish(&mut self) {
         self.access_links.sort_unstable_by_key(|run| run.first);
     }
@@ -49,7 +49,7 @@ impl LinkIds {
         self.links[at]
     }
 
-    /// Where the link of this number stands among those that decide or measure.
+    /// The index of the link of this number among those that decide or measure.
     pub fn place_of(&self, id: u32) -> Option<usize> {
         self.links.binary_search(&id).ok()
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn access_links_keep_their_numbers_among_others() {
-        // The positions of four access links, with numbers 0, 1, 4, 5, come before that of another, with number 2; number 3 is no access link.
+        // Four access links have the numbers 0, 1, 4, 5, and another one the number 2; number 3 is not an access link.
         let numbers = [(0, 0), (1, 1), (4, 2), (2, 4), (3, 5)];
         let mut ids = LinkIds::default();
         ids.add_link(3);

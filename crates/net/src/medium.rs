@@ -1,4 +1,4 @@
-//! Media that links share: one link of a medium has the turn and sends, the others wait for theirs.
+//! Media that links share: one link has the turn and sends, the others wait.
 
 use crate::window::Window;
 use alloc::collections::VecDeque;
@@ -13,7 +13,7 @@ use sojourn_units::{Duration, Stream, Time};
 pub(crate) struct Medium {
     params: Arc<medium::Medium>,
     random: Stream,
-    /// The links that wait for a turn, those first that have waited longest.
+    /// The links that wait for a turn, the longest-waiting first.
     waiting: VecDeque<usize>,
     turn: Option<Turn>,
 }
@@ -21,16 +21,16 @@ pub(crate) struct Medium {
 /// The turn of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    /// When it began, with its overhead.
+    /// The time at which it began, with its overhead.
     pub since: Time,
-    /// Packets that have begun in it.
+    /// Packets that began in it.
     packets: u32,
 }
 
 /// A link of a medium.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Station {
-    /// Its medium, as a position among all.
+    /// Its medium, as an index among all.
     pub medium: usize,
     /// Whether it has or waits for a turn.
     pub contends: bool,
@@ -47,7 +47,7 @@ pub struct TurnStats {
 }
 
 impl TurnStats {
-    /// A turn ends at `until`.
+    /// Adds a turn that ends at `until`.
     pub(crate) fn add(&mut self, turn: Turn, until: Time, window: Window) {
         self.count += u64::from(turn.since >= window.from && turn.since < window.until);
         self.airtime = self.airtime + until.min(window.until).since(turn.since.max(window.from));
@@ -66,7 +66,7 @@ impl Medium {
         &self.params.name
     }
 
-    /// The time that a turn takes before its first packet.
+    /// The overhead of a turn before its first packet.
     pub fn overhead(&self) -> Duration {
         self.params.overhead
     }
@@ -81,7 +81,7 @@ impl Medium {
         self.waiting.push_back(link);
     }
 
-    /// The link that has the next turn, if no link has one and one waits.
+    /// The link that has the next turn, if the medium is free and a link waits.
     pub fn next(&mut self) -> Option<usize> {
         if self.turn.is_some() {
             return None;
@@ -95,13 +95,13 @@ impl Medium {
         }
     }
 
-    /// A turn begins with a packet.
+    /// Begins a turn with a packet.
     pub fn begin(&mut self, now: Time) {
         debug_assert!(self.turn.is_none(), "medium {}: two turns at {now:?}", self.params.name);
         self.turn = Some(Turn { since: now, packets: 1 });
     }
 
-    /// Whether the turn may go on at `now` with another packet; if so, it is counted.
+    /// Whether the turn may continue at `now` with another packet, which is then counted.
     pub fn goes_on(&mut self, now: Time) -> bool {
         let Some(turn) = &mut self.turn else { return false };
         let lasts = now.since(turn.since + self.params.overhead);
@@ -110,15 +110,15 @@ impl Medium {
         goes_on
     }
 
-    /// The turn ends; `None` if nobody has it.
+    /// Ends the turn; `None` if no link has it.
     pub fn end(&mut self) -> Option<Turn> {
         self.turn.take()
     }
 
-    /// The audit at the end of the run, when all turns have ended: they took no more than the time that there was.
+    /// The audit at the end of the run, when all turns have ended.
     ///
     /// # Errors
-    /// They took more.
+    /// If they took more than the time of the run.
     pub fn check(&self, airtime: Duration, window: Window) -> Result<(), String> {
         let span = window.span();
         if airtime <= span { Ok(()) } else { Err(format!("medium {}: turns of {airtime} in {span}", self.params.name)) }

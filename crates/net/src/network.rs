@@ -1,4 +1,4 @@
-//! What packets travel through: links, routes, the calendar and the accounts.
+//! The network: links, routes, the calendar and the accounts.
 
 mod departures;
 mod go_over;
@@ -51,75 +51,76 @@ pub struct Audit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteId(pub(crate) u32);
 
-/// The class of a host's timer, 0 to 3: simultaneous timers run in the order of their classes, then of their entities.
+/// The class of a host's timer, 0 to 3.
+/// Simultaneous timers run in the order of their classes, then of their entities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerClass(pub u8);
 
 /// A packet at the end of its route.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered<P> {
-    /// When it arrives there.
+    /// The time of its arrival.
     pub at: Time,
     /// The packet.
     pub packet: P,
 }
 
-/// What concerns a host.
+/// An event for a host.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<P> {
     /// A packet reaches the end of its route.
     Delivery(Delivered<P>),
     /// A timer is due.
     Timer {
-        /// When.
+        /// The time.
         at: Time,
         /// Its class.
         class: TimerClass,
-        /// Whose it is.
+        /// Its owner.
         entity: u32,
-        /// What the host gave with it.
+        /// The host's number for it.
         tag: u32,
     },
 }
 
-/// Where a network stands: for a host that wants to know why its time does not advance.
+/// The state of a network, for a host whose network's time does not advance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The network's time.
     pub now: Time,
-    /// Events that have happened at this time, to within some thousands.
+    /// Events that have happened at this time, accurate to some thousands.
     pub events: u64,
-    /// The flow that the next event concerns, if it is that of a packet.
+    /// The flow of the next event, if it concerns a packet.
     pub flow: Option<u32>,
     /// The number of the link that this packet reaches or has left.
     pub link: Option<u32>,
 }
 
-/// What an event of a link has if it wakes the link, instead of ending a transmission.
+/// The tag of an event that wakes a link, instead of ending a transmission.
 const WAKE: u32 = 1;
 
-/// Links, routes, the calendar and the accounts; made by a [`NetworkBuilder`](crate::NetworkBuilder).
+/// Links, routes, calendar and accounts; made by a [`NetworkBuilder`](crate::NetworkBuilder).
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     calendar: Calendar<P>,
     departure: NextDeparture,
     pub(crate) links: Vec<Link<P>>,
     pub(crate) access_links: AccessLinks,
-    /// Of each link the answers that wait before it; empty where none do before any.
+    /// The answers that wait before each link; empty if none wait at any link.
     pub(crate) lookaheads: Vec<Lookahead<P>>,
     pub(crate) impairments: Vec<LinkImpairment>,
-    /// The media that links share, and of each link what it does on its own, if it shares one.
+    /// The media that links share, and for each link its state on its medium, if any.
     pub(crate) media: Vec<Medium>,
     pub(crate) stations: Vec<Option<Station>>,
     pub(crate) hops: Vec<Hop>,
     pub(crate) choices: Vec<Choice>,
-    /// The ways of packets with bit errors.
+    /// The routes of packets with bit errors.
     pub(crate) discards: Vec<DiscardRoute>,
-    /// For each link those whose routers read what comes over it; empty where no router does.
+    /// For each link those whose routers read its packets; empty without such routers.
     readers: Vec<Vec<u32>>,
-    /// The links that go by the hashes of flows.
+    /// The links that use the hashes of flows.
     hashing: Vec<usize>,
-    /// No packet has less bytes.
+    /// The smallest size of a packet in bytes.
     pub(crate) least_packet: u32,
     /// The transit times of each link.
     transit_times: Vec<TransitTimes>,
@@ -128,11 +129,11 @@ pub struct Network<P> {
     /// The last instant of the run.
     last: Time,
     now: Time,
-    /// The time at the last pause, and events since then without one at another time.
+    /// The time at the last pause, and the events since then at one time.
     last_pause: Time,
     events_at_once: u64,
     paused: bool,
-    /// The link whose packets may have been decided about.
+    /// The link with packets that may have been decided.
     deciding: Option<usize>,
     audit: Audit,
 }
@@ -174,38 +175,38 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Has links offer each packet to their queues, and makes each departure of a queue that holds packets an event.
+    /// Turns off the fast paths of links, so that each departure of a buffered queue is an event.
     pub(crate) fn take_no_shortcuts(&mut self) {
         self.departure = NextDeparture::new(None, self.last);
         self.links.iter_mut().for_each(Link::take_no_shortcuts);
     }
 
-    /// The links that decide or measure, in the order in which they were added. Access links are not among them.
+    /// The links that decide or measure (no access links), in the order of their addition.
     pub fn links(&self) -> &[Link<P>] {
         &self.links
     }
 
-    /// Where the link of this number stands in [`Network::links`]; `None` for an access link.
+    /// The index of the link of this number in [`Network::links`]; `None` for an access link.
     pub fn place_of(&self, number: u32) -> Option<usize> {
         self.ids.place_of(number)
     }
 
-    /// The impairments of all links, those of a link in the order in which they were given.
+    /// The impairments of all links, those of a link in their configured order.
     pub fn impairments(&self) -> &[LinkImpairment] {
         &self.impairments
     }
 
-    /// The same links, to start traces.
+    /// The links, to start traces.
     pub fn links_mut(&mut self) -> &mut [Link<P>] {
         &mut self.links
     }
 
-    /// The time of the last event, and how many packets hosts have sent by then.
+    /// The time of the last event, and the number of packets that hosts have sent by then.
     pub fn progress(&self) -> (Time, u64) {
         (self.now, self.audit.sent)
     }
 
-    /// When the next event is due; `None` if nothing is to come.
+    /// The time of the next event; `None` without pending events.
     pub fn next_event(&mut self) -> Option<Time> {
         if self.deciding.is_some() {
             return Some(self.now);
@@ -214,15 +215,16 @@ impl<P: Packet> Network<P> {
         self.calendar.peek().into_iter().chain(departure).min()
     }
 
-    /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
-    /// reaches the end of its route on the way is delivered at once ([`Delivery`](crate::Delivery)).
+    /// A host sends a packet on a route, not before the network's time.
+    /// It travels until it needs an event. If it reaches the end of its route before, it is delivered at once
+    /// ([`Delivery`](crate::Delivery)).
     pub fn send(&mut self, now: Time, route: RouteId, mut packet: P, observer: &mut impl LinkObserver<P>) -> Option<Delivered<P>> {
         let at = self.send_in_place(now, route, &mut packet, observer)?;
         Some(Delivered { at, packet })
     }
 
-    /// The same without moving the packet: gives the time if the packet is delivered at once, and takes it otherwise. For hosts to
-    /// which every instruction counts.
+    /// Sends a packet without moving it: returns the time if it is delivered at once.
+    /// Otherwise it takes the packet. For hosts that need the speed.
     #[inline(always)]
     pub fn send_in_place(&mut self, now: Time, route: RouteId, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         debug_assert!(packet.size() >= self.least_packet, "a packet of {} B is sent, less than {}", packet.size(), self.least_packet);
@@ -231,15 +233,16 @@ impl<P: Packet> Network<P> {
         self.travel(now, route.0, false, packet, observer)
     }
 
-    /// Plans a timer of a host: [`Event::Timer`] comes at `at`, not before the network's time. `entity` is below 2^29.
+    /// Plans a timer of a host: [`Event::Timer`] comes at `at`.
+    /// That must not lie before the network's time. `entity` is below 2^29.
     #[inline]
     pub fn set_timer(&mut self, at: Time, class: TimerClass, entity: u32, tag: u32) {
         debug_assert!(at >= self.now, "timer {class:?} of {entity} is set for {at:?} at {:?}", self.now);
         self.calendar.push_number(at, Rank::timer(class.0), entity, tag);
     }
 
-    /// The queue that the host keeps for a link has something to send after it held it back. The number is that of the link among
-    /// those added; everything due by `now` has happened.
+    /// Wakes `link`: its host-owned queue is ready to send after it held packets back.
+    /// The number is that of the link in the order of addition; everything due by `now` has happened.
     pub fn wake(&mut self, now: Time, link: u32, observer: &mut impl LinkObserver<P>) {
         if let Some(at) = self.place_of(link) {
             self.wake_link(now, at, observer);
@@ -259,7 +262,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The same without moving a delivered packet once more: it is left in `packet`. `None` also when it pauses ([`Network::paused`]).
+    /// Runs events like [`Network::next`], and leaves a delivered packet in `packet`.
+    /// Returns `None` also when it pauses ([`Network::paused`]).
     #[inline(always)]
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         loop {
@@ -314,7 +318,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Pauses if that is why no event was to be had.
+    /// Pauses if that is why no event was returned.
     #[cold]
     fn pause(&mut self) {
         self.paused = self.calendar.needs_fit();
@@ -325,8 +329,9 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Has what the next event needs of the network brought into the processor's cache. Gives whom it concerns, a flow if it is that of a
-    /// packet, so that the host can do the same; `None` where that is not known yet. It pays where the cache has no room for all flows.
+    /// Prefetches the network's state for the next event into the processor's cache.
+    /// Returns its entity, a flow if the event is that of a packet, so that the host can prefetch too; `None` if it is unknown. This pays
+    /// if the cache has no room for all flows.
     #[inline]
     pub fn prefetch_upcoming(&self) -> Option<u32> {
         let (entity, hop) = self.calendar.upcoming()?;
@@ -336,18 +341,18 @@ impl<P: Packet> Network<P> {
         Some(entity)
     }
 
-    /// Whether [`Network::next_in_place`] gave `None` only because it pauses after every few thousand events, so that the host can
-    /// look around.
+    /// Whether [`Network::next_in_place`] returned `None` only because of a pause.
+    /// It pauses after every few thousand events, so that the host can do other work.
     pub fn paused(&self) -> bool {
         self.paused
     }
 
-    /// Events that have happened at the network's time, to within some thousands.
+    /// Events that have happened at the network's time, accurate to some thousands.
     pub fn events_at_once(&self) -> u64 {
         self.events_at_once
     }
 
-    /// Where the network stands.
+    /// The state of the network.
     pub fn place(&mut self) -> Place {
         let departs = self.departure.at();
         let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
@@ -356,7 +361,7 @@ impl<P: Packet> Network<P> {
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
     }
 
-    /// Runs everything that is due by `until` and tells `sink`. For a host without timers.
+    /// Runs everything that is due by `until` and reports to `sink`. For a host without timers.
     pub fn advance(&mut self, until: Time, sink: &mut impl Sink<P>) {
         while let Some(event) = self.next(until, sink) {
             if let Event::Delivery(Delivered { at, packet }) = event {
@@ -365,8 +370,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes a packet from `time` on over every hop from `at` on that needs no event; gives the time if it reaches the end of its
-    /// route. `from_event` says that the event of the first hop is this one.
+    /// Moves a packet from `time` on over every hop from `at` on that needs no event.
+    /// Returns the time if it reaches the end of its route. `from_event` is whether this is the event of the first hop.
     #[inline(always)]
     fn travel(
         &mut self,
@@ -386,7 +391,7 @@ impl<P: Packet> Network<P> {
                 }
                 return self.wait(time, at, hop, packet);
             }
-            // The usual hops first; what is not usual at them stands apart.
+            // The common hops come first; their rare cases are separate functions.
             time = if let Some(link) = hop.access_link() {
                 match self.access_links.pass(link, time, packet.size()) {
                     Some(arrival) => arrival,
@@ -396,7 +401,7 @@ impl<P: Packet> Network<P> {
                     },
                 }
             } else if time > self.last {
-                // Nothing happens after the end: the packet is still in flight. An access link keeps no statistics that could show it.
+                // Nothing happens after the end: the packet is still in flight. An access link has no statistics to which it could add.
                 return self.wait(time, at, hop, packet);
             } else if let Some(link) = hop.link() {
                 match self.links[link].pass(time, packet) {
@@ -437,7 +442,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Plans the event of a packet that waits before `hop`, which is at `at`.
+    /// Plans the event of a packet that waits before `hop`, the hop at index `at`.
     #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
@@ -451,7 +456,7 @@ impl<P: Packet> Network<P> {
         None
     }
 
-    /// A packet is dropped at the hop `at`, if that is not after the end.
+    /// Drops a packet at the hop `at`, if that is not after the end of the run.
     #[cold]
     fn lose(&mut self, time: Time, at: u32, cause: DropCause, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         let hop = self.hops[at as usize];
@@ -464,10 +469,11 @@ impl<P: Packet> Network<P> {
         None
     }
 
-    /// Ends the run at `end`, after every event by then: brings all statistics to the end and checks the accounts.
+    /// Ends the run at `end`, after every event by then.
+    /// It completes all statistics and checks the accounts.
     ///
     /// # Errors
-    /// What does not balance, in words.
+    /// A sentence on what does not balance.
     pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
         self.links.iter_mut().for_each(|link| link.finish(end));
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();

@@ -1,54 +1,56 @@
-//! What the network reports to a host.
+//! The reports of the network to a host.
 
 use sojourn_aqm::{AckHeader, DropReason};
 use sojourn_link::TcpOption;
 use sojourn_units::Time;
 
-/// Why a link dropped a packet.
+/// The reason why a link dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropCause {
     /// Its queue dropped it.
     Queue(DropReason),
     /// An impairment, such as random loss, dropped it.
     Impairment,
-    /// It reached the end of its route with bit errors, over this link at last.
+    /// It reached the end of its route with bit errors; its last link was this one.
     Corruption,
 }
 
-/// Gets what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
-/// travel ahead of the network's time ([`crate::Delivery`]). Links are numbered in the order in which they were added.
+/// Receives the effects of links on packets.
+/// The calls of one link come in the order of time; those of different links may not, if packets travel ahead of the network's time
+/// ([`crate::Delivery`]). Links are numbered in the order in which they were added.
 pub trait LinkObserver<P> {
     /// A link drops this packet.
     #[inline]
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: P) {
         let _ = (now, link, cause, packet);
     }
-    /// An impairment of a link duplicates a packet: the host gives the copy, which travels on its own from there. `None`: its packets
-    /// cannot be copied, and there is no duplicate.
+    /// An impairment of a link duplicates a packet: the host returns the copy.
+    /// The copy travels on its own from there. `None`: its packets cannot be copied, and there is no duplicate.
     fn on_duplicate(&mut self, now: Time, link: u32, packet: &P) -> Option<P> {
         let _ = (now, link, packet);
         None
     }
-    /// What an ACK filter reads of a packet that acknowledges; `None` for any other, and where the host cannot read it.
+    /// The ACK header of a packet, for an ACK filter.
+    /// `None` for a packet that is no ACK, and if the host cannot read it.
     fn ack_header(&self, packet: &P) -> Option<AckHeader> {
         let _ = packet;
         None
     }
-    /// Whether a packet has this option; not where the host cannot read it.
+    /// Whether a packet has this option; false if the host cannot read it.
     fn has_option(&self, packet: &P, option: TcpOption) -> bool {
         let _ = (packet, option);
         false
     }
-    /// An impairment takes this option out of a packet.
+    /// Removes this option from a packet, for an impairment.
     fn strip(&mut self, packet: &mut P, option: TcpOption) {
         let _ = (packet, option);
     }
-    /// A packet arrives at a link that is watched ([`crate::Link::watch`]). What the queue does with it comes after: a drop, a mark, and where
-    /// the link buffers packets the end of its transmission.
+    /// A packet arrives at a watched link ([`crate::Link::watch`]).
+    /// The effects of the queue follow: a drop, a mark, and if the link buffers packets the end of its transmission.
     fn on_arrival(&mut self, now: Time, link: u32, packet: &P) {
         let _ = (now, link, packet);
     }
-    /// A watched link that buffers packets has sent one, which may have a mark now.
+    /// A watched link that buffers packets has sent one, which may now be marked.
     fn on_departure(&mut self, now: Time, link: u32, packet: &P) {
         let _ = (now, link, packet);
     }
@@ -62,7 +64,8 @@ pub trait LinkObserver<P> {
 /// Ignores everything.
 impl<P> LinkObserver<P> for () {}
 
-/// Gets deliveries too, for a host that has no timers in the network's calendar and sends nothing in answer.
+/// Receives deliveries too.
+/// For a host that has no timers in the network's calendar and never answers a packet.
 pub trait Sink<P>: LinkObserver<P> {
     /// A packet reaches the end of its route.
     fn on_deliver(&mut self, now: Time, packet: P);

@@ -1,34 +1,35 @@
-//! What the network must know of a packet.
+//! The properties of a packet that the network reads.
 
 use sojourn_aqm::{Ecn, HostPacket, Timestamps};
 use sojourn_units::Time;
 
-/// A packet of the host's own kind. A queue reads what [`sojourn_aqm::Packet`] gives, and a router may read its
-/// headers.
+/// A packet of the host's own kind.
+/// A queue reads the properties of [`sojourn_aqm::Packet`], and a router may read its headers.
 ///
-/// The network copies nothing: it moves the packet. A place that a packet has left holds the default.
+/// The network copies nothing: it moves the packet. A location that a packet has left holds the default.
 pub trait Packet: sojourn_aqm::Packet + Default {
-    /// Moves the packet out of a place that will not be read again. Small packets that are `Copy` may return a copy,
-    /// which saves writing the default.
+    /// Moves the packet out of a location that will not be read again.
+    /// Small packets that are `Copy` may return a copy, which saves writing the default.
     #[inline]
     fn take(&mut self) -> Self {
         core::mem::take(self)
     }
 
-    /// What a router can read of the headers; `None` if it can't read this packet.
+    /// The headers that a router reads; `None` if it can't read this packet.
     #[inline]
     fn headers(&self) -> Option<Headers> {
         None
     }
 
-    /// A router writes its estimate of the flow's round-trip time, in ms (0 unknown), over what the sender says.
+    /// Replaces the sender's round-trip time by a router's estimate, in ms (0 unknown).
     #[inline]
     fn set_rtt_hint_ms(&mut self, rtt_ms: u16) {
         let _ = rtt_ms;
     }
 }
 
-/// The hash of a packet that reaches the end of its route at `now`. A run's fingerprint is the sum of those of all its packets.
+/// The hash of a packet that reaches the end of its route at `now`.
+/// A run's fingerprint is the sum of those of all its packets.
 #[inline]
 pub fn packet_hash(now: Time, flow: u32, seq: u64, flags: u16) -> u64 {
     let place = now.as_nanos() ^ (u64::from(flow) << 40) ^ seq.rotate_left(20) ^ (u64::from(flags) << 52);
@@ -36,7 +37,7 @@ pub fn packet_hash(now: Time, flow: u32, seq: u64, flags: u16) -> u64 {
     ((mixed >> 64) ^ mixed) as u64
 }
 
-/// Which way a packet of a connection travels.
+/// The direction of a packet of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// From the sender of the data to its receiver.
@@ -45,12 +46,13 @@ pub enum Direction {
     ToSender,
 }
 
-/// What a router can read of a packet's headers.
+/// The headers of a packet that a router reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// What tells its connection from others, such as a hash of addresses and ports; the same in both directions.
+    /// Identifies its connection, such as a hash of addresses and ports.
+    /// It is the same in both directions.
     pub connection: u64,
-    /// Which way it travels.
+    /// Its direction.
     pub direction: Direction,
     /// Whether it opens the connection.
     pub syn: bool,
@@ -58,13 +60,15 @@ pub struct Headers {
     pub timestamps: Option<Timestamps>,
 }
 
-/// A packet where it waits in the network, and what belongs to the network.
+/// A packet that waits in the network, with the network's own data.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight<P> {
     pub packet: P,
-    /// Where it stands on its route: a place in the table of hops. For a timer a number of the host's choice.
+    /// Its position on its route: an index in the table of hops.
+    /// For a timer it is a number of the host's choice.
     pub hop: u32,
-    /// The event after this one in the list of its bucket, or the next free place; only the calendar uses this.
+    /// The next event in the list of its bucket, or the next free node.
+    /// Only the calendar uses this.
     pub next: u32,
 }
 

@@ -1,10 +1,10 @@
-//! What will be read soon is brought into the processor's cache, while something else is worked on.
+//! Prefetches data into the processor's cache while something else is computed.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Has the element at this position brought into the processor's cache; if there is none, nothing happens. It changes nothing but the
-/// speed.
+/// Prefetches the element at this index; an index out of range has no effect.
+/// It changes only the speed.
 ///
 /// ```
 /// # use sojourn_net::prefetch;

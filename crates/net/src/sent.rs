@@ -1,4 +1,4 @@
-//! When the bits of a packet are sent.
+//! The times at which the bits of a packet are sent.
 
 use alloc::sync::Arc;
 use sojourn_link::LinkTrace;
@@ -7,13 +7,13 @@ use sojourn_units::{NANOBITS_PER_BYTE, Time, Transmission};
 /// The transmission of one packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    /// What the link layer makes of the packet.
+    /// The transmission on the link, with the overhead of the link layer.
     pub carried: Carried,
     /// The size of the packet itself, in bytes.
     pub size: u32,
 }
 
-/// The transmission of what the link layer makes of a packet.
+/// The transmission of a packet with the overhead of the link layer.
 #[derive(Clone, Debug)]
 pub(crate) enum Carried {
     /// At a rate.
@@ -26,11 +26,11 @@ pub(crate) enum Carried {
 #[derive(Clone, Debug)]
 pub(crate) struct SentByTrace {
     pub trace: Arc<LinkTrace>,
-    /// What it takes on the link in bytes.
+    /// Its size on the link in bytes.
     pub size: u32,
     /// The nanosecond in which its transmission ends.
     pub end: Time,
-    /// What the trace can send by the end of the packet, in billionths of a bit.
+    /// The capacity of the trace by the end of the packet, in billionths of a bit.
     pub capacity: u128,
 }
 
@@ -48,7 +48,8 @@ impl Sent {
         u128::from(self.size) * u128::from(NANOBITS_PER_BYTE)
     }
 
-    /// Billionths of a bit of the packet that are sent before `at`: of what the link layer makes of it, its part.
+    /// Billionths of a bit of the packet that are sent before `at`.
+    /// They are its share of the bits on the link.
     pub fn sent_by(&self, at: Time) -> u128 {
         let on_link = self.carried.size();
         let sent = self.carried.sent_by(at);
@@ -57,7 +58,7 @@ impl Sent {
 }
 
 impl Carried {
-    /// The bytes that it takes on the link.
+    /// Its size on the link in bytes.
     fn size(&self) -> u32 {
         match self {
             Carried::AtRate(sent) => sent.size,

@@ -7,14 +7,14 @@ use sojourn_units::{Memory, Time};
 /// Values below this one have squares of 64 bits: times 10^6 s their sum stays below 2^128.
 const EXACT_SQUARE: u64 = 1 << 32;
 
-/// Mean, deviation and maximum of a quantity that changes at instants, weighted by time, exact. Only the deviation is rounded, to
-/// floats, where a value reaches 2^32: a backlog of 4.3 GB.
+/// Mean, deviation and maximum of a changing quantity, weighted by time, exact.
+/// Only the deviation is rounded, to floats, for values from 2^32 on: a backlog of 4.3 GB.
 #[derive(Clone, Debug, Default)]
 pub struct TimeWeighted {
     value: u64,
     area: u128,
     square: u128,
-    /// The part of the square from values too large for it.
+    /// The part of the square from values from [`EXACT_SQUARE`] on.
     large_square: f64,
     /// The time covered, in ns.
     spent: u64,
@@ -29,7 +29,7 @@ impl TimeWeighted {
         self.square += u128::from(self.value * self.value) * u128::from(span);
     }
 
-    /// The same for a value from [`EXACT_SQUARE`] on.
+    /// Adds `span` ns of the present value, which is [`EXACT_SQUARE`] or more.
     #[cold]
     fn add_span_of_large(&mut self, span: u64) {
         let area = u128::from(self.value) * u128::from(span);
@@ -73,7 +73,7 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// Accounts for the present queue up to `now`.
+    /// Records the present queue up to `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
         if self.packets.value > 0 {
@@ -89,14 +89,14 @@ impl QueueStats {
         self.since = now;
     }
 
-    /// The queue becomes shorter at `now`.
+    /// Records a departure at `now`.
     #[inline]
     pub fn shrink(&mut self, now: Time, packets: u64, bytes: u64) {
         self.advance(now);
         (self.packets.value, self.bytes.value) = (packets, bytes);
     }
 
-    /// The queue changes at `now`.
+    /// Records a change of the queue at `now`.
     #[inline]
     pub fn set(&mut self, now: Time, packets: u64, bytes: u64) {
         self.advance(now);
@@ -104,19 +104,19 @@ impl QueueStats {
         self.bytes.set(bytes);
     }
 
-    /// Whether the queue is as long as this.
+    /// Whether the queue has this length.
     #[inline]
     pub fn holds(&self, packets: u64, bytes: u64) -> bool {
         (self.packets.value, self.bytes.value) == (packets, bytes)
     }
 
-    /// Forgets everything before `now`.
+    /// Resets the statistics at `now`.
     pub fn restart(&mut self, now: Time) {
         let restarted = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };
         *self = QueueStats { begin: now, since: now, packets: restarted(&self.packets), bytes: restarted(&self.bytes) };
     }
 
-    /// Accounts for the time up to `now`, the end.
+    /// Records the queue up to `now`, the end.
     pub fn finish(&mut self, now: Time) {
         self.advance(now);
         let spent = now.since(self.begin).as_nanos();
@@ -236,7 +236,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// How far a quantile may be off, as a share of its value: half a step.
+    /// The largest relative error of a quantile: half a step.
     pub const ERROR: f64 = 0.5 / (1u64 << SUB) as f64;
 
     #[inline]
@@ -268,7 +268,7 @@ impl Quantiles {
         self.total += 1;
     }
 
-    /// Adds the first sample, which goes to this bucket.
+    /// Adds the first sample, which belongs to this bucket.
     #[cold]
     #[inline(never)]
     fn add_first(&mut self, bucket: usize) {

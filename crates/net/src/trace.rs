@@ -1,5 +1,5 @@
-//! Traces of a link, taken only where asked for: samples of its queue at equal steps, what it sends in each step, and the waits of
-//! its packets.
+//! Traces of a link, taken only on request.
+//! They are samples of its queue and its throughput at equal steps, and the waits of its packets.
 
 use crate::sent::Sent;
 use alloc::collections::VecDeque;
@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Items, Memory, Probability, Time, memory_of};
 /// A queue sampled at equal steps.
 #[derive(Clone, Debug)]
 pub struct QueueTrace {
-    /// When the next sample is due.
+    /// The time of the next sample.
     pub(crate) next: Time,
     every: Duration,
     /// Times in seconds.
@@ -19,9 +19,9 @@ pub struct QueueTrace {
     pub packets: Vec<f64>,
     /// Bytes waiting.
     pub bytes: Vec<f64>,
-    /// How long a packet that arrives then would wait, in seconds, if all that wait are sent before it.
+    /// The wait in seconds of a packet that arrives then, behind all waiting packets.
     pub delay: Vec<f64>,
-    /// The discipline's probability; NaN for one that has none.
+    /// The discipline's probability; NaN for a discipline without one.
     pub probability: Vec<f64>,
     /// Each of the queues that make it up: classes, tins, or the two of a dual queue.
     pub subqueues: Vec<SubqueueTrace>,
@@ -35,9 +35,9 @@ pub struct SubqueueTrace {
     pub packets: Vec<f64>,
     /// Bytes waiting.
     pub bytes: Vec<f64>,
-    /// How long the packet has waited that has waited longest, in seconds; 0 if none waits.
+    /// The wait in seconds of the packet that has waited longest; 0 if none waits.
     pub oldest: Vec<f64>,
-    /// The probability for its packets; NaN where there is none.
+    /// The probability for its packets; NaN if it has none.
     pub probability: Vec<f64>,
 }
 
@@ -99,16 +99,17 @@ pub(crate) struct QueueSample {
     pub probability: Option<Probability>,
 }
 
-/// What is sent in equal steps: of a packet that is being sent at the end of a step, the bits sent by then. So no step has more than
-/// the rate allows.
+/// Throughput in equal steps.
+/// Of a packet that is being sent at the end of a step, the bits sent by then count. So no step has more than the rate allows.
 #[derive(Clone, Debug)]
 pub struct ThroughputTrace {
-    /// When the present step ends.
+    /// The end of the present step.
     pub(crate) next: Time,
     every: Duration,
-    /// Packets in the order of their transmissions, of which the first is not known to be sent whole.
+    /// Packets in the order of their transmissions; the first may be unfinished.
     planned: VecDeque<Sent>,
-    /// Billionths of a bit of the packets before them, and those that were sent by the end of the last step.
+    /// Billionths of a bit that were sent by the end of the last step.
+    /// They include all earlier packets.
     sent_before: u128,
     sent_by_last: u128,
     /// Start of each step, in seconds.
@@ -125,12 +126,12 @@ impl ThroughputTrace {
         ThroughputTrace { next, every, planned, sent_before: 0, sent_by_last: 0, t: Vec::new(), bps: Vec::new() }
     }
 
-    /// A packet is sent after those before.
+    /// Adds the transmission of a packet after those before.
     pub(crate) fn add(&mut self, transmission: Sent) {
         self.planned.push_back(transmission);
     }
 
-    /// The present step ends.
+    /// Ends the present step.
     pub(crate) fn sample(&mut self) {
         let now = self.next;
         while let Some(sent) = self.planned.front()
@@ -139,7 +140,7 @@ impl ThroughputTrace {
             self.sent_before += sent.all();
             self.planned.pop_front();
         }
-        // More than one packet can be sent within the nanosecond in which the step ends.
+        // Several packets can be sent within the nanosecond in which the step ends.
         let in_part = self.planned.iter().map(|planned| planned.sent_by(now)).take_while(|&sent| sent > 0);
         let sent = self.sent_before + in_part.sum::<u128>();
         self.t.push(Time::from_nanos(now.as_nanos() - self.every.as_nanos()).as_secs_f64());
@@ -155,7 +156,7 @@ impl Memory for ThroughputTrace {
     }
 }
 
-/// What is traced of single packets.
+/// The traces of single packets.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PacketTraces {
     pub waits: Option<WaitTrace>,
@@ -166,7 +167,7 @@ pub(crate) struct PacketTraces {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PacketWait {
-    /// When it arrived.
+    /// The time of its arrival.
     pub arrived: Time,
     /// The time from its arrival to the start of its transmission.
     pub wait: Duration,
@@ -180,7 +181,7 @@ pub struct PacketWait {
 #[derive(Clone, Debug)]
 pub(crate) struct WaitTrace {
     one_in: u32,
-    /// Packets to leave out before the next one that is stored.
+    /// Packets to skip before the next one that is stored.
     left_out: u32,
     pub packets: Vec<PacketWait>,
 }
@@ -191,7 +192,7 @@ impl WaitTrace {
         WaitTrace { one_in: one_in.max(1), left_out: 0, packets: Vec::new() }
     }
 
-    /// The transmission of the next packet starts.
+    /// Records the start of the transmission of the next packet.
     pub fn add(&mut self, packet: PacketWait) {
         if self.left_out > 0 {
             self.left_out -= 1;

@@ -1,14 +1,14 @@
-//! The time within which statistics are taken.
+//! The window of statistics.
 
 use sojourn_units::{Duration, Time};
 
-/// The time within which statistics are taken: what happens when it opens counts, what would happen when it closes does not happen.
-/// So the windows of a run side by side are the run, and nothing counts twice.
+/// The window of statistics: its beginning is included, its end is not.
+/// So consecutive windows cover a run, and nothing counts twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// When it opens: the end of the warm-up.
+    /// Its beginning: the end of the warm-up.
     pub from: Time,
-    /// When it closes: the end of the run, before which everything happens.
+    /// Its end: the end of the run, before which everything happens.
     pub until: Time,
 }
 

@@ -1,4 +1,5 @@
-//! All tests of the network as one program: `cargo test -p sojourn-net --test all bounds` runs those of one file.
+//! All tests of the network as one program.
+//! `cargo test -p sojourn-net --test all bounds` runs those of one file.
 
 mod bounds;
 mod host;

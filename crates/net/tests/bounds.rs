@@ -1,4 +1,5 @@
-//! Bounds that hold for every documented rate, size and time: a link never carries more than its rate, and nothing overflows.
+//! Bounds for every documented rate, size and time.
+//! A link never carries more than its rate, and nothing overflows.
 
 use crate::host::{Datagram, Told};
 use proptest::prelude::*;
@@ -7,7 +8,8 @@ use sojourn_net::{Delivery, LinkConfig, NetworkBuilder, Window};
 use sojourn_spec::link::{Link as PlannedLink, Measure, RateChange};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time, range};
 
-/// A link without delay. `kind`: 0 an access link, 1 a drop-tail queue, then disciplines that decide at arrival and at departure.
+/// A link without delay, of one of several kinds.
+/// `kind`: 0 an access link, 1 a drop-tail queue, then disciplines that decide at arrival and at departure.
 fn link(kind: usize, rate: u64, change: Option<(u64, u64)>) -> LinkConfig {
     let rate = Rate::from_bps(rate).unwrap();
     let name = ["droptail", "droptail", "blue", "codel", "fq-codel", "choke"][kind];
@@ -44,8 +46,8 @@ fn size() -> impl Strategy<Value = u32> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// For every two transmissions: the bits from the one to the other take no longer than the time between their ends, which are
-    /// whole nanoseconds. So no window of time holds more than its rate and one packet.
+    /// For every two transmissions, the bits between them fit the time between their ends.
+    /// The ends are whole nanoseconds. So no window of time holds more than its rate and one packet.
     #[test]
     fn no_window_of_time_carries_more_than_the_rate(
         kind in 0usize..6,
@@ -90,8 +92,8 @@ proptest! {
             }
         }
     }
-    /// Of a packet that is being sent at the edge of a window or a step, the bits sent within it count. So neither has more than the
-    /// rate allows, and the steps of the run have together what the window has.
+    /// Of a transmission across the edge of a window or a step, the bits within it count.
+    /// So neither has more than the rate allows, and the steps of the run sum up to the window.
     #[test]
     fn no_window_and_no_step_shows_more_than_the_rate(
         // Not an access link, which measures nothing.

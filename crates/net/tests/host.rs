@@ -1,4 +1,5 @@
-//! A packet, and a host that keeps what it is told: one kind of each for all tests, since the network is compiled for each kind.
+//! A packet, and a host that records all reports, for all tests.
+//! There is one kind of each, since the network is compiled for each kind.
 
 use sojourn_net::{DropCause, LinkObserver, Sink};
 use sojourn_units::Time;
@@ -37,7 +38,7 @@ pub struct Dropped {
     pub packet: Datagram,
 }
 
-/// All that a host was told, in order.
+/// All reports to a host, in order.
 #[derive(Default, PartialEq, Debug)]
 pub struct Told {
     pub delivered: Vec<(Time, Datagram)>,

@@ -1,4 +1,5 @@
-//! Impairments of a link: what they drop is counted by its cause and audited, whatever the queue, and wherever events are left out.
+//! Impairments of a link: drops are counted by their cause and audited.
+//! This holds for every queue, and with elided events.
 
 use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
@@ -9,7 +10,7 @@ use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::collections::BTreeSet;
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 struct Found {
     /// Packets dropped for each cause, and those delivered, in order of time.
@@ -19,7 +20,7 @@ struct Found {
     delivered: Vec<(Time, Datagram)>,
     audit: Audit,
     arrived: u64,
-    /// What each impairment did, in the order given.
+    /// The statistics of each impairment, in the order of configuration.
     stats: Vec<ImpairmentStats>,
     link: String,
 }
@@ -34,7 +35,8 @@ fn loss(place: Place, probability: f64) -> ImpairmentConfig {
     ImpairmentConfig { place, ..loss::Params::of(probability).into() }
 }
 
-/// Two flows with two links each for a link with impairments and one behind it, for 100 s at 1.25 times the rate.
+/// Two flows with two links each, for 100 s at 1.25 times the rate.
+/// They share a link with impairments and one behind it.
 fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
     let until = Time::ZERO + Duration::from_secs(101);
     let (rate, delay) = (Rate::from_bps(800_000).unwrap(), Duration::from_millis(10));
@@ -101,7 +103,7 @@ fn losses_are_counted_by_their_cause_and_audited() {
             assert_eq!(found.audit.delivered, found.delivered.len() as u64, "{aqm}");
             assert_eq!((found.audit.sent, found.audit.in_flight), (SENT, 0), "{aqm}");
         }
-        // What is lost before the queue never arrives there; what is lost after it has been sent.
+        // A packet lost before the queue never arrives there; one lost after it counts as sent.
         assert_eq!(before.arrived + before.impaired, SENT, "{aqm}");
         assert!((1_100..1_400).contains(&before.impaired), "{aqm}: {}", before.impaired);
         assert_eq!(after.arrived, SENT, "{aqm}");
@@ -152,7 +154,7 @@ fn packets_that_are_delayed_are_overtaken_by_those_that_come_meanwhile() {
     let by = Duration::from_millis(25);
     let reorder = reorder::Params { by, probability: 1.0, gap: 100 };
     let found = run("droptail", &[ImpairmentConfig { place: Place::BeforeQueue, ..reorder.into() }], false);
-    // Packets come 8 ms apart: three pass the one that waits 25 ms. What the full queue drops does not count.
+    // Packets are 8 ms apart: three pass the one that is delayed by 25 ms. Drops of the full queue do not count.
     let numbers: Vec<u64> = found.delivered.iter().map(|(_, packet)| packet.number).take(500).collect();
     for delayed in (99..500).step_by(100).filter(|number| numbers.contains(number)) {
         let at = numbers.iter().position(|&number| number == delayed).unwrap();

@@ -1,4 +1,5 @@
-//! Answers that come to a link nearly in order wait there for the next, not for an event each, and pass it in the order of time.
+//! Answers that arrive at a link nearly in order wait there for the next one.
+//! They need no event each, and pass the link in the order of time.
 
 use crate::host::Datagram;
 use sojourn_aqm::{AqmConfig, Link};
@@ -20,13 +21,13 @@ fn shared(name: &str, delay: Duration) -> LinkConfig {
     LinkConfig::new(PlannedLink { name: name.into(), rate: Some(rate), delay, ..PlannedLink::default() }, controller)
 }
 
-/// Two hosts that answer each packet at once with one of 40 bytes, behind a shared link of 5 ms and links of their own of 16 Mbit/s, whose
-/// answers meet on another shared link.
+/// Two hosts that answer each packet at once with one of 40 bytes.
+/// They are behind a shared link of 5 ms and links of their own of 16 Mbit/s. Their answers meet on another shared link.
 struct Hosts {
     network: Network<Datagram>,
     there: Vec<RouteId>,
     back: Vec<RouteId>,
-    /// The flows of answers that came back: when, and whether with an event of their own.
+    /// The returned answers: flow, time, and whether with an event of their own.
     came: Vec<(u32, Time, bool)>,
 }
 
@@ -94,10 +95,11 @@ fn each_answer_of_a_stream_goes_on_when_the_next_comes_and_the_last_by_its_event
     let mut hosts = Hosts::new();
     (0..10).for_each(|number| hosts.send(Time::ZERO, number % 2, 1000));
     hosts.run(Time::ZERO + us(9));
-    // All left the shared link as planned at time 0, so all but one are back, though none has met its link by now.
+    // All departures from the shared link were planned at time 0, so all answers but one are back, although none has reached its link by
+    // now.
     assert_eq!(hosts.came.len(), 9);
     hosts.run(END);
-    // Of packets that come at the same time those of the first flow are sent first.
+    // Of simultaneous packets those of the first flow are sent first.
     let expected =
         (1..=10u32).map(|number| (u32::from(number > 5), Time::ZERO + us(1_000 * u64::from(number) + 5_520 + 140), number == 10));
     assert_eq!(hosts.came, expected.collect::<Vec<_>>());

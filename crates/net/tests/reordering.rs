@@ -1,4 +1,5 @@
-//! How far packets are reordered, by the metrics of RFC 4737: over two paths in turn, and by the impairment `reorder`.
+//! The extent of reordering, by the metrics of RFC 4737.
+//! Packets take two paths in turn, or meet the impairment `reorder`.
 
 use crate::host::{Datagram, Told};
 use sojourn_aqm::QueueController;
@@ -8,8 +9,8 @@ use sojourn_net::{Delivery, LinkConfig, NetworkBuilder, RouteId, Turn, Window};
 use sojourn_spec::link::Link;
 use sojourn_units::{Duration, Time};
 
-/// The extents of reordered packets (rfc4737#4.2.1): of each that comes after one with a higher number, how many places before it the
-/// first such packet came.
+/// The extents of reordered packets (rfc4737#4.2.1).
+/// The extent of a packet behind one with a higher number is the distance to the first such packet.
 fn extents(told: &Told) -> Vec<usize> {
     let numbers: Vec<u64> = told.delivered.iter().map(|(_, packet)| packet.number).collect();
     let reordered = |&(at, number): &(usize, &u64)| numbers[..at].iter().any(|earlier| earlier > number);
@@ -23,7 +24,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A link that only delays.
+/// A link that is a pure delay.
 fn link(delay_ms: u64, impairments: &[ImpairmentConfig]) -> LinkConfig {
     let name = format!("{delay_ms} ms");
     let impairments = Impairments::new(impairments, 1, &name);
@@ -54,7 +55,8 @@ fn on_two_paths_in_turn_each_packet_of_the_longer_one_is_reordered_by_the_differ
             let paths = [5 + longer, 5].map(|delay| vec![builder.add_link(link(delay, &[]))]);
             builder.add_choice(&paths, Turn::Packets, false, 0).unwrap()
         });
-        // The packet after one on the longer path comes `longer - 1` ms before it, and one comes each millisecond, but at the start and the end,
+        // The packet after one on the longer path comes `longer - 1` ms before it, and one comes each millisecond, but at the start and the
+        // end,
         // where those of one path are alone.
         let all = extents.iter().filter(|&&extent| extent as u64 == longer - 1).count() as u32;
         assert_eq!(extents.len() as u32, SENT / 2, "{longer} ms");

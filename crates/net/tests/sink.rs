@@ -1,4 +1,5 @@
-//! A host that is only told what happens: every packet comes back, delivered or dropped, and deliveries are in the order of time.
+//! A host that only receives reports.
+//! Every packet is delivered or dropped, and deliveries are in the order of time.
 
 use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
@@ -29,7 +30,8 @@ fn link(name: &str, aqm: &str, rate: u64, limit: u32) -> LinkConfig {
     )
 }
 
-/// Two flows with access links of their own to a shared link, with an event for each hop and departure or not.
+/// Two flows with their own access links to a shared link.
+/// `all_events` makes each hop and departure an event.
 fn network(aqm: &str, all_events: bool, until: Time) -> (Network<Datagram>, [RouteId; 2]) {
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
     builder.all_events(all_events);
@@ -42,7 +44,8 @@ fn network(aqm: &str, all_events: bool, until: Time) -> (Network<Datagram>, [Rou
     (builder.build(), routes)
 }
 
-/// Sends bursts of ten packets of each flow every 20 ms for 5 s: twice what the shared link carries.
+/// Sends bursts of ten packets of each flow every 20 ms for 5 s.
+/// This is twice the capacity of the shared link.
 fn run(aqm: &str) -> (Told, Audit, u64) {
     let until = Time::ZERO + Duration::from_secs(10);
     let (mut network, routes) = network(aqm, false, until);

@@ -1,4 +1,4 @@
-//! Links with traces: what is delivered, exactly.
+//! Links with traces: exact delivery times.
 
 use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
@@ -8,7 +8,7 @@ use sojourn_spec::link::{Link as PlannedLink, Trace};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
-/// When each packet was delivered, in ns; `None` for those that were not.
+/// The delivery time of each packet, in ns; `None` if it was not delivered.
 fn times(told: &Told, packets: usize) -> Vec<Option<u64>> {
     let mut times = vec![None; packets];
     for (at, packet) in &told.delivered {
@@ -29,8 +29,8 @@ fn trace(service: Service, rows: &[(u64, u64, u64)]) -> LinkTrace {
     builder.finish().unwrap()
 }
 
-/// Sends packets, given by time and size, over one link with a trace and this queue; gives the times of delivery and what was measured
-/// from a second on.
+/// Sends packets, given by time and size, over one link with a trace and this queue.
+/// Returns the delivery times, and the measurements from a second on.
 fn run(aqm: &str, trace: LinkTrace, packets: &[(u64, u32)], end: Duration) -> (Vec<Option<u64>>, LinkStats, f64) {
     let rate = trace.mean_rate();
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
@@ -53,8 +53,8 @@ fn run(aqm: &str, trace: LinkTrace, packets: &[(u64, u32)], end: Duration) -> (V
     (times(&told, packets.len()), link.stats().clone(), link.traced_capacity().unwrap())
 }
 
-/// Mahimahi's link (netravali-2015, `LinkQueue::rationalize`): opportunities at these ms, of which each sends 1500 bytes of what
-/// waits then; what arrives at its time misses it.
+/// Mahimahi's link (netravali-2015, `LinkQueue::rationalize`): opportunities at these ms.
+/// Each sends 1500 bytes of the waiting packets; a packet that arrives at its time misses it.
 fn mahimahi(opportunities: &[u64], packets: &[(u64, u32)], end: u64) -> Vec<Option<u64>> {
     let period = opportunities.last().unwrap();
     let mut left: Vec<u32> = packets.iter().map(|packet| packet.1).collect();
@@ -78,7 +78,7 @@ fn mahimahi(opportunities: &[u64], packets: &[(u64, u32)], end: u64) -> Vec<Opti
     delivered
 }
 
-/// Packets of all sizes at random times, at times on a ms.
+/// Packets of all sizes at random times, or at whole milliseconds.
 fn traffic(seed: u64, seconds: u64, mean_gap_ns: u64) -> Vec<(u64, u32)> {
     let mut random = Stream::named(seed, "traffic");
     let (mut at, mut packets) = (0, Vec::new());
@@ -97,7 +97,7 @@ fn packets_leave_at_the_opportunities_at_which_mahimahi_sends_them() {
     let opportunities = [0, 3, 3, 4, 10, 10, 10, 11, 40, 41, 60];
     let rows = [(0, 1), (3, 2), (1, 1), (6, 3), (1, 1), (29, 1), (1, 1), (19, 1)];
     let rows = rows.map(|(ms, count)| (ms * 1_000_000, 1500 * count, 0));
-    // Far less than it carries, about as much, and far more.
+    // Loads far below the capacity, near it, and far above it.
     for (seed, gap) in [(1, 40_000_000), (2, 8_000_000), (3, 2_000_000)] {
         let packets = traffic(seed, 5, gap);
         let expected = mahimahi(&opportunities, &packets, 6_000_000_000);
@@ -120,7 +120,7 @@ fn a_link_with_packets_waiting_delivers_what_its_trace_has_in_any_window() {
         let times: Vec<u64> = delivered.iter().flatten().copied().collect();
         assert!(times.len() > 3000 && times.is_sorted());
         for (number, &at) in times.iter().enumerate() {
-            // By then exactly these packets have been sent: not all of them a ns before, all of them a ns after.
+            // At that time exactly these packets have been sent: not all of them a ns before, all of them a ns after.
             let bits = (number as u128 + 1) * 8_000 * 1_000_000_000;
             let (before, after) = (traced.capacity_before(Time::from_nanos(at)), traced.capacity_before(Time::from_nanos(at + 1)));
             assert!(before <= bits && bits <= after, "packet {number} at {at} ns");

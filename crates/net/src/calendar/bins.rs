@@ -1,8 +1,8 @@
-//! Where the nodes of many events are: in bins of time, in the order in which they were added.
+//! Bins of time for many events, in the order of insertion.
 //!
-//! The cache has no room for all events. A bin is written at its end. When its time comes it is opened: its events are put into the
-//! buckets of the calendar, where they stand, from one end to the other. So few places are written at a time, and what is read next
-//! is known before it is needed. When all its events have been removed its memory is free.
+//! The cache has no room for all events. A bin is written at its end. When its time comes it is opened: its events are distributed to the
+//! buckets of the calendar without being moved, from one end of the bin to the other. So few memory locations are written at a time, and
+//! reads are predictable. When all events of a bin have been removed, its memory is free.
 
 use super::node::{NONE, Node};
 use super::order::Key;
@@ -14,26 +14,27 @@ use core::mem::replace;
 use core::ops::RangeInclusive;
 use sojourn_units::{Memory, memory_of};
 
-/// So many events of a bin lie side by side.
+/// The number of adjacent events of a bin in memory.
 const BLOCK: u32 = 32;
 
-/// Lists of nodes, in blocks. A list is known by the place of its last node.
+/// Lists of nodes, in blocks. A list is identified by the position of its last node.
 #[derive(Clone, Debug)]
 struct Blocks {
-    /// Of each block the last place of the one before it in its list; of a free one the next free block.
+    /// For each block the last position of the block before it in its list.
+    /// For a free block, it is the next free block.
     before: Vec<u32>,
     /// The first free block.
     free: u32,
 }
 
 impl Blocks {
-    /// The place after the one of `last`, if its block has room.
+    /// The position after `last`, if its block has room.
     #[inline(always)]
     fn next(last: u32) -> Option<u32> {
         Some(last.wrapping_add(1)).filter(|place| !place.is_multiple_of(BLOCK))
     }
 
-    /// The first place of a block that follows the one of `last`.
+    /// The first position of a new block that follows `last`.
     fn take_block<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, last: u32) -> u32 {
         let block = self.free;
         if let Some(before) = self.before.get_mut(block as usize) {
@@ -56,7 +57,7 @@ impl Blocks {
         }
     }
 
-    /// The places of a list, from the last on.
+    /// The positions of a list, from the last on.
     fn places(&self, last: u32) -> impl Iterator<Item = u32> {
         let is_one = |last: &u32| *last != NONE;
         let lasts = successors(Some(last).filter(is_one), move |last| Some(self.before[(last / BLOCK) as usize]).filter(is_one));
@@ -72,7 +73,8 @@ pub(super) struct Bins {
     lists: Vec<u32>,
     /// Log2 of a bin's width in ns.
     shift: u32,
-    /// The number of the first bin that is not over, counted from time 0, and of the first that has not been opened.
+    /// The number of the first unfinished bin, counted from time 0.
+    /// `first` is the first bin that has not been opened.
     current: u64,
     first: u64,
     /// Events in bins that have not been opened.
@@ -102,7 +104,8 @@ impl Bins {
         Bins { blocks, lists: vec![NONE; bins], shift, current, first: current + 1, unopened: 0 }
     }
 
-    /// Makes as many bins, if there are as many or fewer of the same width; gives whether that is so.
+    /// Makes this number of bins, if there are at most as many now with the same width.
+    /// Returns whether it did.
     pub fn grow(&mut self, layout: BinLayout) -> bool {
         let BinLayout { shift, bins } = layout;
         if shift != self.shift || bins < self.lists.len() || !self.are_used() {
@@ -131,7 +134,7 @@ impl Bins {
         self.unopened
     }
 
-    /// The first instant of the first bin that is not over.
+    /// The beginning of the first unfinished bin.
     pub fn begin(&self) -> u64 {
         self.current << self.shift
     }
@@ -148,22 +151,22 @@ impl Bins {
         (time >> self.shift).saturating_sub(self.current) < self.lists.len() as u64
     }
 
-    /// A node in the bin of this instant, which there is, if that has one; what comes before the first bin that is not over has its node
-    /// in that.
+    /// A node at the end of the bin of this instant, if its last block has room.
+    /// Instants before the first unfinished bin use that bin.
     #[inline(always)]
     pub fn append(&mut self, time: u64) -> Option<u32> {
         let place = Blocks::next(*self.list(time))?;
         Some(self.extend(time, place))
     }
 
-    /// The same, with a new block for it.
+    /// A node at the end of the bin of this instant, in a new block.
     pub fn append_block<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, time: u64) -> u32 {
         let last = *self.list(time);
         let place = self.blocks.take_block(nodes, last);
         self.extend(time, place)
     }
 
-    /// This is the last place now in the bin of this instant.
+    /// Makes this the last position of the bin of this instant.
     #[inline(always)]
     fn extend(&mut self, time: u64, place: u32) -> u32 {
         self.unopened += usize::from(!self.have_opened(time));
@@ -186,8 +189,8 @@ impl Bins {
         unopened.flat_map(move |bin| self.blocks.places(self.lists[bin as usize & mask]))
     }
 
-    /// Goes to the first bin that has not been opened, or if none holds an event to that of the instant `far`: frees those before, which are over.
-    /// Returns its first instant; `None` if no event is left.
+    /// Moves to the first unopened bin, and frees the finished ones before it.
+    /// If none holds an event, it moves to the bin of the instant `far`. Returns its beginning; `None` if no event is left.
     pub fn go_to_next(&mut self, far: Option<u64>) -> Option<u64> {
         if self.unopened == 0 {
             self.first = self.first.max(far? >> self.shift);
@@ -196,14 +199,14 @@ impl Bins {
         Some(self.first << self.shift)
     }
 
-    /// Opens the next bin: returns the places of its last events, which lie side by side.
+    /// Opens the next bin: returns the positions of its last events, which are adjacent.
     pub fn open(&mut self) -> Option<RangeInclusive<u32>> {
         let last = self.lists[self.first as usize & (self.lists.len() - 1)];
         self.first += 1;
         self.opened(last)
     }
 
-    /// The places of the events before these in their bin.
+    /// The positions of the events before these in their bin.
     pub fn open_before(&mut self, block: &RangeInclusive<u32>) -> Option<RangeInclusive<u32>> {
         self.opened(self.blocks.before[(block.end() / BLOCK) as usize])
     }
@@ -215,7 +218,7 @@ impl Bins {
         })
     }
 
-    /// Frees the bins before this one, which are over.
+    /// Frees the bins before this one, which are finished.
     fn pass(&mut self, bin: u64) {
         let over = self.current..bin.min(self.current + self.lists.len() as u64);
         for bin in over {

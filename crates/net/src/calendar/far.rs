@@ -1,4 +1,4 @@
-//! The events beyond the calendar's year: few, for each costs the logarithm of their number.
+//! The events beyond the calendar's year: few, since each costs the logarithm of the number.
 
 use super::node::{NONE, Node};
 use super::order::Key;
@@ -26,12 +26,12 @@ impl<P> Default for Far<P> {
 }
 
 impl<P: Packet> Far<P> {
-    /// How many there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Adds one; the packet is moved out of its place.
+    /// Adds an event; the packet is moved out.
     pub fn push(&mut self, key: Key, hop: u32, packet: &mut P) {
         let mut index = self.free;
         let new = InFlight { packet: packet.take(), hop, next: NONE };

@@ -1,4 +1,4 @@
-//! How the calendar fits itself to the traffic.
+//! Fits the calendar to the traffic.
 
 use super::bins::{BinLayout, Bins};
 use super::node::{NONE, Node};
@@ -9,19 +9,20 @@ use alloc::vec::Vec;
 use core::mem::replace;
 use sojourn_units::Time;
 
-/// The count of events from which on the events that are to come are counted anew at the next fit.
+/// The count of events from which pending events are renumbered at the next fit.
 pub(super) const RENUMBER_FROM: u32 = 1 << 31;
 
-/// Where more events than one of so many came from the heap, the year becomes longer, up to 2 to the power of [`MOST_REACH`] times:
-/// some packets have much longer ways than others.
+/// The share of events from the heap above which the year becomes longer: one of this number.
+/// It grows up to 2 to the power of [`MOST_REACH`] times, for packets with much longer delays than others.
 pub(super) const FAR_SHARE: u32 = 32;
 const MOST_REACH: u32 = 4;
 
-/// From so many events on the later ones wait in bins, until there are but a fourth: the cache has no room for them beside the flows.
+/// The number of events from which later ones wait in bins, until a fourth is left.
+/// The cache then has no room for them besides the flows.
 const MANY: usize = 4096;
 
-/// Log2 of the number of buckets of a bin, and by how much that may be less and more: to lay out bins anew takes as long as thousands of
-/// events, and wide ones do no harm.
+/// Log2 of the number of buckets of a bin, and the tolerance below and above.
+/// A new layout of bins takes as long as thousands of events, and wide bins do no harm.
 const BIN_BUCKETS: u32 = 8;
 const BIN_TOLERANCE: [u32; 2] = [2, 3];
 
@@ -35,8 +36,8 @@ struct Layout {
 }
 
 impl<P: Packet> Calendar<P> {
-    /// Fits the width and the number of buckets and bins to the traffic up to `now`, when the last event was due: about one event a
-    /// bucket, and a year that few events lie beyond.
+    /// Fits width and number of buckets and bins to the traffic up to `now`, the last event.
+    /// It aims at about one event a bucket, and a year with few events beyond.
     pub fn fit(&mut self, now: Time) {
         self.check_invariants();
         let now = now.as_nanos();
@@ -51,7 +52,8 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// In debug builds: each bucket holds the events of its time, the marks of occupied buckets are right, and the current events are in order.
+    /// Checks the invariants, in debug builds.
+    /// Each bucket holds the events of its time, the marks of occupied buckets are right, and the current events are in order.
     fn check_invariants(&self) {
         if !cfg!(debug_assertions) {
             return;
@@ -75,7 +77,8 @@ impl<P: Packet> Calendar<P> {
         Layout { shift: self.shift, buckets: self.heads.len(), bins: self.bins.layout() }
     }
 
-    /// The layout that fits to events that come `gap` ns one after the other; the one that there is as far as it will do.
+    /// The layout for events that are `gap` ns apart.
+    /// It keeps the present values as far as they are good enough.
     fn fitting(&self, gap: u64) -> Layout {
         let Layout { shift, buckets, bins } = self.layout();
         let enough = |have: usize, wanted: usize| if wanted <= have && have <= wanted * 8 { have } else { wanted };
@@ -88,13 +91,13 @@ impl<P: Packet> Calendar<P> {
             return Layout { shift, buckets: enough(buckets, year.clamp(1024, 1 << 20)), bins: BinLayout { shift: 0, bins: 0 } };
         }
         let wanted = shift + BIN_BUCKETS;
-        // Of a bin that few events come in most of a block is empty.
+        // A bin with few events leaves most of its block empty.
         let most = (self.len() / 64).next_power_of_two();
         let bins = BinLayout {
             shift: if self.bins.are_used() { close(bins.shift, wanted, BIN_TOLERANCE) } else { wanted },
             bins: enough(bins.bins, (year >> BIN_BUCKETS).clamp(16, most.clamp(16, 1 << 16))),
         };
-        // Room for the bins that are open: the current one, one that begins before the buckets at hand end, and one more.
+        // Room for the open bins: the current one, one that begins before the end of the present buckets, and one more.
         Layout { shift, buckets: 4 << (bins.shift - shift), bins }
     }
 
@@ -109,7 +112,7 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// The same without bins, with others, or with events that are counted anew; those in buckets are `near`.
+    /// Rebuilds with other bins or renumbered events; those in buckets are `near`.
     fn rebuild_all(&mut self, layout: Layout, now: u64, near: Vec<u32>) {
         let nodes = &mut self.nodes;
         let out = |index: u32| {
@@ -122,7 +125,7 @@ impl<P: Packet> Calendar<P> {
         }
         self.bins = Bins::new(layout.bins, now);
         self.free = NONE;
-        // What bins held of memory is given back where there are none.
+        // Without bins, their memory is released.
         if self.bins.are_used() {
             self.nodes.clear()
         } else {
@@ -142,11 +145,11 @@ impl<P: Packet> Calendar<P> {
         self.occupied = vec![0; buckets / 64];
         self.shift = shift;
         self.ahead = if bins.bins > 0 { 0 } else { buckets as u64 - 1 };
-        // A look at the next event may have opened bins that begin later.
+        // A peek at the next event may have opened later bins.
         self.bucket = now.max(self.bins.begin()) >> shift;
     }
 
-    /// Counts the events that are to come anew, in their order, before the count reaches the end of its 32 bits.
+    /// Renumbers the pending events in their order, before the count exceeds its 32 bits.
     fn renumber(&mut self, all: &mut [Node<P>]) {
         all.sort_unstable_by_key(|node| node.key);
         self.count = 0;

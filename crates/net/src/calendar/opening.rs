@@ -1,15 +1,16 @@
-//! How the events of bins come into the buckets of the calendar.
+//! Moves the events of bins into the buckets of the calendar.
 
 use super::Calendar;
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
 
 impl<P: Packet> Calendar<P> {
-    /// Opens bins until an event is in a bucket; gives that bucket, or `None` if no event is left. There is none in a bucket now.
+    /// Opens bins until a bucket has an event; returns that bucket.
+    /// `None` if no event is left. All buckets are empty before.
     pub(super) fn open_bins(&mut self) -> Option<u64> {
         while self.near == 0 {
             let begin = self.bins.go_to_next(self.far.peek().map(|key| key.time))?;
-            // All before it is over.
+            // All earlier bins are finished.
             self.bucket = self.bucket.max((begin >> self.shift) - 1);
             while self.far.peek().is_some_and(|key| self.bins.reach(key.time)) {
                 self.take_far();
@@ -26,7 +27,7 @@ impl<P: Packet> Calendar<P> {
             block = self.bins.open_before(&places);
             let next = block.as_ref().map(|places| *places.start());
             for (offset, index) in (0..).zip(places) {
-                // A block does not follow the one before it in memory, so the processor does not read ahead by itself.
+                // Consecutive blocks are not adjacent in memory, so the processor does not read ahead by itself.
                 if let Some(next) = next {
                     prefetch(&self.nodes, (next + offset) as usize);
                 }

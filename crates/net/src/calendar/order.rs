@@ -2,15 +2,17 @@
 
 use sojourn_units::Time;
 
-/// The rank of a kind of event: simultaneous events happen in the order of their ranks. Arrivals at links come after everything
-/// that can send a packet. So packets that reach a link at the same time are in the order of their flows, whatever sent them.
+/// The rank of a kind of event, which orders simultaneous events.
+/// Arrivals at links come after everything that can send a packet. So packets that reach a link at the same time are in the order of their
+/// flows, whatever sent them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Rank(u8);
 
 impl Rank {
     /// A buffered link finishes sending a packet (entity: the link).
     pub const DEPARTURE: Rank = Rank(0);
-    /// A packet reaches the end of its route, or passes a hop before which nothing is decided (entity: its flow).
+    /// A packet reaches the end of its route, or passes a hop without a decision.
+    /// Entity: its flow.
     pub const DELIVERY: Rank = Rank(1);
     /// A packet arrives at a link (entity: its flow).
     pub const ARRIVAL: Rank = Rank(7);
@@ -32,11 +34,12 @@ impl Rank {
     }
 }
 
-/// Entities are numbers of so many bits.
+/// The number of bits of an entity.
 const ENTITY_BITS: u32 = 29;
 const ENTITY_MASK: u32 = (1 << ENTITY_BITS) - 1;
 
-/// The place of an event in the order of all events: its time in ns; then rank, entity and count, from the highest bit down.
+/// The key of an event in the order of all events.
+/// It consists of its time in ns; then rank, entity and count, from the highest bit down.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Key {
     pub time: u64,

@@ -7,12 +7,12 @@ use sojourn_units::{Duration, Stream};
 
 use crate::packet::tests::Numbered;
 
-/// The next event, after a fit to `now` where one is due.
+/// The next event, after a fit to `now` if one is due.
 fn pop(calendar: &mut Calendar<Numbered>, now: u64) -> Option<Due> {
     pop_packet(calendar, now).map(|(due, _)| due)
 }
 
-/// The same with its packet.
+/// The next event with its packet.
 fn pop_packet(calendar: &mut Calendar<Numbered>, now: u64) -> Option<(Due, Numbered)> {
     if calendar.needs_fit() {
         calendar.fit(Time::from_nanos(now));
@@ -69,7 +69,8 @@ fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
     assert_eq!(popped, 50_000);
 }
 
-/// So many that they wait in bins, then few again. Most come soon, some late, and a few so late that no bin has them.
+/// First enough events for bins, then few again.
+/// Most come soon, some late, and a few later than all bins.
 #[test]
 fn many_events_come_in_the_specified_order() {
     let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
@@ -114,7 +115,7 @@ fn where_many_events_wait_it_is_mostly_known_which_comes_next() {
     assert!(known > 80_000 && right > 80_000, "of 100,000 events {known} were foreseen, {right} rightly");
 }
 
-/// Where many events wait, what the bins hold of memory is used again.
+/// With many events, the memory of bins is reused.
 #[test]
 fn bins_need_no_more_memory_the_longer_they_are_used() {
     let (mut calendar, mut random, mut now) = (Calendar::<Numbered>::new(), Stream::named(1, "events"), 0);
@@ -136,7 +137,7 @@ fn bins_need_no_more_memory_the_longer_they_are_used() {
     assert!(after_a_fifth < 6 * flows as usize * size_of::<Node<Numbered>>(), "{after_a_fifth} B");
 }
 
-/// Bins wait for what comes after a long silence, and what is added before that comes first.
+/// Bins wait for an event after a long pause, and events added before it come first.
 #[test]
 fn events_may_be_added_before_those_of_a_bin_that_is_open() {
     let mut calendar = Calendar::<Numbered>::new();
@@ -165,7 +166,8 @@ fn events_may_be_added_before_those_of_a_bin_that_is_open() {
     assert!(pop(&mut calendar, late).is_none());
 }
 
-/// As where flows of short and of long round-trip times share a network: the calendar's year reaches the long ones too.
+/// Flows of short and of long round-trip times share a network.
+/// The calendar's year reaches the long ones too.
 #[test]
 fn few_events_wait_in_the_heap_where_some_ways_are_much_longer_than_others() {
     let mut calendar = Calendar::<Numbered>::new();
@@ -185,7 +187,7 @@ fn few_events_wait_in_the_heap_where_some_ways_are_much_longer_than_others() {
     assert!(most <= FIT_EVERY / FAR_SHARE, "{most} of {FIT_EVERY} events came from the heap");
 }
 
-/// Each event is followed by one at the same time that comes after all others, as where flows start together.
+/// Each event adds a simultaneous one after all others, as when flows start together.
 #[test]
 fn simultaneous_events_that_make_others_come_in_order() {
     let mut calendar = Calendar::new();
@@ -229,7 +231,8 @@ fn nothing_is_due_after_the_end() {
     assert!(calendar.pop(Time::from_nanos(10), &mut Numbered::default()).is_some());
 }
 
-/// More events than 32 bits count: the order in which simultaneous events were added survives.
+/// More events than 32 bits count.
+/// The order in which simultaneous events were added survives.
 #[test]
 fn simultaneous_events_keep_their_order_when_the_count_begins_anew() {
     let mut calendar = Calendar::new();
@@ -252,7 +255,7 @@ fn simultaneous_events_keep_their_order_when_the_count_begins_anew() {
     assert_eq!(last, Numbered(FIT_EVERY + 100));
 }
 
-/// The first and the second nanosecond, a bucket's width, the longest run, and nearly the last nanosecond there is.
+/// The edges: two nanoseconds, a bucket's width, the longest run, and nearly the last time.
 const EDGES: [u64; 5] = [0, 1, 1 << 17, 1_000_000_000_000_000, u64::MAX - 3];
 
 proptest! {
@@ -261,7 +264,7 @@ proptest! {
         times in prop::collection::vec((prop::sample::select(EDGES.to_vec()), 0u64..3), 1..300),
         times_each in prop::sample::select(vec![1usize, 40]),
     ) {
-        // Few, or so many that they wait in bins.
+        // Few events, or enough for bins.
         let mut calendar = Calendar::new();
         let mut expected: Vec<(u64, u32)> = Vec::new();
         for (number, (time, more)) in (0u32..).zip(times.iter().cycle().take(times.len() * times_each)) {

@@ -1,7 +1,8 @@
-//! Access links: links on which nothing is decided or measured but whether a packet finds room, such as a flow's own links.
+//! Access links: FIFO links without measurements, such as a flow's own links.
+//! The only decision is whether a packet fits.
 //!
-//! An access link is a FIFO with a limit, a rate and a delay like any link, and just as exact. But it keeps only what the next
-//! packet needs, so that a hundred thousand flows have room for four of them each.
+//! An access link has a limit, a rate and a delay like any link, and is just as exact. But it stores only the state that the next packet
+//! needs, so that memory suffices for four links of each of a hundred thousand flows.
 
 use super::tie::{LastDeparture, arrival_is_first};
 use super::transmitter::sends_apart;
@@ -14,21 +15,21 @@ use sojourn_aqm::Amount;
 use sojourn_spec::link::AccessLink as Planned;
 use sojourn_units::{Duration, Items, Memory, NANOBITS_PER_BYTE, Rate, Time, memory_of};
 
-/// What access links of one class share.
+/// The common parameters of access links of one class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Class {
     rate: Rate,
     limit: Amount,
 }
 
-/// A class, and how long a packet of the size that was looked up last takes in it.
+/// A class, and the transmission time of the last packet size that was looked up.
 #[derive(Clone, Debug)]
 struct KnownClass {
     class: Class,
     last: Transmission,
 }
 
-/// How long a packet takes to send: whole ns, and the rest in units of 1/rate ns.
+/// The transmission time of a packet: whole ns, and the rest in units of 1/rate ns.
 #[derive(Clone, Copy, Default, Debug)]
 struct Transmission {
     size: u32,
@@ -36,23 +37,26 @@ struct Transmission {
     rest: u64,
 }
 
-/// What nearly every packet needs of an access link: half of a cache line, for there are four for each flow.
+/// The state of an access link that nearly every packet needs.
+/// It is half a cache line, because each flow has four of them.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 struct AccessLink {
-    /// When its transmitter is free.
+    /// The time at which its transmitter is free.
     free_at: Time,
     delay: Duration,
     /// Bytes whose transmission has been planned, for the audit.
     sent_bytes: u64,
-    /// The size in bytes of the last packet whose transmission began with a nanosecond, and the whole ns that it took.
+    /// The size of the last packet whose transmission began with a whole nanosecond.
+    /// `tx_ns` are the whole ns of its transmission time.
     size: u16,
     tx_ns: u32,
-    /// How many packets of that size have followed each other since then without a gap; 0 where others followed, which a queue holds.
+    /// The number of packets of that size that followed since then without a gap.
+    /// 0 if other packets followed, which a queue holds.
     train: u16,
 }
 
-/// What other packets need: the class of the link, the queue that has been made for it, or that it only delays.
+/// The state that other packets need: class, queue or pure delay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Kind(u32);
 
@@ -69,11 +73,12 @@ impl Kind {
 #[derive(Clone, Debug)]
 struct AccessQueue {
     class: KnownClass,
-    /// What the link is without it.
+    /// The kind of the link without its queue.
     kind: Kind,
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    /// What the last transmission left over, in units of 1/rate ns, if the link gets free at this time.
+    /// The remainder of the last transmission, in units of 1/rate ns.
+    /// It is valid if the link becomes free at `carried_at`.
     carry: u64,
     carried_at: Time,
     last_departure: LastDeparture,
@@ -81,7 +86,7 @@ struct AccessQueue {
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    /// When its transmission starts.
+    /// The time at which its transmission starts.
     start: Time,
     size: u32,
 }
@@ -94,7 +99,7 @@ impl Transmission {
 }
 
 impl KnownClass {
-    /// How long a packet of this size takes.
+    /// The transmission time of a packet of this size.
     #[inline]
     fn transmission(&mut self, size: u32) -> Transmission {
         if self.last.size != size {
@@ -105,7 +110,7 @@ impl KnownClass {
 }
 
 impl AccessLink {
-    /// Sends a packet from `start` on, when the link is free; gives its arrival.
+    /// Sends a packet from `start` on, when the link is free; returns its arrival.
     #[inline]
     fn send(&mut self, start: Time, ns: u64, size: u32) -> Time {
         self.free_at = start + Duration::from_nanos(ns);
@@ -113,13 +118,13 @@ impl AccessLink {
         self.free_at + self.delay
     }
 
-    /// Sends a packet from `now` on, when nothing of that nanosecond is taken.
+    /// Sends a packet from `now` on, if no part of that nanosecond is used.
     fn send_first(&mut self, now: Time, size: u32, tx_ns: u32) -> Time {
         (self.size, self.tx_ns, self.train) = (size as u16, tx_ns, 1);
         self.send(now, u64::from(tx_ns), size)
     }
 
-    /// What is taken of the nanosecond in which it gets free, in units of 1/rate ns.
+    /// The used part of the nanosecond in which the link becomes free, in units of 1/rate ns.
     fn carry(&self, queue: Option<&AccessQueue>, rate: Rate) -> u64 {
         let size = u32::from(self.size);
         match queue {
@@ -130,8 +135,9 @@ impl AccessLink {
         }
     }
 
-    /// Has a packet wait behind others of its size, where so few of them wait that there is room for it and one more; `None` if they are
-    /// more, or of another size, or if it need not wait. How many wait follows from when the link gets free.
+    /// Enqueues a packet behind others of its size, if it certainly fits.
+    /// `None` if too many wait, if they have another size, or if it need not wait. The number of waiting packets follows from the time at
+    /// which the link becomes free.
     #[inline]
     fn follow(&mut self, class: &mut KnownClass, now: Time, size: u32) -> Option<Time> {
         let Transmission { ns, rest, .. } = class.transmission(size);
@@ -149,7 +155,8 @@ impl AccessLink {
         Some(self.send(self.free_at, ns + u64::from(carry + rest >= rate), size))
     }
 
-    /// Fills a queue with the packets that wait at `now`, which [`AccessLink::follow`] counted: one by one.
+    /// Fills a queue with the packets that wait at `now`, one by one.
+    /// [`AccessLink::follow`] only counted them.
     #[cold]
     #[inline(never)]
     fn fill_queue(&self, queue: &mut AccessQueue, now: Time) {
@@ -169,16 +176,18 @@ impl AccessLink {
         }
     }
 
-    /// Whether the packets in its queue are gone, the departure of none matters any more, and the next of this size can do without.
+    /// Whether the queue is no longer needed for the next packet of this size.
+    /// Its packets are gone, and the departure of none matters any more.
     fn can_give_up(&self, queue: &mut AccessQueue, now: Time, size: u32) -> bool {
         queue.release_until(now);
         self.train == 1 && u32::from(self.size) == size && !queue.last_departure.ties_with(now)
     }
 
-    /// Sends a packet where one has waited before, or this one may: when it arrives at the other end, `None` if there is no room.
+    /// Sends a packet that may wait, or after one that waited; returns its arrival.
+    /// `None` if there is no room.
     fn send_or_wait(&mut self, queue: &mut AccessQueue, now: Time, size: u32) -> Option<Time> {
         let rate = queue.class.class.rate;
-        // In the nanosecond in which the link gets free, a part of it is still taken.
+        // In the nanosecond in which the link becomes free, a part of it is still used.
         let carry = if self.free_at < now { 0 } else { self.carry(Some(queue), rate) };
         let (waits, start) = (self.free_at > now, self.free_at.max(now));
         let Transmission { ns, rest, .. } = queue.class.transmission(size);
@@ -191,7 +200,7 @@ impl AccessLink {
         } else if carry == 0
             && let Ok(tx_ns) = u32::try_from(ns)
         {
-            // What was left over is gone, also where the packet takes less than a nanosecond and the link gets free in the same one.
+            // The remainder is used up, even if the packet takes less than a nanosecond and the link becomes free in the same one.
             queue.carried_at = Time::NEVER;
             return Some(self.send_first(now, size, tx_ns));
         }
@@ -218,7 +227,7 @@ impl AccessQueue {
         }
     }
 
-    /// Whether a packet of `size` bytes that arrives at `now` finds room only if the one that leaves then does not count any more.
+    /// Whether a packet that arrives at `now` fits only if the leaving one does not count.
     fn depends_on_tie(&mut self, now: Time, size: u32) -> bool {
         self.release_until(now);
         let last = self.last_departure;
@@ -226,7 +235,7 @@ impl AccessQueue {
         is_tie && !self.is_full(0, size.into()) && self.is_full(1, u64::from(size + last.size))
     }
 
-    /// Lets the packets leave whose transmission starts by `now`.
+    /// Removes the packets whose transmission starts by `now`.
     fn release_until(&mut self, now: Time) {
         while let Some(&Waiting { start, size }) = self.waiting.front() {
             if start > now {
@@ -238,7 +247,7 @@ impl AccessQueue {
         }
     }
 
-    /// Whether there is no room for so many bytes, if so many more packets than those that wait count.
+    /// Whether there is no room for `bytes`, if `more` packets count besides the waiting ones.
     fn is_full(&self, more: usize, bytes: u64) -> bool {
         match self.class.class.limit {
             Amount::Packets(limit) => self.waiting.len() + more >= limit as usize,
@@ -247,7 +256,8 @@ impl AccessQueue {
     }
 }
 
-/// A new link is compared with so many classes: those of links of drawn rates are as many as links.
+/// The number of classes with which a new link is compared.
+/// Links of drawn rates have as many classes as links.
 const CLASSES_COMPARED: usize = 8;
 
 /// All access links and their classes.
@@ -261,7 +271,7 @@ pub(crate) struct AccessLinks {
 }
 
 impl AccessLinks {
-    /// Adds a link; gives its position.
+    /// Adds a link; returns its index.
     pub fn add(&mut self, link: &Planned) -> usize {
         let &Planned { rate, delay, limit, .. } = link;
         let kind = rate.map_or(Kind::PURE_DELAY, |rate| self.class(Class { rate, limit }));
@@ -270,7 +280,7 @@ impl AccessLinks {
         self.links.len() - 1
     }
 
-    /// A class, which is new unless one of the last few is the same.
+    /// A class, which is new unless one of the last few is equal.
     fn class(&mut self, class: Class) -> Kind {
         let lately = self.classes.iter().enumerate().rev().take(CLASSES_COMPARED);
         let known = lately.into_iter().find(|(_, known)| known.class == class).map(|(at, _)| at);
@@ -280,12 +290,13 @@ impl AccessLinks {
         }) as u32)
     }
 
-    /// How many there are.
+    /// The number of access links.
     pub fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// Has a link brought into the processor's cache, with those that follow: a flow's own links mostly do.
+    /// Prefetches a link and the following ones into the processor's cache.
+    /// A flow's own links are mostly adjacent.
     #[inline(always)]
     pub fn prefetch(&self, link: usize) {
         prefetch(&self.links, link);
@@ -293,14 +304,14 @@ impl AccessLinks {
         prefetch(&self.kinds, link);
     }
 
-    /// The rate of a link; `None` where it only delays.
+    /// The rate of a link; `None` for a pure delay.
     pub fn rate_of(&self, link: usize) -> Option<Rate> {
         let kind = self.kinds[link];
         let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize].class, |queue| self.queues[queue].class.class);
         (kind != Kind::PURE_DELAY).then(|| class().rate)
     }
 
-    /// Makes room for so many links more.
+    /// Reserves memory for `more` links.
     pub fn reserve(&mut self, more: usize) {
         self.links.reserve_exact(more);
         self.kinds.reserve_exact(more);
@@ -311,7 +322,7 @@ impl AccessLinks {
         self.links[link].delay
     }
 
-    /// In which order packets leave this link, of `least` bytes or more.
+    /// The order in which packets of `least` bytes or more leave this link.
     pub fn order(&self, link: usize, least: u32) -> Order {
         match self.rate_of(link) {
             None => Order::Delayed(self.links[link].delay),
@@ -325,7 +336,8 @@ impl AccessLinks {
         self.links[link].delay + self.rate_of(link).map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
     }
 
-    /// Sends a packet of `size` bytes at `now`, if the link is idle and its last packet was as large: when it arrives at the other end.
+    /// Sends a packet at `now` on an idle link, if its last packet had the same size.
+    /// Returns the arrival at the other end.
     #[inline(always)]
     pub fn pass(&mut self, link: usize, now: Time, size: u32) -> Option<Time> {
         let link = &mut self.links[link];
@@ -336,8 +348,9 @@ impl AccessLinks {
         Some(link.send(now, u64::from(link.tx_ns), size))
     }
 
-    /// Offers a packet of `size` bytes at `now`, whatever the link does: when it arrives at the other end, `None` if there is no room. `transit_time`
-    /// is that over the link before; it is asked for only if another packet leaves at the same time.
+    /// Offers a packet of `size` bytes at `now`; returns its arrival at the other end.
+    /// `None` if there is no room. `transit_time` is that over the link before; it is called only if another packet leaves at the same
+    /// time.
     pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: &impl Fn(&Self) -> Duration) -> Option<Time> {
         let (kind, link) = (self.kinds[at], &mut self.links[at]);
         if let Some(class) = self.classes.get_mut(kind.0 as usize) {
@@ -352,7 +365,7 @@ impl AccessLinks {
         self.offer_to_queue(at, now, size, transit_time)
     }
 
-    /// The same where the packets that wait are in a queue, or will be, or where the link only delays.
+    /// Offers a packet to a link with a queue, or that needs one, or that is a pure delay.
     #[inline(never)]
     fn offer_to_queue(&mut self, at: usize, now: Time, size: u32, transit_time: &impl Fn(&Self) -> Duration) -> Option<Time> {
         let (kind, link) = (self.kinds[at], &mut self.links[at]);
@@ -378,12 +391,12 @@ impl AccessLinks {
         self.links[at].send_or_wait(&mut self.queues[number], now, size)
     }
 
-    /// Makes a queue for a link that has none; gives its number.
+    /// Makes a queue for a link without one; returns its index.
     fn add_queue(&mut self, at: usize, kind: Kind, now: Time) -> usize {
         let number = self.free_queues.pop().unwrap_or(self.queues.len() as u32);
         let mut queue = AccessQueue::new(self.classes[kind.0 as usize].clone(), kind);
         if let Some(free) = self.queues.get_mut(number as usize) {
-            // The empty list of one that was given up is taken over with its memory.
+            // The empty list of an abandoned queue is reused with its memory.
             queue.waiting = take(&mut free.waiting);
             *free = queue;
         } else {
@@ -394,7 +407,7 @@ impl AccessLinks {
         number as usize
     }
 
-    /// A link that sent more than its rate allows; there is none.
+    /// A link that sent more than its rate allows; `None` if all are correct.
     pub fn faster_than_rate(&self) -> Option<usize> {
         (0..self.links.len()).find(|&at| {
             let link = &self.links[at];

@@ -1,10 +1,10 @@
-//! The queue of a link whose discipline decides as packets leave, but mostly knows before that one passes.
+//! The queue of a link whose discipline decides at departures, but mostly in advance.
 //!
-//! `CoDel` lets a packet pass that waits for less than its target, whatever comes behind it; and of one that waits longer it knows what becomes
-//! of it once a packet or two wait behind it, unless a signal is due. When a packet leaves is known if it is so of all before it. So such a
-//! packet has its place among precomputed departures ([`Precomputed`]) and travels on. The others, the last of the queue, are undecided: they are
-//! held here, and asked about again when another arrives. At the start of the transmission of the first of them an event decides, as it does in
-//! a queue that holds all its packets. That event is rare: when it comes, the packet that it was made for has mostly gone.
+//! `CoDel` passes a packet that waits for less than its target, whatever arrives behind it. For a packet that waits longer, its decision is
+//! known once a packet or two wait behind it, unless a signal is due. A departure time is known if all departures before it are. Such a
+//! packet has its place among precomputed departures ([`Precomputed`]) and travels on. The others, the last of the queue, are undecided:
+//! they are held here, and examined again at the next arrival. At the start of the transmission of the first of them an event decides, as
+//! in a queue that holds all its packets. That event is rare: when it comes, its packet has mostly gone.
 
 use super::buffered::Report;
 use super::meter::Meter;
@@ -19,32 +19,33 @@ use sojourn_units::{Duration, Memory, Time, memory_of};
 
 #[derive(Clone, Debug)]
 pub(super) struct Ahead<P> {
-    /// All packets that wait. When the transmission of an undecided one starts is not known.
+    /// All waiting packets. Undecided ones have no start of transmission yet.
     pub queue: Precomputed,
     undecided: VecDeque<InFlight<P>>,
     undecided_bytes: u64,
-    /// Whether an event of the link is to come.
+    /// Whether an event of the link is pending.
     has_event: bool,
     decided: u64,
     reports: VecDeque<Report<P>>,
-    /// From when on the window of statistics is open, and the dropped packets that had arrived before.
+    /// The beginning of the window of statistics, and drops of packets from before it.
     from: Time,
     pub drops_of_earlier: u64,
 }
 
-/// A packet of which it is known when it leaves.
+/// A packet with a known departure.
 pub(super) struct Decided<P> {
     pub packet: InFlight<P>,
     pub service: Service,
 }
 
-/// Whether this algorithm may know before a packet leaves that it passes. Such an algorithm decides nothing about arrivals, has no timer, and
-/// uses nothing but the packet, its wait and the bytes behind it.
+/// Whether this algorithm may decide in advance that a packet passes.
+/// Such an algorithm decides nothing about arrivals, has no timer, and uses only the packet, its wait and the bytes behind it.
 pub(super) fn foresees(aqm: &AnyAqm) -> bool {
     matches!(aqm, AnyAqm::Codel(_))
 }
 
-/// Whether a packet that leaves after a wait of `sojourn`, with `behind` bytes or more behind it, passes for certain: this is its departure then.
+/// Whether a packet that leaves after a wait of `sojourn` certainly passes.
+/// `behind` bytes or more wait behind it. If it passes, this call is its departure.
 #[inline]
 fn passes_ahead(controller: &mut QueueController, departure: &PacketView, sojourn: Duration, behind: u64) -> bool {
     if let AnyAqm::Codel(codel) = &mut controller.aqm { codel.passes_ahead(departure, sojourn, behind) } else { false }
@@ -65,12 +66,12 @@ impl<P: Packet> Ahead<P> {
         }
     }
 
-    /// Packets that are held.
+    /// The number of held packets.
     pub fn undecided(&self) -> usize {
         self.undecided.len()
     }
 
-    /// What happened to a packet and has not been reported yet.
+    /// The next unreported event of a packet.
     #[inline]
     pub fn next_report(&mut self) -> Option<Report<P>> {
         self.reports.pop_front()
@@ -81,16 +82,16 @@ impl<P: Packet> Ahead<P> {
         !self.reports.is_empty()
     }
 
-    /// Whether every packet that arrived is decided about or held.
+    /// Whether every packet that arrived is decided or held.
     pub fn balances(&self) -> bool {
         let counters = &self.queue.controller.counters;
         counters.arrived == self.decided + counters.dropped() + self.undecided.len() as u64
     }
 
-    /// Offers a packet that arrives at `now`; `None` if it is to be held.
+    /// Offers a packet that arrives at `now`; `None` if it must be held.
     ///
     /// # Errors
-    /// Why it is dropped.
+    /// The reason of a drop.
     #[inline]
     pub fn offer(
         &mut self,
@@ -133,14 +134,14 @@ impl<P: Packet> Ahead<P> {
         Ok(Some(Accepted { service: Service { arrived: now, start, end, size }, marked }))
     }
 
-    /// Holds a packet that was offered last.
+    /// Holds the packet that was offered last.
     #[inline]
     pub fn hold(&mut self, packet: InFlight<P>) {
         self.undecided_bytes += u64::from(packet.size());
         self.undecided.push_back(packet);
     }
 
-    /// The first packet that is held, if its time has come at `now` or it passes for certain.
+    /// The first held packet, if its time has come at `now` or it certainly passes.
     #[inline]
     pub fn next_decided(&mut self, now: Time, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Decided<P>> {
         loop {
@@ -181,7 +182,7 @@ impl<P: Packet> Ahead<P> {
         }
     }
 
-    /// When an event is to be planned: none is to come and the first packet that is held needs one.
+    /// The time of an event to plan, if the first held packet needs one and none is pending.
     #[inline]
     pub fn plan_event(&mut self, transmitter: &Transmitter) -> Option<Time> {
         if self.has_event || self.undecided.is_empty() {
@@ -191,12 +192,13 @@ impl<P: Packet> Ahead<P> {
         Some(transmitter.free_at)
     }
 
-    /// The event has come.
+    /// Handles the event.
     pub fn event_comes(&mut self) {
         self.has_event = false;
     }
 
-    /// In debug builds: those of its packets that wait, and the bytes that it holds are those of the packets that it holds.
+    /// Checks the invariants, in debug builds.
+    /// Its counts are those of its waiting packets and of the packets that it holds.
     pub fn check_invariants(&self) {
         self.queue.check_invariants(self.undecided.len());
         let bytes = || self.undecided.iter().map(|packet| u64::from(packet.size())).sum::<u64>();

@@ -1,6 +1,7 @@
-//! The queue of a link whose discipline drops at the head, inspects waiting packets or has a queue for each flow: packets are buffered.
+//! The queue of a link that buffers packets.
+//! Its discipline drops at the head, inspects waiting packets or has a queue for each flow.
 //!
-//! When a packet leaves is known only when the one before it has been sent, so every end of a transmission is an event.
+//! A departure is known only when the packet before has been sent, so every end of a transmission is an event.
 
 use super::meter::Meter;
 use super::stats::Service;
@@ -17,9 +18,9 @@ pub(super) struct Buffered<P> {
     /// The packet that is being sent.
     transmitting: Option<InFlight<P>>,
     pub last_departure: LastDeparture,
-    /// What happened to packets and has not been reported yet.
+    /// Unreported events of packets.
     reports: VecDeque<Report<P>>,
-    /// The next time at which the link is woken, if that is to come.
+    /// The next time at which the link is woken, if any.
     wake: Time,
     /// Whether it sends only in its turns ([`crate::medium`]).
     pub takes_turns: bool,
@@ -27,30 +28,31 @@ pub(super) struct Buffered<P> {
     pub filters_acks: bool,
 }
 
-/// When a packet is sent that is taken out of the queue.
+/// The time at which a removed packet is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    /// At once, right behind another.
+    /// Immediately behind another one.
     Behind,
-    /// At once, on a link that was idle.
+    /// Immediately, on a link that was idle.
     Idle,
     /// As the first of a turn on a shared medium, after this time.
     Turn(Duration),
 }
 
-/// What happened to a packet of a buffered queue.
+/// An event of a packet of a buffered queue.
 #[derive(Clone, Debug)]
 pub(crate) enum Report<P> {
     /// It was dropped.
     Dropped(P, DropReason),
     /// A packet of this flow got a congestion mark.
     Marked(u32),
-    /// The queue holds back what it has until this time.
+    /// The queue holds its packets back until this time.
     HeldUntil(Time),
 }
 
 impl<P: Packet> Buffered<P> {
-    /// An empty queue, measured from `from` on, of a link that sends only in its turns or whenever it is free.
+    /// An empty queue, measured from `from` on.
+    /// The link sends in its turns, or whenever it is free.
     pub fn new(mut qdisc: Qdisc<InFlight<P>>, takes_turns: bool, from: Time) -> Self {
         qdisc.count_drops_of_earlier(from);
         Buffered {
@@ -64,7 +66,7 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// Packets that wait or are being sent.
+    /// The number of packets that wait or are being sent.
     pub fn packets(&self) -> u64 {
         u64::from(self.qdisc.packets()) + u64::from(self.transmitting.is_some())
     }
@@ -74,27 +76,27 @@ impl<P: Packet> Buffered<P> {
         self.transmitting.is_some()
     }
 
-    /// Since when the link has been idle; `None` while it is sending or waits for its turn.
+    /// The time since which the link has been idle; `None` while it sends or waits for its turn.
     #[inline]
     pub fn idle_since(&self, transmitter: &Transmitter) -> Option<Time> {
         let idle = self.transmitting.is_none() && !(self.takes_turns && self.qdisc.packets() > 0);
         idle.then_some(transmitter.free_at)
     }
 
-    /// Whether something happened to a packet that has not been reported yet.
+    /// Whether a packet has an unreported event.
     #[inline]
     pub fn has_reports(&self) -> bool {
         !self.reports.is_empty()
     }
 
-    /// What happened to a packet and has not been reported yet.
+    /// The next unreported event of a packet.
     #[inline]
     pub fn next_report(&mut self) -> Option<Report<P>> {
         self.reports.pop_front()
     }
 
-    /// Offers a packet that arrives at `now`; gives the end of its transmission if it is sent at once. `simultaneous` is the size of
-    /// a packet that leaves now and still counts.
+    /// Offers a packet that arrives at `now`; returns the end of its transmission if it is sent.
+    /// `simultaneous` is the size of a packet that leaves now and still counts.
     pub fn offer(
         &mut self,
         now: Time,
@@ -127,7 +129,8 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// A packet may have joined the queue; `others_stay` says that it did if anything has changed, and that no other one left.
+    /// Records that a packet may have joined the queue.
+    /// `others_stay` is whether that is the only possible change.
     #[inline(always)]
     pub fn queue_changes(&self, now: Time, others_stay: bool, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
@@ -139,10 +142,10 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// The queue gives no packet. If it holds some back, the link is to be woken when one may go.
+    /// The queue returned no packet. If it holds some back, plans when to wake the link.
     #[cold]
     fn hold(&mut self, now: Time, meter: &mut Meter) {
-        // A packet that found the link idle may have joined those that are held back.
+        // A packet that found the link idle may have joined packets that are held back.
         self.queue_changes(now, false, meter);
         let Some(ready) = self.qdisc.ready() else { return };
         if self.wake <= now || ready < self.wake {
@@ -151,7 +154,8 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// Takes the next packet out of the queue at `now` and starts to send it; gives the end of the transmission.
+    /// Removes the next packet at `now` and starts to send it.
+    /// Returns the end of the transmission.
     pub fn start_next(&mut self, now: Time, start: Start, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
         let marked = self.qdisc.counters().marked;
         let reports = &mut self.reports;
@@ -161,7 +165,7 @@ impl<P: Packet> Buffered<P> {
             return None;
         };
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
-        // Nothing arrived or was dropped since the queue was accounted for.
+        // No packet arrived or was dropped since the queue was last recorded.
         let others_stay = start == Start::Behind && reports.is_empty();
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
@@ -184,7 +188,7 @@ impl<P: Packet> Buffered<P> {
         Some(end)
     }
 
-    /// A packet of a subqueue is sent; `others_stay` says that the others are as they were.
+    /// Records a sent packet of a subqueue; `others_stay` is whether the others are unchanged.
     #[inline(always)]
     fn account_subqueue(&self, service: &Service, others_stay: bool, meter: &mut Meter) {
         if self.qdisc.has_classes() {
@@ -200,7 +204,7 @@ impl<P: Packet> Buffered<P> {
         meter.account_subqueue(at, service);
     }
 
-    /// The same for a class, and for the queue of it where it has several.
+    /// Records a sent packet of a class, and of its queue if the class has several.
     #[inline(never)]
     fn account_class(&self, service: &Service, meter: &mut Meter) {
         meter.stats.set_subqueues(service.start, &self.qdisc);
@@ -209,7 +213,7 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// Moves the packet that has been transmitted to `packet`; gives where it stands on its route.
+    /// Moves the transmitted packet to `packet`; returns its position on its route.
     #[inline]
     pub fn take_transmitted(&mut self, packet: &mut P) -> u32 {
         let Some(departed) = self.transmitting.take() else { unreachable!("a departure belongs to a packet that is being sent") };
@@ -217,7 +221,7 @@ impl<P: Packet> Buffered<P> {
         departed.hop
     }
 
-    /// In debug builds: the link sends while packets wait that nothing holds back.
+    /// Checks, in debug builds, that the link sends while it may send a waiting packet.
     pub fn check_invariants(&self) {
         if cfg!(debug_assertions) && self.qdisc.packets() > 0 && !self.takes_turns {
             assert!(self.is_sending() || self.qdisc.may_hold_back(), "packets wait for an idle link");

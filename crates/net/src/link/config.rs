@@ -1,4 +1,4 @@
-//! What a link is made from.
+//! The configuration of a link.
 
 use super::ahead::foresees;
 use super::tie::TransitTimes;
@@ -11,16 +11,16 @@ use sojourn_spec::link::{AccessLink, Link, Measure};
 use sojourn_spec::queue::{Hints, Queue};
 use sojourn_units::{Duration, Stream, Time};
 
-/// What a link is made from.
+/// The configuration of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// The link as planned. Its queue and its impairments are those below, built from the plan.
+    /// The link as planned. Its queue and impairments are those below, built from the plan.
     pub link: Link,
     /// Its queue: the discipline, its limit, its ECN switch and its random stream.
     pub controller: QueueController,
-    /// Classes, each with a queue, that take the place of that queue.
+    /// Classes, each with a queue, instead of that queue.
     pub classes: Vec<ClassConfig>,
-    /// What happens to packets before and after its queue, such as random loss.
+    /// The impairments of packets before and after its queue, such as random loss.
     pub impairments: Impairments,
     /// The seed of the run, for the medium that it shares.
     pub seed: u64,
@@ -32,9 +32,9 @@ impl LinkConfig {
         LinkConfig { link, controller, classes: Vec::new(), impairments: Impairments::default(), seed: 0 }
     }
 
-    /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`, that of a class from
-    /// `link/<name>/class/<class>/aqm`. `aqms` has its disciplines: that of its queue, if it has one, or those of its classes, each
-    /// with the packets that it takes.
+    /// A planned link in the run with this seed, with its disciplines `aqms`.
+    /// Its queue draws from the stream `link/<name>/aqm`, that of a class from `link/<name>/class/<class>/aqm`. `aqms` has the discipline
+    /// of its queue, or those of its classes, each with the packets that it matches.
     pub fn planned(link: Link, mut aqms: Vec<(AnyAqm, Classification)>, seed: u64) -> Self {
         let random = |of: &str| Stream::named(seed, &format!("link/{}/{of}aqm", link.name));
         let (controller, classes) = match link.queue.as_deref() {
@@ -56,28 +56,28 @@ impl LinkConfig {
         LinkConfig { link, controller, classes, impairments, seed }
     }
 
-    /// Sets the DSCP of each group of flows, which CAKE goes by.
+    /// Sets the DSCP of each group of flows, by which CAKE classifies.
     pub fn set_dscps(&mut self, dscps: &[u8]) {
         let of_classes = self.classes.iter_mut().flat_map(|class| class.queue.controllers_mut());
         of_classes.chain([&mut self.controller]).for_each(|controller| controller.dscps = dscps.to_vec());
     }
 
-    /// What its disciplines need.
+    /// The needs of its disciplines.
     pub(crate) fn needs(&self) -> Needs {
         if self.classes.is_empty() { self.controller.aqm.needs() } else { ClassConfig::needs(&self.classes) }
     }
 
-    /// When the first timer of its disciplines expires.
+    /// The time at which the first timer of its disciplines expires.
     pub(crate) fn first_update(&self) -> Time {
         if self.classes.is_empty() { self.controller.aqm.first_update() } else { ClassConfig::first_update(&self.classes) }
     }
 
-    /// Whether it sends only in its turns on a medium that it shares.
+    /// Whether it sends only in its turns on a shared medium.
     pub(crate) fn takes_turns(&self) -> bool {
         self.link.medium.is_some()
     }
 
-    /// How many hops it has: itself, and its impairments.
+    /// The number of its hops: itself, and its impairments.
     pub(crate) fn hops(&self) -> usize {
         1 + self.impairments.0.len()
     }
@@ -89,44 +89,45 @@ impl LinkConfig {
         asked || self.takes_turns() || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 
-    /// Whether its queue may know before packets leave that they do, though it must hold others.
+    /// Whether its queue may know departures in advance, although it must hold packets.
     pub(crate) fn decides_ahead(&self) -> bool {
         let plain = self.controller.host.is_none() && self.controller.ack_filter == AckFilter::None;
         plain && foresees(&self.controller.aqm) && self.classes.is_empty() && !self.takes_turns()
     }
 
-    /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
+    /// The source of round-trip times and of the number of flows, if its queue needs them.
     pub fn hints(&self) -> Hints {
         self.link.queue.as_ref().map_or(Hints::default(), |queue| queue.options.hints)
     }
 
-    /// The link whose packets the router before it reads too, as a position among the links in the order in which they were
-    /// added; `None` if there is none or the router reads no headers.
+    /// The link whose packets the router before it also reads.
+    /// It is an index among the links in the order of their addition. `None` without such a link, or if the router reads no headers.
     pub(crate) fn reverse_link(&self) -> Option<u32> {
         self.link.reverse.filter(|_| self.hints() == Hints::Router)
     }
 
-    /// Whether it is an access link: nothing is measured on it, and the only decision is whether a packet finds room.
+    /// Whether it is an access link.
+    /// Nothing is measured on it, and the only decision is whether a packet fits.
     pub(crate) fn is_access_link(&self) -> bool {
         let Link { measure, rate_changes, delay_changes, trace, overhead, .. } = &self.link;
         let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none() && overhead.is_none();
         *measure == Measure::Counts && steady && self.impairments.0.is_empty() && self.has_plain_queue()
     }
 
-    /// It as an access link.
+    /// The link in the form of an access link.
     pub(crate) fn as_access_link(&self) -> AccessLink {
         let &Link { from, to, rate, delay, .. } = &self.link;
         AccessLink { from, to, rate, delay, limit: self.controller.limit }
     }
 
-    /// Whether its queue decides only whether there is room, and each packet is sent when the one before it has been.
+    /// Whether its queue decides only by its limit, and packets are sent one after another.
     pub(crate) fn has_plain_queue(&self) -> bool {
         let controller = &self.controller;
         let plain = matches!(controller.aqm, AnyAqm::DropTail(_)) && controller.ack_filter == AckFilter::None;
         plain && self.classes.is_empty() && !self.takes_turns()
     }
 
-    /// The least of its propagation delay at first and later.
+    /// The smallest of its propagation delays, now and later.
     pub fn least_delay(&self) -> Duration {
         let least = self.link.delay_changes.iter().map(|change| change.delay).fold(self.link.delay, Duration::min);
         least + self.link.trace.as_ref().map_or(Duration::ZERO, |trace| trace.rows.least_delay())

@@ -1,4 +1,4 @@
-//! A link: the way of a packet through its queue and its transmitter, and what is due at given times.
+//! A link: a packet's path through its queue and its transmitter, and due updates.
 
 use super::ahead::{Ahead, Decided};
 use super::buffered::{Buffered, Report, Start};
@@ -24,15 +24,16 @@ use sojourn_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub struct Link<P> {
     pub(super) transmitter: Transmitter,
-    /// When something is to be caught up with: a departure, the discipline's timer, a sample. Nothing is before.
+    /// The time of the next update: a departure, the discipline's timer, or a sample.
+    /// Nothing is due before.
     due: Time,
-    /// The same without departures.
+    /// The time of the next update other than a departure.
     due_besides: Time,
-    /// Whether it is steady, nothing is decided about its packets except whether there is room, and nobody watches them.
+    /// Whether it is steady, decides only by its limit, and is not watched.
     pub(super) passes: bool,
     /// Whether the observer sees each packet that arrives.
     pub(super) watched: bool,
-    /// Packets that passed without a decision; the queue's counters don't know them.
+    /// Packets that passed without a decision; the queue's counters do not include them.
     passed: Counters,
     pub(super) queue: Queue<P>,
     pub(super) updates: Updates,
@@ -41,28 +42,30 @@ pub struct Link<P> {
     last_offer: Time,
 }
 
-/// What became of a packet that was offered to a link.
+/// The result of an offer to a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offer {
-    /// It will arrive at the other end at this time.
+    /// The packet arrives at the other end at this time.
     Arrives(Time),
-    /// The same, and it got a congestion mark.
+    /// The packet arrives at the other end at this time, with a congestion mark.
     ArrivesMarked(Time),
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped(DropReason),
-    /// It is held until more is known: what is decided by then is to be asked for ([`Link::next_decided`]).
+    /// The packet is held until more is known.
+    /// [`Link::next_decided`] then returns the decided packets.
     Undecided,
-    /// The queue holds it, or dropped it ([`Link::next_report`]). If the link started to send, a transmission ends at this time.
+    /// The queue holds the packet, or dropped it ([`Link::next_report`]).
+    /// If the link started to send, a transmission ends at this time.
     Held(Option<Time>),
 }
 
 /// A packet whose transmission has ended.
 pub(crate) struct Departed {
-    /// Where it stands on its route.
+    /// Its position on its route.
     pub hop: u32,
-    /// When it arrives at the other end.
+    /// The time of its arrival at the other end.
     pub arrival: Time,
-    /// When the next packet's transmission ends.
+    /// The end of the next packet's transmission.
     pub next: Option<Time>,
 }
 
@@ -89,7 +92,7 @@ impl<P: Packet> Link<P> {
         meter.stats.subqueues = queue.subqueues().iter().map(SubqueueStats::new).collect();
         meter.stats.turns = takes_turns.then(TurnStats::default);
         if !has_queue {
-            // Packets come in any order, and none waits: only what comes in the window is counted.
+            // Packets arrive in any order, and none waits: only arrivals in the window are counted.
             meter.open(Counters::default());
         }
         Link {
@@ -107,8 +110,9 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the
-    /// other end. If not, nothing has happened, and it must be offered.
+    /// Lets a packet that arrives at `now` pass, if no decision is needed.
+    /// `now` is not earlier than the last arrival. Returns the arrival at the other end. If it returns `None` nothing has changed, and the
+    /// packet must be offered.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, packet: &P) -> Option<Time> {
         if !self.passes {
@@ -126,7 +130,7 @@ impl<P: Packet> Link<P> {
         Some(end + self.transmitter.delay)
     }
 
-    /// The same where the link is busy or has something to catch up with.
+    /// Lets a packet pass if the link is busy or has due updates.
     #[inline(never)]
     fn pass_queue(&mut self, now: Time, size: u32, flow: u32) -> Option<Time> {
         self.advance(now);
@@ -140,8 +144,9 @@ impl<P: Packet> Link<P> {
         Some(service.end + self.transmitter.delay)
     }
 
-    /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so. `transit_time` is that of
-    /// the packet over the link before; it is asked for only if another packet leaves at the same time.
+    /// Offers a packet at `hop` to the link at `now`; the discipline may mark it.
+    /// `now` is not earlier than the last arrival. `transit_time` is that of the packet over the link before; it is called only if another
+    /// packet leaves at the same time.
     #[inline]
     pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: impl FnOnce() -> Duration) -> Offer {
         if self.is_pure_delay() {
@@ -166,7 +171,7 @@ impl<P: Packet> Link<P> {
         offer
     }
 
-    /// Checks in debug builds what must hold after each packet.
+    /// Checks the invariants after each packet, in debug builds.
     fn check_invariants(&self) {
         debug_assert!(self.due <= self.due_besides, "link {}: something is due before it is caught up with", self.name);
         if cfg!(debug_assertions) {
@@ -174,8 +179,8 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Offers a packet to a queue that knows most departures as packets arrive. `leaving` is the size of a packet that leaves at `now` and still
-    /// counts as waiting.
+    /// Offers a packet to a queue that knows most departures at arrivals.
+    /// `leaving` is the size of a packet that leaves at `now` and still counts as waiting.
     #[inline(never)]
     fn decide(&mut self, now: Time, hop: u32, packet: &mut P, leaving: Option<u32>) -> Offer {
         let (transmitter, meter) = (&mut self.transmitter, &mut self.meter);
@@ -199,7 +204,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Offers a packet to a queue that holds its packets; `leaving` as for [`Link::decide`].
+    /// Offers a packet to a queue that holds its packets; `leaving` as in [`Link::decide`].
     #[inline(never)]
     fn hold(&mut self, now: Time, hop: u32, packet: &mut P, leaving: Option<u32>) -> Offer {
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("the queue is a buffered one") };
@@ -207,14 +212,15 @@ impl<P: Packet> Link<P> {
         Offer::Held(queue.offer(now, held, leaving, &mut self.transmitter, &mut self.meter))
     }
 
-    /// A packet of `flow` will be sent: when it arrives at the other end.
+    /// Plans the transmission of a packet of `flow`; returns its arrival at the other end.
     #[inline(always)]
     fn plan(&mut self, service: &Service, flow: u32) -> Time {
         self.account(service, flow);
         self.transmitter.arrival(service.end)
     }
 
-    /// Counts a packet of `flow` that will be sent, and is to be brought up to date when its transmission starts.
+    /// Counts a packet of `flow` that will be sent.
+    /// The statistics are updated when its transmission starts.
     #[inline(always)]
     fn account(&mut self, service: &Service, flow: u32) {
         if service.start > service.arrived {
@@ -225,7 +231,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Shows a packet to the router, which knows how much waits ahead of it.
+    /// Shows a packet to the router, together with the delay in the queue.
     #[inline(never)]
     fn read_headers(&mut self, now: Time, packet: &mut P) {
         let ahead = self.queue.delay(now, &self.transmitter);
@@ -234,8 +240,8 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The next packet of those about which its discipline was not sure, if its time has come at `now` or it is sure by now: where it stands on
-    /// its route, and when it arrives at the other end.
+    /// The next packet whose decision was open, if it is decided by now.
+    /// Its time has come at `now`, or it certainly passes. Returns its position on its route and its arrival at the other end.
     #[inline]
     pub(crate) fn next_decided(&mut self, now: Time, packet: &mut P) -> Option<(u32, Time)> {
         let Queue::Ahead(queue) = &mut self.queue else { return None };
@@ -244,13 +250,13 @@ impl<P: Packet> Link<P> {
         Some((decided.hop, self.plan(&service, packet.flow())))
     }
 
-    /// The time of an event that it is to have, if it has none and needs one to decide.
+    /// The time of an event to plan, if it needs one to decide and none is pending.
     #[inline]
     pub(crate) fn plan_event(&mut self) -> Option<Time> {
         if let Queue::Ahead(queue) = &mut self.queue { queue.plan_event(&self.transmitter) } else { None }
     }
 
-    /// Its event has come, which is to decide; gives whether it was one of that kind.
+    /// Handles a pending decision event; returns whether this event was one.
     #[inline]
     pub(crate) fn is_to_decide(&mut self, now: Time) -> bool {
         let Queue::Ahead(queue) = &mut self.queue else { return false };
@@ -259,7 +265,7 @@ impl<P: Packet> Link<P> {
         true
     }
 
-    /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
+    /// Ends the transmission of a buffered packet at `now`, and moves it to `packet`.
     pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
         self.catch_up_before(now);
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
@@ -270,7 +276,8 @@ impl<P: Packet> Link<P> {
         Departed { hop, arrival, next }
     }
 
-    /// The queue has something to send after it held it back: gives the end of the transmission if the link is idle.
+    /// The queue has something to send after it held it back.
+    /// Returns the end of the transmission if the link is idle.
     pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
         self.advance(now);
         let Queue::Buffered(queue) = &mut self.queue else { return None };
@@ -278,13 +285,14 @@ impl<P: Packet> Link<P> {
         self.start(now, Start::Idle)
     }
 
-    /// Its turn begins at `now`: starts to send a packet after the overhead; gives the end of the transmission, `None` if the queue gives no packet.
+    /// Begins its turn at `now`, with the overhead before the first packet.
+    /// Returns the end of the transmission, `None` if the queue returns no packet.
     pub(crate) fn start_turn(&mut self, now: Time, overhead: Duration) -> Option<Time> {
         self.catch_up_before(now);
         self.start(now, Start::Turn(overhead))
     }
 
-    /// Its turn goes on at `now`: the same right behind the packet before.
+    /// Continues its turn at `now`, immediately after the packet before.
     pub(crate) fn continue_turn(&mut self, now: Time) -> Option<Time> {
         self.start(now, Start::Behind)
     }
@@ -301,12 +309,12 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Something besides departures is due at `at`.
+    /// Registers an update other than a departure at `at`.
     pub(super) fn is_due(&mut self, at: Time) {
         (self.due, self.due_besides) = (self.due.min(at), self.due_besides.min(at));
     }
 
-    /// Whether something happened to a buffered packet that has not been reported yet.
+    /// Whether a buffered packet has an unreported event.
     #[inline]
     pub(crate) fn has_reports(&self) -> bool {
         match &self.queue {
@@ -316,7 +324,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// What happened to a buffered packet and has not been reported yet.
+    /// The next unreported event of a buffered packet.
     #[inline]
     pub(crate) fn next_report(&mut self) -> Option<Report<P>> {
         match &mut self.queue {
@@ -326,18 +334,19 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// A flow over this link becomes active at `at`, or inactive. The discipline gets the new number at that time.
+    /// A flow over this link becomes active at `at`, or inactive.
+    /// The discipline receives the new number at that time.
     pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
         self.updates.flow_changes(at, active);
         self.is_due(at);
     }
 
-    /// The counters since the start; of a link without a rate those of the window.
+    /// The counters since the start; for a link without a rate those of the window.
     pub fn counters(&self) -> Counters {
         self.queue.counters().and(&self.passed)
     }
 
-    /// Catches up with everything that is due by `now`.
+    /// Runs all updates that are due by `now`.
     #[inline(always)]
     fn advance(&mut self, now: Time) {
         if now < self.due {
@@ -362,7 +371,7 @@ impl<P: Packet> Link<P> {
     fn open_window(&mut self, now: Time) {
         let opening = self.meter.opening();
         if now >= opening {
-            // What departs as the window opens counts within it where it may have been decided just then.
+            // A departure at the opening of the window counts within it, if it may have been decided at that time.
             let is_decided_then = matches!(self.queue, Queue::Ahead(_));
             self.catch_up(opening, Time::from_nanos(opening.as_nanos() - u64::from(is_decided_then && opening > Time::ZERO)));
             self.meter.open(self.counters());
@@ -371,8 +380,8 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Does in order what is due by `now`, departures only by `departures`: departures first, then the timers, then samples. Gives when something
-    /// is due next.
+    /// Runs the updates that are due by `now` in order, departures only by `departures`.
+    /// Departures come first, then the timers, then samples. Returns the time of the next update.
     fn catch_up(&mut self, now: Time, departures: Time) -> Time {
         loop {
             let timer = self.updates.next.min(self.meter.next_sample);
@@ -393,7 +402,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Tells the discipline of active flows and runs its timer, as far as that is due.
+    /// Reports the active flows to the discipline and runs its timer, as far as due.
     fn update(&mut self, due: Time) {
         while let Some((at, active)) = self.updates.next_flow_count(due) {
             self.queue.set_flows(at, active);
@@ -413,17 +422,18 @@ impl<P: Packet> Link<P> {
         self.meter.sample(now, sample, queue.samples().into_iter());
     }
 
-    /// Catches up with what is due before a departure at `now`.
+    /// Runs the updates that are due before a departure at `now`.
     #[inline]
     fn catch_up_before(&mut self, now: Time) {
-        // A departure comes before a timer that is due at the same time, as where departures are precomputed. Before 0 is nothing.
+        // A departure comes before a simultaneous timer, as with precomputed departures. There is no time before 0.
         if self.due <= now {
             self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
             self.open_window(now);
         }
     }
 
-    /// Brings the statistics to the end of the run. The last sample may be due then: it shows the queue as it was just before.
+    /// Completes the statistics at the end of the run.
+    /// The last sample may be due then: it shows the queue just before.
     pub(crate) fn finish(&mut self, end: Time) {
         self.is_due(Time::ZERO);
         self.advance(self.meter.window.last());

@@ -1,4 +1,4 @@
-//! What is measured on a link: its queue, waits and transmissions within a window, and traces.
+//! The measurements on a link within a window: its queue, waits, transmissions and traces.
 
 use super::stats::{LinkStats, Service, difference};
 use super::transmitter::Transmitter;
@@ -16,16 +16,16 @@ pub(super) struct Meter {
     measure: Measure,
     pub stats: LinkStats,
     pub queue_trace: Option<Box<QueueTrace>>,
-    /// What is traced of single packets.
+    /// The traces of single packets.
     pub packets: Option<Box<PacketTraces>>,
-    /// When the next sample of any trace is due.
+    /// The time of the next sample of any trace.
     pub next_sample: Time,
     /// The counters when the window opened; `None` before.
     at_opening: Option<Counters>,
 }
 
 impl Meter {
-    /// Measures within a window a link that first has this rate.
+    /// The measurements of a link within a window; `rate` is its first rate.
     pub fn new(window: Window, measure: Measure, rate: Option<Rate>) -> Self {
         Meter {
             window,
@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// Whether anything but packets and drops is measured.
+    /// Whether it measures anything beyond packets and drops.
     #[inline]
     pub fn measures(&self) -> bool {
         self.measure != Measure::Counts
@@ -59,25 +59,25 @@ impl Meter {
         }
     }
 
-    /// When the window opens; never once it has.
+    /// The time at which the window opens; never once it has.
     #[inline]
     pub fn opening(&self) -> Time {
         if self.at_opening.is_none() { self.window.from } else { Time::NEVER }
     }
 
-    /// The window opens: forgets what was before.
+    /// Opens the window, and resets the measurements.
     pub fn open(&mut self, counters: Counters) {
         self.stats.queue.restart(self.window.from);
         self.at_opening = Some(counters);
     }
 
-    /// The end of the run, with the counters since the start.
+    /// Ends the run, with the counters since the start.
     pub fn finish(&mut self, end: Time, total: &Counters) {
         self.stats.queue.finish(end);
         self.stats.counters = difference(total, &self.at_opening.unwrap_or_default());
     }
 
-    /// A packet joins the queue at `now`, which then holds so much.
+    /// Records an arrival in the queue at `now`, which then has this length.
     #[inline]
     pub fn queue_changes(&mut self, now: Time, packets: u64, bytes: u64) {
         if self.measures() {
@@ -85,7 +85,7 @@ impl Meter {
         }
     }
 
-    /// A packet leaves the queue at `now`, which then holds so much.
+    /// Records a departure from the queue at `now`, which then has this length.
     #[inline]
     pub fn queue_shrinks(&mut self, now: Time, packets: u64, bytes: u64) {
         if self.measures() {
@@ -93,13 +93,13 @@ impl Meter {
         }
     }
 
-    /// Whether the probability that an arrival at `now` meets is measured.
+    /// Whether the probability at an arrival at `now` is measured.
     #[inline]
     pub fn wants_probability(&self, now: Time) -> bool {
         self.measure == Measure::All && now >= self.window.from
     }
 
-    /// An arriving packet met this probability, if the discipline has one.
+    /// Records the discipline's probability at an arrival, if it has one.
     #[inline]
     pub fn probability(&mut self, probability: Option<Probability>) {
         if let Some(probability) = probability {
@@ -112,7 +112,8 @@ impl Meter {
         self.packets.as_ref()?.throughput.as_ref()
     }
 
-    /// Takes the samples that are due at `now`, when the queue is as `queue` says, and what it is made up of as `subqueues` do.
+    /// Takes the samples that are due at `now`.
+    /// `queue` is the state of the queue, and `subqueues` those of the queues that make it up.
     pub fn sample(&mut self, now: Time, queue: impl FnOnce() -> QueueSample, subqueues: impl Iterator<Item = SubqueueSample>) {
         if let Some(trace) = self.queue_trace.as_mut().filter(|trace| trace.next == now) {
             trace.sample(&queue(), subqueues);
@@ -123,13 +124,13 @@ impl Meter {
         self.plan_sample();
     }
 
-    /// Finds out when a sample is due next.
+    /// Plans the next sample.
     pub fn plan_sample(&mut self) {
         let queue = self.queue_trace.as_ref().map_or(Time::NEVER, |trace| trace.next);
         self.next_sample = self.throughput_trace().map_or(queue, |trace| trace.next.min(queue));
     }
 
-    /// Traces a packet for which the last transmission was planned.
+    /// Traces the packet of the last planned transmission.
     #[cold]
     fn trace_packet(&mut self, arrived: Time, start: Time, size: u32, flow: u32, transmitter: &Transmitter) {
         let (Some(traces), Some(sent)) = (&mut self.packets, transmitter.last_transmission(size)) else { return };
@@ -141,7 +142,8 @@ impl Meter {
         }
     }
 
-    /// Accounts for a packet of `flow` that is sent without waiting; its transmission is the last that `transmitter` planned.
+    /// Records a packet of `flow` that is sent without waiting.
+    /// Its transmission is the last that `transmitter` planned.
     #[inline(always)]
     pub fn account_unqueued(&mut self, start: Time, size: u32, flow: u32, transmitter: &Transmitter) {
         if self.packets.is_some() {
@@ -158,7 +160,8 @@ impl Meter {
         self.stats.account_transmission(size, transmitter);
     }
 
-    /// Accounts for a packet of `flow` that is sent; its transmission is the last that `transmitter` planned.
+    /// Records a packet of `flow` that is sent.
+    /// Its transmission is the last that `transmitter` planned.
     #[inline(always)]
     pub fn account(&mut self, service: &Service, flow: u32, transmitter: &Transmitter) {
         let &Service { arrived, start, end, size } = service;
@@ -176,12 +179,13 @@ impl Meter {
         stats.account_transmission(size, transmitter);
     }
 
-    /// The same for a packet that arrives before the window opens or is still being sent when it closes. Its arguments
-    /// are plain values so that the usual path need not write a [`Service`] to memory.
+    /// Records a packet that lies only partly in the window.
+    /// It arrives before the window opens or is still being sent when it closes. The arguments are plain values so that the common path
+    /// need not write a [`Service`] to memory.
     #[cold]
     fn account_in_part(&mut self, arrived: Time, start: Time, size: u32, transmitter: &Transmitter) {
         if transmitter.free_at < self.window.from && !transmitter.adjusts {
-            return; // All of it is before the window.
+            return; // It is entirely before the window.
         }
         let (Window { from, until }, Some(sent)) = (self.window, transmitter.last_transmission(size)) else { return };
         let (stats, end) = (&mut self.stats, sent.end());

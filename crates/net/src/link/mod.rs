@@ -1,14 +1,14 @@
 //! Links: a queue, a transmitter and a propagation delay.
 //!
-//! A packet that comes to a [`Link`] (`link.rs`) meets a queue of one of three kinds, then the [`transmitter`]; the [`meter`] counts it:
+//! A packet that arrives at a [`Link`] (`link.rs`) meets a queue of one of three kinds, then the [`transmitter`]; the [`meter`] counts it:
 //!
-//! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted. Where nothing is decided but whether
-//!   there is room, a packet passes without being asked about;
-//! - [`ahead`]: the discipline decides at departure, but mostly knows before what it decides, so the link holds few packets;
+//! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted. If the limit is the only decision,
+//!   a packet passes without an offer;
+//! - [`ahead`]: the discipline decides at departure, but mostly in advance, so the link holds few packets;
 //! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so the link holds them and each departure is an event.
 //!
-//! An access link ([`access`]) is the compact form of the first: it measures nothing. [`tie`] says what happens first if an arrival and a departure
-//! are simultaneous. What the network asks a link besides is in `questions.rs`.
+//! An access link ([`access`]) is the compact form of the first: it measures nothing. [`tie`] orders a simultaneous arrival and departure.
+//! Other calls of the network are in `questions.rs`.
 
 pub(crate) mod access;
 mod ahead;

@@ -1,8 +1,8 @@
 //! The queue of a link whose discipline decides at arrival: departures are precomputed.
 //!
-//! A packet's departure is known as soon as it is accepted, so the link keeps no packet and needs no event: of each waiting packet it
-//! remembers when its transmission starts and what the discipline may see of it. Departures that have come due are accounted for
-//! when the next packet arrives, or when a timer or a sample is due.
+//! A packet's departure is known as soon as it is accepted, so the link stores no packet and needs no event: for each waiting packet it
+//! stores the start of its transmission and the discipline's view of it. Departures are processed at the next arrival, or when a timer or a
+//! sample is due.
 
 use super::meter::Meter;
 use super::stats::Service;
@@ -18,12 +18,12 @@ pub(super) struct Precomputed {
     pub controller: QueueController,
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    /// Whether the discipline wants to see departures.
+    /// Whether the discipline needs departures.
     sees_departures: bool,
     pub last_departure: LastDeparture,
 }
 
-/// A packet that waits: when its transmission starts, when it arrived, and what the discipline may see of it.
+/// A waiting packet: start of transmission, arrival, and the discipline's view of it.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: Time,
@@ -34,7 +34,7 @@ struct Waiting {
     has_data: bool,
 }
 
-/// Longer queues are not checked: the tests would take too long.
+/// Longer queues are not checked, because tests would take too long.
 const MOST_CHECKED: usize = 16;
 
 /// An accepted packet.
@@ -50,19 +50,21 @@ impl Precomputed {
         Precomputed { sees_departures, ..Precomputed::without_departures(controller) }
     }
 
-    /// One that shows its discipline no departures.
+    /// A queue that reports no departures to its discipline.
     pub fn without_departures(controller: QueueController) -> Self {
         Precomputed { controller, waiting: VecDeque::new(), bytes: 0, sees_departures: false, last_departure: LastDeparture::default() }
     }
 
-    /// The queue at this time. `simultaneous` is the size of a packet that leaves now and still counts.
+    /// The backlog at this time.
+    /// `simultaneous` is the size of a packet that leaves now and still counts.
     #[inline]
     pub fn backlog(&self, simultaneous: Option<u32>, idle_since: Option<Time>) -> Backlog {
         let backlog = Backlog { packets: self.waiting.len() as u32, bytes: self.bytes, idle_since };
         simultaneous.map_or(backlog, |size| backlog.with_packet(size))
     }
 
-    /// Lets the packets leave whose transmission starts by `now`; gives when the next one's starts.
+    /// Removes the packets whose transmission starts by `now`.
+    /// Returns the start of the next one's transmission.
     #[inline(always)]
     pub fn release_until(&mut self, now: Time, meter: &mut Meter) -> Time {
         let next = self.next_start();
@@ -70,7 +72,7 @@ impl Precomputed {
             return next;
         }
         self.release_first(meter);
-        // Mostly one packet leaves at a time: a loop of its own for more keeps the usual path short.
+        // Mostly one packet leaves at a time: a separate loop for more keeps the common path short.
         let next = self.next_start();
         if next > now { next } else { self.release_more(now, meter) }
     }
@@ -84,13 +86,13 @@ impl Precomputed {
         self.next_start()
     }
 
-    /// When the transmission of the first packet starts, as far as that is known.
+    /// The start of the transmission of the first packet, if it is known.
     #[inline]
     pub fn next_start(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |packet| packet.start)
     }
 
-    /// The first packet leaves the queue.
+    /// Removes the first packet.
     #[inline(always)]
     fn release_first(&mut self, meter: &mut Meter) {
         let Some(&Waiting { start, size, .. }) = self.waiting.front() else { return };
@@ -103,7 +105,7 @@ impl Precomputed {
         meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
     }
 
-    /// Shows the discipline the departure of the first packet, whose bytes are no longer counted.
+    /// Reports the departure of the first packet, whose bytes are no longer counted.
     #[inline(never)]
     fn show_departure(&mut self) {
         let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
@@ -116,7 +118,7 @@ impl Precomputed {
     /// Offers a packet that arrives at `now` to the discipline.
     ///
     /// # Errors
-    /// Why the packet is dropped.
+    /// The reason of a drop.
     #[inline]
     pub fn offer(
         &mut self,
@@ -127,7 +129,7 @@ impl Precomputed {
         meter: &mut Meter,
     ) -> Result<Accepted, DropReason> {
         let idle_since = transmitter.idle_since(now);
-        // No discipline that decides at arrival looks at the ECN field.
+        // No discipline that decides at arrival reads the ECN field.
         let arrival = PacketView { ecn: Ecn::NotEct, ..PacketView::of(now, packet) };
         let backlog = self.backlog(simultaneous, idle_since);
         let mut marked = false;
@@ -158,8 +160,9 @@ impl Precomputed {
         Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
     }
 
-    /// Sends a packet of `size` bytes at the present rate after those that wait, where nothing is decided but whether there is room: `None` if there
-    /// is none, also if a packet that leaves at `now` still counts.
+    /// Sends a packet of `size` bytes behind those that wait, if the limit allows.
+    /// The limit is the only decision, and the rate is the present one. `None` if there is no room, even if a packet that leaves at `now`
+    /// still counts.
     #[inline(always)]
     pub fn pass(&mut self, now: Time, size: u32, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Service> {
         let leaving = self.last_departure.ties_with(now).then_some(self.last_departure.size);
@@ -181,31 +184,31 @@ impl Precomputed {
         meter.queue_changes(packet.arrived, self.waiting.len() as u64, self.bytes);
     }
 
-    /// A packet of `size` bytes that arrives at `now` joins the queue; its transmission starts at `start`.
+    /// Enqueues a packet of `size` bytes that arrives at `now` and is sent at `start`.
     #[inline(always)]
     pub fn join_at(&mut self, start: Time, now: Time, size: u32, meter: &mut Meter) {
         self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
     }
 
-    /// Packets waiting.
+    /// The number of waiting packets.
     #[inline]
     pub fn packets(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When the packet arrived that waits at `place`.
+    /// The arrival time of the packet at index `place`.
     #[inline]
     pub fn arrived(&self, place: usize) -> Time {
         self.waiting[place].arrived
     }
 
-    /// The transmission of the packet that waits at `place` starts at `start`.
+    /// Sets the start of the transmission of the packet at index `place`.
     #[inline]
     pub fn starts(&mut self, place: usize, start: Time) {
         self.waiting[place].start = start;
     }
 
-    /// The packet that waits at `place` is dropped at `now`.
+    /// Drops the packet at index `place` at `now`.
     pub fn remove(&mut self, place: usize, now: Time, meter: &mut Meter) {
         if let Some(packet) = self.waiting.remove(place) {
             self.bytes -= u64::from(packet.size);
@@ -213,7 +216,8 @@ impl Precomputed {
         }
     }
 
-    /// In debug builds: its bytes are those of its packets, of which the last `undecided` have no start yet, and times never go back.
+    /// Checks the invariants, in debug builds.
+    /// Its bytes are those of its packets, times never decrease, and the last `undecided` packets have no start yet.
     pub fn check_invariants(&self, undecided: usize) {
         match self.controller.limit {
             Amount::Packets(limit) => assert!(self.waiting.len() <= limit as usize, "{} packets wait, {limit} may", self.waiting.len()),

@@ -1,4 +1,4 @@
-//! What the network and its host ask a link, and tell it, besides packets.
+//! Queries and notifications of a link by the network and its host, besides packets.
 
 use super::ahead::Ahead;
 use super::buffered::Buffered;
@@ -25,17 +25,18 @@ impl<P: Packet> Link<P> {
         &self.name
     }
 
-    /// Its rate at the start; `None` if it only delays.
+    /// Its rate at the start; `None` for a pure delay.
     pub fn first_rate(&self) -> Option<Rate> {
         self.transmitter.first_rate()
     }
 
-    /// Its rate now; `None` if it only delays.
+    /// Its rate now; `None` for a pure delay.
     pub fn rate(&self) -> Option<Rate> {
         self.transmitter.rate()
     }
 
-    /// The part of the window in which it sends, 0 to 1; with a trace the part of what it can carry that it sends, `None` where that is nothing.
+    /// The share of the window in which it sends, 0 to 1.
+    /// With a trace it is the share of the trace's capacity that it sends; `None` for a capacity of 0.
     pub fn utilization(&self) -> Option<f64> {
         match self.traced_capacity() {
             None => {
@@ -50,18 +51,18 @@ impl<P: Packet> Link<P> {
         self.transmitter.traced_capacity(self.meter.window)
     }
 
-    /// What it measured; complete after the end of the run.
+    /// Its statistics; complete after the end of the run.
     pub fn stats(&self) -> &LinkStats {
         &self.meter.stats
     }
 
-    /// Whether it buffers packets, has events of its own, and may decide about a packet after its arrival.
+    /// Whether it buffers packets, has its own events, and may decide after an arrival.
     pub fn is_buffered(&self) -> bool {
         matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()
     }
 
-    /// Whether packets must come to it in the order of time with all else: it buffers them, gets the number of active flows at given times, or its
-    /// router reads what comes the other way.
+    /// Whether packets must arrive in the order of time with all other events.
+    /// It buffers them, receives the number of active flows at certain times, or its router reads the reverse direction.
     pub(crate) fn needs_order(&self) -> bool {
         self.is_buffered() || self.counts_flows() || self.reads_headers()
     }
@@ -72,12 +73,13 @@ impl<P: Packet> Link<P> {
         self.updates.counts_flows()
     }
 
-    /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
+    /// Whether it is a pure delay.
+    /// Without a rate there is no queue, and no order among its users.
     pub(crate) fn is_pure_delay(&self) -> bool {
         self.transmitter.serializer.is_none()
     }
 
-    /// In which order packets leave it, of `least` bytes or more.
+    /// The order in which packets of `least` bytes or more leave it.
     pub(crate) fn order(&self, least: u32) -> Order {
         let transmitter = &self.transmitter;
         match transmitter.first_rate() {
@@ -87,12 +89,12 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Packets buffered: they wait or are being sent.
+    /// The number of buffered packets: they wait or are being sent.
     pub(crate) fn buffered_packets(&self) -> u64 {
         self.queue.held()
     }
 
-    /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
+    /// Checks at the end of a run that it never exceeded its rate and that its queue balances.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (stats, span) = (&self.meter.stats, self.meter.window.span());
         if !self.transmitter.allows(stats.nanobits_on_link(), self.meter.window) {
@@ -101,7 +103,7 @@ impl<P: Packet> Link<P> {
         if self.queue.balances() { Ok(()) } else { Err(format!("link {}: its queue does not balance", self.name)) }
     }
 
-    /// When its transmitter is free: what is sent later leaves later.
+    /// The time at which its transmitter is free: later packets leave later.
     #[inline(always)]
     pub(crate) fn free_at(&self) -> Time {
         self.transmitter.free_at
@@ -112,14 +114,14 @@ impl<P: Packet> Link<P> {
         self.transmitter.delay
     }
 
-    /// Whether packets may pass it ahead of the network's time, as far as they come in order, and none comes out at the nanosecond at which
-    /// it went in. No packet has less than `least` bytes.
+    /// Whether packets may pass it ahead of the network's time, if they come in order.
+    /// None may leave it in the nanosecond of its arrival. No packet has less than `least` bytes.
     pub(crate) fn takes_early(&self, least: u32) -> bool {
         !self.needs_order() && self.transmitter.takes_time(least)
     }
 
-    /// Whether it is known when packets come out as they arrive, in order, and that none does in the nanosecond at which it went in.
-    /// No packet has less than `least` bytes.
+    /// Whether departures are known at arrivals, and are in order.
+    /// None may leave it in the nanosecond of its arrival. No packet has less than `least` bytes.
     pub(crate) fn foresees_arrivals(&self, least: u32) -> bool {
         !self.is_buffered() && !self.is_pure_delay() && self.transmitter.takes_time(least)
     }
@@ -129,19 +131,21 @@ impl<P: Packet> Link<P> {
         self.updates.router.is_some()
     }
 
-    /// A packet comes back past the router before this link at `time`, after those before; `now` is the network's time.
+    /// A packet returns past the router before this link at `time`, in order.
+    /// `now` is the network's time.
     pub(crate) fn note_ack(&mut self, now: Time, time: Time, packet: &P) {
         if let Some(router) = &mut self.updates.router {
             router.note_ack(now, time, packet);
         }
     }
 
-    /// Draws from now on as this link does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    /// Draws from now on as this link does in another run, if it has not drawn yet.
+    /// See [`sojourn_units::Stream::go_over`].
     pub(crate) fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         self.queue.go_over(&start.queue, &other.queue)
     }
 
-    /// Whether its queue goes by the groups of flows.
+    /// Whether its queue classifies by the groups of flows.
     pub(crate) fn knows_groups(&self) -> bool {
         matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.knows_groups())
     }
@@ -152,7 +156,8 @@ impl<P: Packet> Link<P> {
         matches!(&self.queue, Queue::Buffered(queue) if queue.filters_acks)
     }
 
-    /// Looks for a waiting ACK that the packet which is offered next at this place of its route makes useless.
+    /// Searches for a waiting ACK that the next packet makes redundant.
+    /// The packet will be offered at this position of its route.
     #[cold]
     pub(crate) fn compare_acks(&mut self, place: u32, packet: &P, observer: &impl LinkObserver<P>) {
         if let (Queue::Buffered(queue), Some(header)) = (&mut self.queue, observer.ack_header(packet)) {
@@ -161,7 +166,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Whether its queue or its router goes by the hashes of flows.
+    /// Whether its queue or its router uses the hashes of flows.
     pub(crate) fn hashes_flows(&self) -> bool {
         self.updates.router.is_some() || matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.hashes_flows())
     }
@@ -176,14 +181,14 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Packets of flows of this group come to it at this place of their route.
+    /// Registers a position on a route at which packets of this group arrive.
     pub(crate) fn add_place(&mut self, place: u32, group: u32) {
         if let Queue::Buffered(queue) = &mut self.queue {
             queue.qdisc.add_place(place, group);
         }
     }
 
-    /// What the host decided about packets in its queue since this was asked last, in order.
+    /// The host's decisions about packets in its queue since the last call, in order.
     pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
         if let Queue::Buffered(queue) = &mut self.queue { queue.qdisc.take_host_decisions() } else { Vec::new() }
     }
@@ -199,7 +204,7 @@ impl<P: Packet> Link<P> {
         matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.packets() > 0)
     }
 
-    /// Whether something else than its turn may hold them back.
+    /// Whether something besides its turns may hold packets back.
     pub(crate) fn may_hold_back(&self) -> bool {
         matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.may_hold_back())
     }
@@ -209,7 +214,7 @@ impl<P: Packet> Link<P> {
         matches!(&self.queue, Queue::Buffered(queue) if queue.is_sending())
     }
 
-    /// Its turn ends at `until`.
+    /// Ends its turn at `until`.
     pub(crate) fn end_turn(&mut self, turn: Turn, until: Time) {
         let Meter { stats, window, .. } = &mut self.meter;
         stats.turns.get_or_insert_default().add(turn, until, *window);
@@ -221,7 +226,7 @@ impl<P: Packet> Link<P> {
         self.start_trace();
     }
 
-    /// Stores how much is sent in each step of `every`.
+    /// Stores the throughput in each step of `every`.
     pub fn trace_throughput(&mut self, every: Duration) {
         self.meter.packets.get_or_insert_default().throughput = Some(ThroughputTrace::new(every));
         self.start_trace();
@@ -232,22 +237,25 @@ impl<P: Packet> Link<P> {
         self.is_due(Time::ZERO);
     }
 
-    /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
+    /// Stores the waits of the first packet and every `one_in`-th after it.
+    /// They are in the order of the starts of transmissions.
     pub fn trace_waits(&mut self, one_in: u32) {
         self.meter.packets.get_or_insert_default().waits = Some(WaitTrace::new(one_in));
     }
 
-    /// Shows the observer each packet that arrives ([`LinkObserver::on_arrival`](crate::LinkObserver::on_arrival)). Nothing else changes.
+    /// Shows the observer each packet that arrives.
+    /// See [`LinkObserver::on_arrival`](crate::LinkObserver::on_arrival). Nothing else changes.
     ///
     /// # Panics
-    /// If packets have come to it.
+    /// If packets have arrived at it.
     pub fn watch(&mut self) {
         self.watched = true;
-        // The observer is told of all packets, and of departures in the order of time.
+        // The observer sees all packets, and departures in the order of time.
         self.take_no_shortcuts();
     }
 
-    /// Offers each packet to its queue, and makes each departure of a queue that does not know it at arrival an event.
+    /// Turns off the fast paths: offers each packet to its queue.
+    /// Each departure that is unknown at arrival becomes an event.
     pub(crate) fn take_no_shortcuts(&mut self) {
         self.passes = false;
         if let Queue::Ahead(Ahead { queue, .. }) = &self.queue {
@@ -262,17 +270,17 @@ impl<P: Packet> Link<P> {
         self.watched
     }
 
-    /// The samples of the queue, where it is traced.
+    /// The samples of the queue, if it is traced.
     pub fn traced_queue(&self) -> Option<&QueueTrace> {
         self.meter.queue_trace.as_deref()
     }
 
-    /// What was sent in each step, where that is traced.
+    /// The throughput in each step, if it is traced.
     pub fn traced_throughput(&self) -> Option<&ThroughputTrace> {
         self.meter.throughput_trace()
     }
 
-    /// The waits that were stored. Packets that wait at the end of the run are not among them.
+    /// The stored waits, without packets that wait at the end of the run.
     pub fn traced_waits(&self) -> &[PacketWait] {
         self.meter.packets.as_ref().and_then(|traces| traces.waits.as_ref()).map_or(&[], |trace| &trace.packets)
     }

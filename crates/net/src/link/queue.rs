@@ -1,4 +1,5 @@
-//! The queue of a link: one that knows every departure at arrival, one that mostly does, or one that holds its packets.
+//! The queue of a link, of one of three kinds.
+//! It knows every departure at arrival, or most of them, or it holds its packets.
 
 use super::ahead::Ahead;
 use super::buffered::Buffered;
@@ -9,7 +10,8 @@ use alloc::vec::Vec;
 use sojourn_aqm::{Aqm, Backlog, Counters, Subqueue, SubqueueSample};
 use sojourn_units::{Duration, Memory, Probability, Time};
 
-/// Which it is stands in a byte of its own, and not among what a `VecDeque` can't be: it is asked several times for each packet.
+/// The kind of queue.
+/// It has a byte of its own, not a niche of a `VecDeque`, because it is read several times for each packet.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 pub(super) enum Queue<P> {
@@ -48,12 +50,13 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// What each of the queues did that make it up ([`Qdisc::subqueues`](sojourn_aqm::Qdisc::subqueues)).
+    /// The counters of each queue that makes up this one.
+    /// See [`Qdisc::subqueues`](sojourn_aqm::Qdisc::subqueues).
     pub fn subqueues(&self) -> Vec<Subqueue> {
         if let Queue::Buffered(queue) = self { queue.qdisc.subqueues() } else { Vec::new() }
     }
 
-    /// What waits in each of them.
+    /// The backlog of each of them.
     pub fn samples(&self) -> Vec<SubqueueSample> {
         if let Queue::Buffered(queue) = self { queue.qdisc.samples() } else { Vec::new() }
     }
@@ -66,7 +69,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// How long a packet that arrives at `now` would wait, if all that wait are sent before it.
+    /// The wait of a packet that arrives at `now`, if all waiting packets are sent before it.
     pub fn delay(&self, now: Time, transmitter: &Transmitter) -> Duration {
         let busy = transmitter.free_at.since(now);
         match self {
@@ -79,7 +82,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// Packets held: they wait or are being sent, and have not gone on.
+    /// The number of held packets: they wait or are being sent, and have not gone on.
     pub fn held(&self) -> u64 {
         match self {
             Queue::Precomputed(_) => 0,
@@ -88,7 +91,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// Packets dropped since the start after they had waited since before the window.
+    /// Packets dropped since the start that had waited since before the window.
     pub fn drops_of_earlier(&self) -> u64 {
         match self {
             Queue::Precomputed(_) => 0,
@@ -113,7 +116,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// Runs the discipline's timer at `due`; gives when it is due next.
+    /// Runs the discipline's timer at `due`; returns the time of the next one.
     pub fn run_timer(&mut self, due: Time, transmitter: &Transmitter) -> Time {
         match self {
             Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => {
@@ -130,7 +133,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// Checks in debug builds what must hold after each packet.
+    /// Checks the invariants after each packet, in debug builds.
     pub fn check_invariants(&self) {
         match self {
             Queue::Precomputed(queue) => queue.check_invariants(0),

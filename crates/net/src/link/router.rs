@@ -1,4 +1,4 @@
-//! The router before a link, which reads headers to find out what the link's queue asks for.
+//! The router before a link, which reads headers for the needs of the link's queue.
 
 use crate::packet::{Direction, Headers, Packet};
 use alloc::boxed::Box;
@@ -6,27 +6,27 @@ use alloc::collections::VecDeque;
 use sojourn_aqm::{FlowHashes, FlowSketch, Header, Needs, RttEstimator};
 use sojourn_units::{Duration, Memory, Time, memory_of};
 
-/// How long flows are counted before the queue gets their number.
+/// The interval over which flows are counted for the queue.
 const WINDOW: Duration = Duration::from_secs(1);
 /// Bits of the sketch that counts flows: 512 bytes, which count 1,000 flows to within 1 %.
 const BITS: u32 = 4096;
-/// Flows whose round-trip times are remembered.
+/// The number of flows whose round-trip times are stored.
 const FLOWS: u32 = 4096;
 
-/// What a router knows of the flows that it sends over a link.
+/// The state of a router about the flows that it sends over a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Router {
     rtts: Option<RttEstimator>,
     flows: Option<FlowSketch>,
     hashes: FlowHashes,
-    /// ACKs that come back, in the order of time, and are not read yet.
+    /// Unread ACKs that come back, in the order of time.
     noted: VecDeque<Header>,
-    /// When the present count of flows ends.
+    /// The end of the present count of flows.
     pub due: Time,
 }
 
 impl Router {
-    /// A router that finds out what a queue needs; `None` if that is nothing.
+    /// A router for the needs of a queue; `None` if the queue needs nothing of it.
     pub fn new(needs: &Needs) -> Option<Box<Router>> {
         let due = if needs.flow_count { Time::ZERO + WINDOW } else { Time::NEVER };
         let rtts = needs.rtt_hints.then(|| RttEstimator::new(FLOWS));
@@ -35,7 +35,8 @@ impl Router {
             .then(|| Box::new(Router { rtts, flows, hashes: FlowHashes::default(), noted: VecDeque::new(), due }))
     }
 
-    /// Sets the hash of a flow. Connections of a flow without one are told apart by what their headers give.
+    /// Sets the hash of a flow.
+    /// Connections of a flow without a hash are distinguished by their headers.
     pub fn set_hash(&mut self, flow: u32, hash: u64) {
         self.hashes.set(flow, hash);
     }
@@ -47,8 +48,8 @@ impl Router {
         Some(Headers { connection: self.hashes.get(packet.flow()).unwrap_or(headers.connection), ..headers })
     }
 
-    /// A packet is about to be sent over the link, in `ahead` from now. A data packet gets the router's estimate of the
-    /// round-trip time in place of what its sender says.
+    /// A packet will be sent over the link, in `ahead` from now.
+    /// A data packet gets the router's estimate of the round-trip time instead of its sender's.
     #[inline]
     pub fn forward(&mut self, now: Time, ahead: Duration, packet: &mut impl Packet) {
         let Some(headers) = self.headers(packet).filter(|headers| headers.direction == Direction::ToReceiver) else { return };
@@ -65,22 +66,22 @@ impl Router {
         }
     }
 
-    /// A packet comes back at `time` over the link that the router listens to, not before those that are noted. If it is an ACK of a receiver, it is read
-    /// when the router sends next, which is not before `now`.
+    /// A packet comes back at `time` over the link that the router reads, in order.
+    /// An ACK of a receiver is read when the router sends next, which is not before `now`.
     #[inline]
     pub fn note_ack(&mut self, now: Time, time: Time, packet: &impl Packet) {
         if self.rtts.is_some()
             && let Some(headers) = self.headers(packet).filter(|headers| headers.direction == Direction::ToSender)
         {
             if self.noted.len() == self.noted.capacity() {
-                // Where little is sent they must not become many.
+                // If the router sends little, the list of noted ACKs must not grow without bound.
                 self.read_noted(now);
             }
             self.noted.push_back(header(time, &headers));
         }
     }
 
-    /// Reads what is noted and has come back by `now`.
+    /// Reads the noted ACKs that have come back by `now`.
     #[inline]
     fn read_noted(&mut self, now: Time) {
         let Some(rtts) = &mut self.rtts else { return };
@@ -90,7 +91,7 @@ impl Router {
         }
     }
 
-    /// The count of flows ends at `due`: how many there were.
+    /// Ends the count of flows at `due`; returns their number.
     pub fn count(&mut self) -> u32 {
         self.due += WINDOW;
         self.flows.as_mut().map_or(0, |flows| {
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use sojourn_aqm::Timestamps;
 
-    /// An ACK of the one flow that there is.
+    /// An ACK of the only flow.
     #[derive(Clone, Debug, Default)]
     struct Ack;
 
@@ -146,7 +147,7 @@ mod tests {
         let mut router = Router::new(&Needs { rtt_hints: true, ..Needs::default() }).unwrap();
         let us = |us: u64| Time::from_nanos(1_000 * us);
         let before = router.memory();
-        // A hundred are on their way at any time.
+        // A hundred ACKs are in transit at any time.
         (0..100_000).for_each(|at| router.note_ack(us(at), us(at + 100), &Ack));
         assert!(router.memory() - before <= 256 * size_of::<Header>(), "{} B", router.memory() - before);
     }

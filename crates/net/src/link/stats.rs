@@ -1,4 +1,4 @@
-//! What a link measured: of the whole, and of each of its subqueues.
+//! The measurements of a link, in total and for each subqueue.
 
 use super::transmitter::Transmitter;
 use crate::medium::TurnStats;
@@ -11,17 +11,17 @@ use sojourn_units::{NANOBITS_PER_BYTE, Rate, Time};
 /// The times of one packet at a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
-    /// When it arrived.
+    /// The time of its arrival.
     pub arrived: Time,
-    /// When its transmission starts.
+    /// The start of its transmission.
     pub start: Time,
-    /// When its transmission ends.
+    /// The end of its transmission.
     pub end: Time,
     /// Its size in bytes.
     pub size: u32,
 }
 
-/// What a link measured within the window of statistics.
+/// The measurements of a link within the window of statistics.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LinkStats {
@@ -31,7 +31,7 @@ pub struct LinkStats {
     pub drops_of_earlier: u64,
     /// The queue over time.
     pub queue: QueueStats,
-    /// Waits (sojourn times) of the packets that arrived and started to be sent in the window, in seconds.
+    /// Waits (sojourn times) in seconds of packets that arrived and were started in the window.
     pub wait: Sums,
     /// Their distribution.
     pub waits: Quantiles,
@@ -39,11 +39,11 @@ pub struct LinkStats {
     pub sent: u64,
     /// Bytes of the packets whose transmission lies within the window.
     pub(super) sent_bytes: u64,
-    /// Billionths of a bit that were sent in the window, of packets that were also sent before or after it.
+    /// Billionths of a bit that were sent in the window, of packets that lie partly in it.
     pub(super) sent_in_part: u128,
     /// Billionths of a bit that the link layer added to all of these.
     pub(super) added: u128,
-    /// The rate at which the link sends; `None` sends in no time.
+    /// The rate at which the link sends; `None` if transmissions take no time.
     pub(super) rate: Option<Rate>,
     /// Time spent sending at earlier rates, in billionths of a nanosecond.
     pub(super) busy_before: u128,
@@ -51,25 +51,27 @@ pub struct LinkStats {
     pub(super) nanobits_before: u128,
     /// The turns on a medium that it shares; `None` if it shares none.
     pub turns: Option<TurnStats>,
-    /// The discipline's probability as arriving packets met it; nothing where it has none.
+    /// The discipline's probability at arrivals; empty if it has none.
     pub probability: Sums,
-    /// What each class did, or the low-latency and the classic queue; nothing if there are neither.
+    /// The measurements of each class, or of the low-latency and the classic queue.
+    /// Empty without these.
     pub subqueues: Vec<SubqueueStats>,
 }
 
 impl LinkStats {
-    /// Billionths of a bit of packets that were sent in the window: of one that is being sent when it opens or closes, those that are
-    /// sent within it.
+    /// Billionths of a bit of packets that were sent in the window.
+    /// Of a transmission across its ends, the part in the window counts.
     fn sent_nanobits(&self) -> u128 {
         u128::from(self.sent_bytes) * u128::from(NANOBITS_PER_BYTE) + self.sent_in_part
     }
 
-    /// The same with what the link layer added: never more than the rate allows.
+    /// The bits with the overhead of the link layer: never more than the rate allows.
     pub(super) fn nanobits_on_link(&self) -> u128 {
         self.sent_nanobits() + self.added
     }
 
-    /// Time spent sending in the window, in billionths of a nanosecond: the bits that were sent over the rate at which they were.
+    /// Transmission time in the window, in billionths of a nanosecond.
+    /// It is the bits that were sent over the rate at that time.
     pub(super) fn busy_attoseconds(&self) -> u128 {
         let nanobits = self.nanobits_on_link() - self.nanobits_before;
         self.busy_before + self.rate.map_or(0, |rate| nanobits * 1_000_000_000 / u128::from(rate.as_bps()))
@@ -80,14 +82,14 @@ impl LinkStats {
         self.sent_nanobits() as f64 / 1e9
     }
 
-    /// The same with what the link layer added.
+    /// Bits of packets in the window, with the overhead of the link layer.
     pub(crate) fn bits_on_link(&self) -> f64 {
         self.nanobits_on_link() as f64 / 1e9
     }
 }
 
 impl LinkStats {
-    /// Accounts for a transmission that lies in the window.
+    /// Records a transmission that lies in the window.
     #[inline(always)]
     pub(super) fn account_transmission(&mut self, size: u32, transmitter: &Transmitter) {
         if transmitter.adjusts {
@@ -97,14 +99,14 @@ impl LinkStats {
         self.sent_bytes += u64::from(size);
     }
 
-    /// The rate may be another, and the link layer may have added to the packet.
+    /// Adapts to a changed rate and to the overhead of the link layer.
     #[cold]
     fn adjust(&mut self, size: u32, transmitter: &Transmitter) {
         self.at_rate(transmitter);
         self.added += u128::from(transmitter.on_link(size) - size) * u128::from(NANOBITS_PER_BYTE);
     }
 
-    /// What is accounted for from now on is sent at the rate of `transmitter`.
+    /// From now on transmissions are at the rate of `transmitter`.
     pub(super) fn at_rate(&mut self, transmitter: &Transmitter) {
         if self.rate != transmitter.rate() {
             (self.busy_before, self.nanobits_before) = (self.busy_attoseconds(), self.nanobits_on_link());
@@ -113,7 +115,8 @@ impl LinkStats {
     }
 }
 
-/// What a class of a link, or one of the queues of a dual queue, measured within the window of statistics.
+/// The measurements of a class of a link, or of one of the queues of a dual queue.
+/// They are within the window of statistics.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct SubqueueStats {
@@ -141,7 +144,7 @@ impl SubqueueStats {
         SubqueueStats { filters_acks: queue.filters_acks, ..SubqueueStats::default() }
     }
 
-    /// Accounts for a packet that is sent; `all` says whether the distribution of waits is measured too.
+    /// Records a sent packet; `all` is whether the distribution of waits is measured too.
     #[inline]
     pub(super) fn account(&mut self, service: &Service, window: Window, all: bool) {
         let &Service { arrived, start, end, size } = service;
@@ -160,7 +163,7 @@ impl SubqueueStats {
 }
 
 impl LinkStats {
-    /// The window opens: subqueues forget what was before.
+    /// Opens the window, and resets the subqueues.
     pub(super) fn open_subqueues(&mut self, now: Time, done: &[Subqueue]) {
         for (stats, done) in self.subqueues.iter_mut().zip(done) {
             stats.queue.restart(now);
@@ -168,7 +171,7 @@ impl LinkStats {
         }
     }
 
-    /// The end of the run.
+    /// Ends the run.
     pub(super) fn finish_subqueues(&mut self, end: Time, done: &[Subqueue]) {
         for (stats, done) in self.subqueues.iter_mut().zip(done) {
             stats.queue.finish(end);
@@ -177,13 +180,13 @@ impl LinkStats {
         }
     }
 
-    /// The subqueues may have changed at `now`.
+    /// Updates all subqueues, which may have changed at `now`.
     #[inline(never)]
     pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
         (0..self.subqueues.len()).for_each(|at| self.set_subqueue(at, now, qdisc));
     }
 
-    /// This subqueue may have changed at `now`.
+    /// Updates this subqueue, which may have changed at `now`.
     #[inline(always)]
     pub(super) fn set_subqueue<P: sojourn_aqm::Packet>(&mut self, at: usize, now: Time, qdisc: &Qdisc<P>) {
         let (queue, (packets, bytes)) = (&mut self.subqueues[at].queue, qdisc.subqueue_backlog(at));
@@ -193,7 +196,7 @@ impl LinkStats {
     }
 }
 
-/// What was counted between two times.
+/// The counts between two times.
 pub(super) fn difference(later: &Counters, earlier: &Counters) -> Counters {
     Counters {
         arrived: later.arrived - earlier.arrived,

@@ -1,21 +1,20 @@
-//! Simultaneous events at a queue: a packet arrives at the very time at which another one leaves.
+//! Simultaneous events at a queue: a packet arrives exactly when another one leaves.
 //!
-//! Why it matters: this is no rare accident. ACKs come back as far apart as data packets were sent, so every train of packets that
-//! meets a link of its own rate has arrivals on departures. In a small buffer the order of the two decides which packet is lost.
+//! Why it matters: ties are frequent. ACKs come back as far apart as data packets were sent, so every train of packets that meets a link of
+//! its own rate has arrivals on departures. In a small buffer the order of the two decides which packet is lost.
 //!
-//! The rule: **what started earlier happens first.** A departure starts when the transmission starts that must end before it. An
-//! arrival starts when the packet's transmission on the link before starts. If the arrival comes first, the leaving packet still
-//! counts as waiting.
+//! The rule: **the event that started earlier happens first.** A departure starts with the transmission that must end before it. An arrival
+//! starts with the packet's transmission on the link before. If the arrival comes first, the leaving packet still counts as waiting.
 //!
-//! The source: ns-2 and ns-3 run simultaneous events in the order in which they were scheduled. ns-2 schedules the end of a
-//! transmission and the arrival at the next node when the transmission starts (ns-2 delay.cc `LinkDelay::recv`). With this rule, flows
-//! that share a buffer lose in ns-2 and here the same packets in the same order (`crates/sim/tests/timelines.rs`).
+//! The source: ns-2 and ns-3 run simultaneous events in the order in which they were scheduled. ns-2 schedules the end of a transmission
+//! and the arrival at the next node when the transmission starts (ns-2 delay.cc `LinkDelay::recv`). With this rule, flows that share a
+//! buffer lose in ns-2 and here the same packets in the same order (`crates/sim/tests/timelines.rs`).
 //!
 //! The cost: the time since the start is needed only for a tie, so no packet carries it. The network offers a packet with a function that
-//! computes its transit time over the link before ([`TransitTimes`]); only a link that finds a tie calls it. The transmission that ends is taken
-//! for that of a packet as large as the arriving one.
+//! computes its transit time over the link before ([`TransitTimes`]); only a link that finds a tie calls it. The ending transmission is
+//! assumed to be of a packet as large as the arriving one.
 //!
-//! On a link with a trace the departure is always first: what arrives at the time of an opportunity misses it, as in Mahimahi.
+//! On a link with a trace the departure is always first: a packet that arrives at the time of an opportunity misses it, as in Mahimahi.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,12 +22,13 @@ use sojourn_link::LinkTrace;
 use sojourn_spec::link::{DelayChange, RateChange};
 use sojourn_units::{Duration, Overhead, Rate, Time};
 
-/// Events at most so far apart are simultaneous: transmission times are rounded to nanoseconds. ns-2 adds floating-point
-/// numbers and sometimes decides the other way.
+/// The largest distance of simultaneous events, due to rounding to nanoseconds.
+/// ns-2 adds floating-point numbers and sometimes decides the other way.
 pub(crate) const TIE_TOLERANCE: Duration = Duration::from_nanos(1);
 
-/// Whether an arrival comes before a simultaneous departure: its transmission on the link before started `transit_time` ago, the
-/// transmission whose end lets the other packet leave `transmission_time` ago.
+/// Whether an arrival comes before a simultaneous departure.
+/// The arrival's transmission on the link before started `transit_time` ago; the transmission whose end releases the departing packet
+/// started `transmission_time` ago.
 #[inline]
 pub(super) fn arrival_is_first(transit_time: Duration, transmission_time: Duration) -> bool {
     transit_time > transmission_time
@@ -49,8 +49,9 @@ impl LastDeparture {
         self.at + TIE_TOLERANCE >= now
     }
 
-    /// Its size, if it still counts as waiting for an arrival at `now`. `transit_time` is that of the arriving packet over the link before,
-    /// `transmission_time` how long a packet as large takes on this link; both are asked for only if the two are simultaneous.
+    /// Its size, if it still counts as waiting for an arrival at `now`.
+    /// `transit_time` is that of the arriving packet over the link before, `transmission_time` that of an equally large packet on this
+    /// link. Both are called only for a tie.
     #[inline]
     pub fn still_counted(
         &self,
@@ -63,10 +64,11 @@ impl LastDeparture {
     }
 }
 
-/// The transit times of a link: from the start of a packet's transmission to its arrival at the other end.
+/// The transit times of a link.
+/// A transit is from the start of a packet's transmission to its arrival at the other end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransitTimes {
-    /// The rate at first; `None` sends in no time.
+    /// The rate at first; `None` if transmissions take no time.
     pub rate: Option<Rate>,
     /// Later rates, in order of time.
     pub rate_changes: Vec<RateChange>,
@@ -74,9 +76,9 @@ pub(crate) struct TransitTimes {
     pub delay: Duration,
     /// Later delays, in order of time.
     pub delay_changes: Vec<DelayChange>,
-    /// What can be sent, where that comes from a trace.
+    /// The capacity, if it comes from a trace.
     pub trace: Option<Arc<LinkTrace>>,
-    /// What the link layer adds to packets.
+    /// The overhead of the link layer.
     pub overhead: Option<Overhead>,
 }
 

@@ -7,14 +7,14 @@ use sojourn_link::LinkTrace;
 use sojourn_link::trace::Cursor;
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Time};
 
-/// How far the trace has been used.
+/// The progress in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Traced {
     trace: Arc<LinkTrace>,
-    /// Where the last packet is sent, and the last delay was taken.
+    /// The row of the end of the last packet, and that of the last delay.
     place: Cursor,
     delays: Cursor,
-    /// What the trace can send by the end of the last packet, in billionths of a bit.
+    /// The capacity of the trace by the end of the last packet, in billionths of a bit.
     used: u128,
 }
 
@@ -23,7 +23,8 @@ impl Traced {
         Traced { trace, place: Cursor::default(), delays: Cursor::default(), used: 0 }
     }
 
-    /// Sends a packet from `start` on; gives the end of its transmission. What an `idle` link could have sent before is lost.
+    /// Sends a packet from `start` on; returns the end of its transmission.
+    /// Unused capacity of an `idle` link is lost.
     pub fn send(&mut self, start: Time, size: u32, idle: bool) -> Time {
         if idle {
             self.used = self.used.max(self.place.capacity_by(&self.trace, start));
@@ -32,7 +33,7 @@ impl Traced {
         self.place.time_of(&self.trace, self.used).max(start)
     }
 
-    /// How long `bytes` more take that follow the last packet, which ends at `free_at`.
+    /// The time for `bytes` behind the last packet, which ends at `free_at`.
     pub fn time_for_more(&self, free_at: Time, bytes: u64) -> Duration {
         if bytes == 0 {
             return Duration::ZERO;
@@ -50,7 +51,7 @@ impl Traced {
         self.delays.row_at(&self.trace, end).delay
     }
 
-    /// What it can send within a window, in billionths of a bit.
+    /// The capacity within a window, in billionths of a bit.
     pub fn capacity_within(&self, window: Window) -> u128 {
         self.trace.capacity_before(window.until) - self.trace.capacity_before(window.from)
     }

@@ -1,4 +1,4 @@
-//! The transmitter of a link: how long a packet takes to be sent, and when it arrives at the other end.
+//! The transmitter of a link: transmission times, and arrivals at the other end.
 
 use super::traced::Traced;
 use crate::sent::{Carried, Sent};
@@ -8,7 +8,8 @@ use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Overhead, Rate, Serializer, Time};
 
-/// Whether every packet, of `least` bytes or more, takes a nanosecond or more at this rate, so that no two arrive at the same time.
+/// Whether every packet, of `least` bytes or more, takes a nanosecond or more at this rate.
+/// No two then arrive at the same time.
 pub(super) fn sends_apart(rate: Rate, least: u32) -> bool {
     rate.as_bps() <= NANOBITS_PER_BYTE.saturating_mul(u64::from(least))
 }
@@ -17,28 +18,29 @@ pub(super) fn sends_apart(rate: Rate, least: u32) -> bool {
 #[derive(Clone, Debug)]
 pub(super) struct Transmitter {
     pub delay: Duration,
-    /// When the transmitter is free.
+    /// The time at which the transmitter is free.
     pub free_at: Time,
-    /// `None` sends in no time.
+    /// `None` if transmissions take no time.
     pub serializer: Option<Serializer>,
-    /// Whether the time of a packet takes more to compute than its size and a rate that stays: the rate may change or come from a
-    /// trace, or the link layer adds to packets.
+    /// Whether transmission times depend on more than the size and a constant rate.
+    /// The rate may change or come from a trace, or the link layer adds overhead.
     pub adjusts: bool,
     overhead: Option<Overhead>,
     delay_varies: bool,
     first_rate: Option<Rate>,
     rate_changes: VecDeque<RateChange>,
     delay_changes: VecDeque<DelayChange>,
-    /// When the last packet arrives at the other end, where the delay varies.
+    /// The arrival of the last packet at the other end, if the delay varies.
     last_arrival: Time,
-    /// Bytes whose transmission has been planned at the present rate, and since when that is in force, for the audit.
+    /// Bytes whose transmission has been planned at the present rate, for the audit.
+    /// `since` is the time from which the rate is in force.
     sent_bytes: u64,
     rate_since: Time,
     /// The highest rate so far.
     highest_rate: Option<Rate>,
     /// Whether more was sent at an earlier rate than it allows.
     exceeded: bool,
-    /// What can be sent, where that comes from a trace.
+    /// The capacity, if it comes from a trace.
     traced: Option<Box<Traced>>,
 }
 
@@ -63,35 +65,37 @@ impl Transmitter {
         }
     }
 
-    /// The rate at the start, the mean rate of a trace; `None` sends in no time.
+    /// The rate at the start, the mean rate of a trace; `None` if transmissions take no time.
     pub fn first_rate(&self) -> Option<Rate> {
         self.first_rate
     }
 
-    /// The rate now, the mean rate of a trace; `None` sends in no time.
+    /// The rate now, the mean rate of a trace; `None` if transmissions take no time.
     #[inline]
     pub fn rate(&self) -> Option<Rate> {
         self.serializer.as_ref().map(Serializer::rate)
     }
 
-    /// Whether rate and delay stay what they are, and packets take the time of their sizes.
+    /// Whether rate and delay are constant, and there is no overhead.
     pub fn is_steady(&self) -> bool {
         !self.adjusts && !self.delay_varies
     }
 
-    /// Whether each packet, of `least` bytes or more, takes at least a nanosecond from one end to the other, whatever changes.
+    /// Whether each packet of `least` bytes or more takes at least a nanosecond to the other end.
+    /// This holds after all changes.
     pub fn takes_time(&self, least: u32) -> bool {
         let sends_apart = |rate| sends_apart(rate, least);
         (!self.delay_varies && self.delay > Duration::ZERO) || (self.is_steady() && self.first_rate.is_some_and(sends_apart))
     }
 
-    /// Since when the transmitter has been idle at `now`; `None` while it is busy.
+    /// The time since which the transmitter has been idle at `now`; `None` while it is busy.
     #[inline]
     pub fn idle_since(&self, now: Time) -> Option<Time> {
         (self.free_at <= now).then_some(self.free_at)
     }
 
-    /// The time that a packet of `size` bytes takes at the present rate. A trace has none: its departures come before arrivals.
+    /// The transmission time of a packet of `size` bytes at the present rate.
+    /// With a trace it is infinite, so that a departure always comes before a simultaneous arrival.
     #[inline]
     pub fn time_for(&self, size: u32) -> Duration {
         if self.traced.is_some() {
@@ -100,14 +104,14 @@ impl Transmitter {
         self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(self.on_link(size))))
     }
 
-    /// The bytes that a packet of `size` bytes takes on the link.
+    /// The bytes on the link of a packet of `size` bytes.
     #[inline]
     pub fn on_link(&self, size: u32) -> u32 {
         self.overhead.map_or(size, |overhead| overhead.on_link(size))
     }
 
-    /// How long so many packets more, which have `bytes` together, take behind all that is planned. What the link layer adds is reckoned
-    /// as if they were equally large.
+    /// The time for `packets` more with `bytes` together, behind all that is planned.
+    /// The overhead is computed as if they were equally large.
     pub fn time_for_more(&self, packets: u32, bytes: u64) -> Duration {
         let bytes = match (self.overhead, u64::from(packets)) {
             (None, _) | (_, 0) => bytes,
@@ -119,14 +123,14 @@ impl Transmitter {
         }
     }
 
-    /// Sends `size` bytes from `start` on, when the transmitter is free; gives the end of the transmission. `idle` says that it was
-    /// free before.
+    /// Sends `size` bytes from `start` on, when the transmitter is free; returns the end.
+    /// `idle` is whether it was free before.
     #[inline]
     pub fn send(&mut self, start: Time, size: u32, idle: bool) -> Time {
         if self.adjusts { self.adjust_and_send(start, size, idle) } else { self.send_at_rate(start, size) }
     }
 
-    /// The same where its time takes more to compute.
+    /// Sends a packet whose transmission time depends on more than size and rate.
     #[inline(never)]
     fn adjust_and_send(&mut self, start: Time, size: u32, idle: bool) -> Time {
         let size = self.on_link(size);
@@ -138,14 +142,14 @@ impl Transmitter {
         self.send_at_rate(start, size)
     }
 
-    /// The same at the present rate, where nothing is added to a packet.
+    /// Sends a packet at the present rate, without overhead.
     #[inline]
     pub fn send_at_rate(&mut self, start: Time, size: u32) -> Time {
         debug_assert!(start >= self.free_at, "a transmission starts at {start:?}, the one before ends at {:?}", self.free_at);
         self.free_at = start
             + match &mut self.serializer {
                 None => Duration::ZERO,
-                // In the nanosecond in which the transmitter gets free, a part of it is still taken.
+                // In the nanosecond in which the transmitter becomes free, a part of it is still used.
                 Some(serializer) if start == self.free_at => serializer.send(size),
                 Some(serializer) => serializer.send_first(size),
             };
@@ -153,7 +157,7 @@ impl Transmitter {
         self.free_at
     }
 
-    /// The transmission that was planned last, of a packet of `size` bytes; `None` where it takes no time.
+    /// The last planned transmission, of a packet of `size` bytes; `None` if it takes no time.
     pub fn last_transmission(&self, size: u32) -> Option<Sent> {
         let on_link = self.on_link(size);
         let carried = match (&self.traced, &self.serializer) {
@@ -164,13 +168,13 @@ impl Transmitter {
         Some(Sent { carried, size })
     }
 
-    /// Bits that its trace could carry in a window; `None` without a trace.
+    /// The capacity in bits of its trace in a window; `None` without a trace.
     pub fn traced_capacity(&self, window: Window) -> Option<f64> {
         self.traced.as_ref().map(|traced| traced.capacity_within(window) as f64 / 1e9)
     }
 
-    /// For the audit: whether it never sent more than its rate allows, from each change of the rate to the next, and may have sent
-    /// so many billionths of a bit within `window`.
+    /// For the audit: whether it never sent more than its rate allows.
+    /// This is checked between changes of the rate, and for the number of billionths of a bit within `window`.
     pub fn allows(&self, nanobits: u128, window: Window) -> bool {
         if let Some(traced) = &self.traced {
             return nanobits <= traced.capacity_within(window);
@@ -181,7 +185,7 @@ impl Transmitter {
         nanobits <= most && !self.exceeded && self.kept_rate()
     }
 
-    /// Whether no more was sent since the last change of the rate than it allows.
+    /// Whether the transmissions since the last change of the rate are within it.
     fn kept_rate(&self) -> bool {
         let spent = if self.free_at == Time::NEVER { Duration::MAX } else { self.free_at.since(self.rate_since) };
         self.serializer.as_ref().is_none_or(|serializer| serializer.allows(self.sent_bytes, spent))
@@ -200,13 +204,14 @@ impl Transmitter {
         }
     }
 
-    /// When a packet whose transmission ends at `end` arrives at the other end.
+    /// The arrival at the other end of a packet whose transmission ends at `end`.
     #[inline]
     pub fn arrival(&mut self, end: Time) -> Time {
         if self.delay_varies { self.arrival_in_order(end) } else { end + self.delay }
     }
 
-    /// The same where the delay varies. The packet arrives after the packet ahead of it: the order stays and no two arrive together.
+    /// The arrival if the delay varies.
+    /// The packet arrives after the packet ahead of it: the order stays and no two arrive together.
     fn arrival_in_order(&mut self, end: Time) -> Time {
         let of_trace = self.traced.as_mut().map_or(Duration::ZERO, |traced| traced.delay_at(end));
         while let Some(&DelayChange { at, delay }) = self.delay_changes.front()
@@ -236,7 +241,8 @@ mod tests {
         assert!(!takes_time(None, 0) && !takes_time(Some(400_000_000_000), 0));
     }
 
-    /// 8 Mbit/s are 8,000,000 bits in a second, and no more than its bytes take within the time that it was busy.
+    /// 8 Mbit/s are 8,000,000 bits in a second.
+    /// They are also no more than the busy time allows.
     #[test]
     fn the_audit_allows_what_the_rate_can_carry_and_no_more() {
         let window = Window { from: Time::ZERO, until: Time::from_nanos(1_000_000_000) };

@@ -1,4 +1,4 @@
-//! What reaches a link's discipline at given times: its timer and the number of active flows.
+//! The updates of a link's discipline: its timer and the number of active flows.
 
 use super::router::Router;
 use alloc::boxed::Box;
@@ -7,19 +7,19 @@ use core::cmp::Reverse;
 use sojourn_aqm::Needs;
 use sojourn_units::Time;
 
-/// What is to come for a discipline, and when.
+/// The pending updates of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Updates {
-    /// When the first of all this is due.
+    /// The time of the first update.
     pub next: Time,
-    /// When the discipline's timer is due.
+    /// The time of the discipline's timer.
     pub law_due: Time,
-    /// Changes of the number of active flows that are to come: when, and whether a flow becomes active. Only where the discipline
-    /// counts flows.
+    /// Pending changes of the number of active flows: time, and whether a flow becomes active.
+    /// Only if the discipline counts flows.
     flow_changes: BinaryHeap<Reverse<(Time, bool)>>,
     active_flows: u32,
     counts_flows: bool,
-    /// Finds out from headers what the discipline asks for, where senders are not asked.
+    /// Reads the discipline's needs from headers, if senders do not supply them.
     pub router: Option<Box<Router>>,
 }
 
@@ -41,13 +41,13 @@ impl Updates {
         self.counts_flows
     }
 
-    /// A flow becomes active at `at`, or inactive.
+    /// Plans that a flow becomes active at `at`, or inactive.
     pub fn flow_changes(&mut self, at: Time, active: bool) {
         self.flow_changes.push(Reverse((at, active)));
         self.next = self.next.min(at);
     }
 
-    /// The next change of the number of active flows that is due by `due`: when, and the number from then on.
+    /// The next change of the number of active flows that is due by `due`: time and new number.
     pub fn next_flow_count(&mut self, due: Time) -> Option<(Time, u32)> {
         if let Some(&Reverse((at, active))) = self.flow_changes.peek()
             && at <= due
@@ -61,7 +61,7 @@ impl Updates {
         Some((due, self.active_flows))
     }
 
-    /// Finds out when something is due next.
+    /// Computes the time of the next update.
     pub fn reschedule(&mut self) {
         let next_change = self.flow_changes.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
         let next_count = self.router.as_ref().map_or(Time::NEVER, |router| router.due);

@@ -1,4 +1,4 @@
-//! What the network does with a packet when an impairment has answered.
+//! The effects of impairments on packets in the network.
 
 use super::Network;
 use crate::hop::{Hop, HopTarget};
@@ -9,23 +9,25 @@ use crate::packet::Packet;
 use sojourn_link::Effect;
 use sojourn_units::Time;
 
-/// A copy of the hops of a route, for packets with bit errors: it ends with [`HopTarget::Discard`].
+/// A copy of the hops of a route, for packets with bit errors.
+/// It ends with [`HopTarget::Discard`].
 #[derive(Clone, Debug)]
 pub(crate) struct DiscardRoute {
     /// The hops of the route.
     original: core::ops::Range<u32>,
-    /// Where the copy begins.
+    /// The beginning of the copy.
     copy: u32,
 }
 
-/// Where an impaired packet goes on, and when: at the hop after `at`.
+/// The next hop, after `at`, and the time of an impaired packet.
 pub(super) struct Next {
     pub time: Time,
     pub at: u32,
 }
 
 impl<P: Packet> Network<P> {
-    /// Adds the way of packets with bit errors to each route that they may take. Routes are given by their first hops.
+    /// Adds a route for packets with bit errors to each route that they may take.
+    /// Routes are given by their first hops.
     pub(crate) fn add_discard_routes(&mut self, routes: impl Iterator<Item = u32>) {
         if !self.impairments.iter().any(LinkImpairment::corrupts) {
             return;
@@ -48,7 +50,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Tells links that go by groups which places are those of which group. Routes are given by their number of hops and their groups.
+    /// Reports the positions of each group to links that classify by groups.
+    /// Routes are given by their number of hops and their groups.
     pub(crate) fn tell_classes(&mut self, routes: impl Iterator<Item = (u32, u32)>) {
         if !self.links.iter().any(Link::knows_groups) {
             return;
@@ -65,7 +68,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Asks the impairment at `at` about a packet and does what it answers; gives where the packet goes on.
+    /// Applies the impairment at `at` to a packet; returns where the packet continues.
     #[inline(never)]
     pub(super) fn impair(
         &mut self,
@@ -102,7 +105,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The same place on the way of packets with bit errors. A packet that has some stays there.
+    /// The same position on the route of packets with bit errors.
+    /// A packet that has bit errors stays on that route.
     fn discarded(&self, at: u32) -> u32 {
         let after = self.discards.partition_point(|route| route.original.start <= at);
         match after.checked_sub(1).map(|last| &self.discards[last]) {

@@ -1,10 +1,10 @@
-//! Answers that come to a link nearly in order pass it without an event of their own.
+//! Answers that arrive at a link nearly in order pass it without their own events.
 //!
-//! Receivers that answer at once stand behind one link, the *source*, and their answers meet on another. The source sends one packet
-//! after the other, and no answer comes to the other link sooner than the *lead* after its packet left the source. So once the source
-//! has planned a departure, no answer that is still to come is earlier than that time and the lead, and all that are may go on, in
-//! their order, ahead of the network's time: the conservative lookahead of Chandy and Misra (chandy-1979). In a steady stream
-//! each answer changes places with the one before it, which goes on. One event stands for all that wait, so none comes late.
+//! Receivers that answer at once stand behind one link, the *source*, and their answers meet on another. The source sends one packet after
+//! the other, and no answer arrives at the other link sooner than the *lead* after its packet left the source. So once the source has
+//! planned a departure, no future answer is earlier than that time and the lead, and all earlier ones may continue, in their order, ahead
+//! of the network's time: the conservative lookahead of Chandy and Misra (chandy-1979). In a steady stream each answer changes places with
+//! the one before it, which continues. One event serves all that wait, so none comes late.
 
 use super::Network;
 use crate::calendar::Rank;
@@ -14,22 +14,22 @@ use alloc::collections::VecDeque;
 use core::mem::{replace, swap};
 use sojourn_units::{Duration, Memory, Time};
 
-/// The answers that wait before one link, in the order in which they come to it.
+/// The answers that wait before one link, in the order of their arrivals.
 #[derive(Clone, Debug)]
 pub(crate) struct Lookahead<P> {
-    /// The link that sends what is answered.
+    /// The link that sends the answered packets.
     source: usize,
-    /// The least time from the end of a transmission there to here.
+    /// The shortest time from the end of a transmission there to the arrival here.
     lead: Duration,
-    /// The first; its time is [`Time::NEVER`] if none waits.
+    /// The first answer; its time is [`Time::NEVER`] if none waits.
     first: Waiting<P>,
     /// Those behind it.
     others: VecDeque<Waiting<P>>,
-    /// When the event is due that lets the first go on, if no other answer does before.
+    /// The time of the event that releases the first, if no other answer does before.
     armed: Time,
 }
 
-/// An answer that waits: when it comes to the link, and where it stands on its route.
+/// An answer that waits: its arrival at the link, and its position on its route.
 #[derive(Clone, Default, Debug)]
 struct Waiting<P> {
     time: Time,
@@ -38,17 +38,17 @@ struct Waiting<P> {
 }
 
 impl<P: Packet> Lookahead<P> {
-    /// None yet; for a link before which none will wait any source does.
+    /// An empty look-ahead. `source` is ignored if no answer ever waits at this link.
     pub fn new(source: usize, lead: Duration) -> Self {
         Lookahead { source, lead, first: Waiting::none(), others: VecDeque::new(), armed: Time::NEVER }
     }
 
-    /// How many wait.
+    /// The number of waiting answers.
     pub fn len(&self) -> usize {
         self.others.len() + usize::from(self.first.time != Time::NEVER)
     }
 
-    /// Puts an answer in its place: in the order of events, by time, then by flow, then as they were put.
+    /// Inserts an answer in the order of events: by time, then by flow, then by insertion.
     fn insert(&mut self, answer: Waiting<P>) {
         if answer.key() < self.first.key() {
             let first = replace(&mut self.first, answer);
@@ -61,8 +61,8 @@ impl<P: Packet> Lookahead<P> {
         }
     }
 
-    /// Puts an answer behind others and takes the first out in its place; gives whether that is all that there is to do: there are others,
-    /// the answer comes after them, and the first before `horizon`.
+    /// Exchanges an answer for the first one, and enqueues it behind the others.
+    /// Returns whether this was possible: others wait, the answer comes after them, and the first before `horizon`.
     #[inline]
     fn take_turns(&mut self, horizon: Time, answer: &mut Waiting<P>) -> bool {
         let (true, Some(last)) = (self.first.time < horizon, self.others.back_mut()) else { return false };
@@ -77,7 +77,7 @@ impl<P: Packet> Lookahead<P> {
         true
     }
 
-    /// Takes the first out, if it comes before `time`.
+    /// Removes the first answer, if it comes before `time`.
     fn take_before(&mut self, time: Time) -> Option<Waiting<P>> {
         (self.first.time < time).then(|| replace(&mut self.first, self.others.pop_front().unwrap_or(Waiting::none())))
     }
@@ -90,7 +90,7 @@ impl<P> Memory for Lookahead<P> {
 }
 
 impl<P: Packet> Waiting<P> {
-    /// What stands where none waits.
+    /// The entry if none waits.
     fn none() -> Self {
         Waiting { time: Time::NEVER, ..Waiting::default() }
     }
@@ -101,16 +101,16 @@ impl<P: Packet> Waiting<P> {
 }
 
 impl<P: Packet> Network<P> {
-    /// An answer waits before a link in its order, and another may go on in its place: gives the hop of that, which needs no event, when it
-    /// comes and where it stands.
+    /// Exchanges an answer that waits before a link in order for another one that may continue.
+    /// Returns the hop of the other one, which needs no event, its arrival and its position.
     #[inline(always)]
     pub(super) fn change_places(&mut self, hop: Hop, time: Time, at: u32, packet: &mut P) -> Option<(Hop, Time, u32)> {
         let (time, at) = self.wait_in_order(hop.link()?, time, at, packet)?;
         Some((self.hops[at as usize].immediate(), time, at))
     }
 
-    /// An answer comes to a link at `time` and stands at `at`. If one may go on, it has changed places with that answer: gives when that comes
-    /// and where it stands.
+    /// Handles an answer that arrives at a link at `time`, with the position `at`.
+    /// If one may continue, it has changed places with that answer: returns its arrival and its position.
     #[inline(always)]
     fn wait_in_order(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let ahead = &mut self.lookaheads[link];
@@ -122,7 +122,7 @@ impl<P: Packet> Network<P> {
         Some((replace(&mut ahead.first.time, time), replace(&mut ahead.first.at, at)))
     }
 
-    /// The same where the answer is not simply the next.
+    /// Handles an answer that is not simply the next one.
     #[inline(never)]
     fn wait_behind(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let horizon = self.horizon(link);
@@ -140,13 +140,13 @@ impl<P: Packet> Network<P> {
         Some((first.time, first.at))
     }
 
-    /// No answer that is still to come to this link comes before this time.
+    /// No future answer arrives at this link before this time.
     fn horizon(&self, link: usize) -> Time {
         let ahead = &self.lookaheads[link];
         self.links[ahead.source].free_at() + ahead.lead
     }
 
-    /// Plans an event for the first answer that waits before a link, if none comes before it.
+    /// Plans an event for the first answer that waits before a link, if none is pending.
     fn arm(&mut self, link: usize) {
         let ahead = &mut self.lookaheads[link];
         if ahead.first.time < ahead.armed {
@@ -155,8 +155,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The event of the answers before a link: the first may go on, to `packet`, if it comes by `now` or before all that are still to
-    /// come. Gives when it comes to the link and where it stands.
+    /// Handles the event of the answers before a link: releases the first one to `packet`.
+    /// It continues if it arrives by `now` or before all future ones. Returns its arrival at the link and its position.
     #[inline(never)]
     pub(super) fn release(&mut self, link: usize, now: Time, packet: &mut P) -> Option<(Time, u32)> {
         if self.lookaheads[link].armed != now {

@@ -1,4 +1,4 @@
-//! A packet is offered to a link, and what the link did to packets is reported.
+//! Offers packets to links, and reports the effects of links on packets.
 
 use super::places::Arrival;
 use super::{Network, WAKE};
@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use sojourn_units::Time;
 
 impl<P: Packet> Network<P> {
-    /// Offers a packet to a link: when it arrives at the other end, if it goes on at once.
+    /// Offers a packet to a link; returns its arrival at the other end, if it continues at once.
     #[inline]
     pub(super) fn offer_to_link(
         &mut self,
@@ -46,14 +46,15 @@ impl<P: Packet> Network<P> {
         None
     }
 
-    /// Offers a packet to an access link that is busy: when it arrives at the other end, `None` if there is no room.
+    /// Offers a packet to a busy access link; returns its arrival at the other end.
+    /// `None` if there is no room.
     #[inline(never)]
     pub(super) fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
         let arrival = Arrival { hops: &self.hops, at, now: time, size: packet.size() };
         self.access_links.offer(link, time, arrival.size, &|links: &AccessLinks| arrival.transit_time(links, &self.transit_times))
     }
 
-    /// A link that held back what it has may send again.
+    /// Wakes a link that held packets back.
     pub(super) fn wake_link(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
         if self.links[link].takes_turns() {
             return self.contend(time, link, observer);
@@ -62,7 +63,7 @@ impl<P: Packet> Network<P> {
         self.after_buffering(time, link, end, observer);
     }
 
-    /// Reports what a buffered link did to packets and plans the end of its transmission.
+    /// Reports the effects of a buffered link and plans the end of its transmission.
     #[inline]
     pub(super) fn after_buffering(&mut self, time: Time, link: usize, end: Option<Time>, observer: &mut impl LinkObserver<P>) {
         if self.links[link].has_reports() {
@@ -73,8 +74,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes the next packet that is decided about at the link that was asked to decide last, to `packet`: where it stands on its route, and
-    /// when it arrives at the other end of the link; `None` if there is none.
+    /// Takes the next decided packet of the link that decided last, to `packet`.
+    /// Returns its position on its route, and its arrival at the other end of the link; `None` without such a packet.
     #[inline]
     pub(super) fn next_decided(&mut self, link: usize, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<(u32, Time)> {
         let decided = self.links[link].next_decided(self.now, packet);
@@ -90,7 +91,7 @@ impl<P: Packet> Network<P> {
         decided
     }
 
-    /// Reports what a buffered link did to packets.
+    /// Reports the effects of a buffered link on packets.
     #[inline(never)]
     fn report(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
         let id = self.ids.link(link);

@@ -1,4 +1,4 @@
-//! Where a packet stands on its route, and what links are told of flows.
+//! Positions of packets on routes, and notifications of links about flows.
 
 use super::{Network, RouteId};
 use crate::contention::Order;
@@ -10,7 +10,8 @@ use crate::packet::Packet;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
 
-/// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
+/// The link over which a packet at position `at` arrived.
+/// If its route starts there, it is the end of another route.
 fn upstream(hops: &[Hop], at: u32) -> HopTarget {
     let before = hops[..at as usize].iter().rev().map(|hop| hop.target());
     before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_) | HopTarget::Reading(_))).unwrap_or(HopTarget::End)
@@ -50,12 +51,14 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
+    /// Whether some link's discipline uses the number of active flows.
+    /// See [`Network::flow_changes`].
     pub fn counts_flows(&self) -> bool {
         self.links.iter().any(Link::counts_flows)
     }
 
-    /// A flow on this route becomes active at `at`, or inactive: tells the links that count flows.
+    /// Reports to links that count flows that one becomes active at `at`, or inactive.
+    /// The flow uses this route.
     pub fn flow_changes(&mut self, route: RouteId, at: Time, active: bool) {
         let begins = match self.hops[route.0 as usize].target() {
             HopTarget::Choice(choice) => &self.choices[choice].routes[..],
@@ -75,7 +78,7 @@ impl<P: Packet> Network<P> {
         counting.into_iter().for_each(|link| self.links[link].flow_changes(at, active));
     }
 
-    /// In which order packets leave a hop.
+    /// The order in which packets leave a hop.
     pub(crate) fn order(&self, target: HopTarget) -> Order {
         match target {
             HopTarget::Link(link) => self.links[link].order(self.least_packet),
@@ -87,14 +90,14 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Sets the hash of a flow, by which queues and routers find what they keep for it.
+    /// Sets the hash of a flow, by which queues and routers find its state.
     pub fn set_hash(&mut self, flow: u32, hash: u64) {
         for &link in &self.hashing {
             self.links[link].set_hash(flow, hash);
         }
     }
 
-    /// Whether a link goes by the hashes of flows ([`Network::set_hash`]).
+    /// Whether a link uses the hashes of flows ([`Network::set_hash`]).
     pub fn hashes_flows(&self) -> bool {
         !self.hashing.is_empty()
     }

@@ -1,9 +1,9 @@
-//! Routers that read what comes over another link: the ACKs of what they send.
+//! Routers that read ACKs of another link, for the flows that they send.
 //!
-//! What an ACK tells a router is needed when the next packet comes to the router's own link, and not before. So where the times at which packets
-//! come out of the other link are known before and in order, an ACK needs no event there: it is noted with its time, and read when the router
-//! sends next. An ACK that comes in the nanosecond of a packet is read before it, since it may be what the packet was sent for. Elsewhere
-//! an ACK has an event, which ranks as a delivery, so that the same holds.
+//! A router needs the content of an ACK when the next packet arrives at its own link, and not before. So if departures from the other link
+//! are known in advance and in order, an ACK needs no event there: it is noted with its time, and read when the router sends next. An ACK
+//! in the same nanosecond as a packet is read before it, since it may have released the packet. Otherwise an ACK has an event, which ranks
+//! as a delivery, so that the same holds.
 
 use super::Network;
 use crate::hop::HopTarget;
@@ -13,7 +13,7 @@ use alloc::vec;
 use sojourn_link::Place;
 use sojourn_units::Time;
 
-/// A link whose router reads what comes over another, by their numbers.
+/// A link whose router reads packets of another one, by their numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     pub link: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Reader {
 }
 
 impl<P: Packet> Network<P> {
-    /// Adds links whose routers read; `targets` are where the numbers of links lead.
+    /// Adds links whose routers read; `targets` are the targets of link numbers.
     pub(crate) fn add_readers(&mut self, readers: &[Reader], targets: &[HopTarget]) {
         for &Reader { link, reads } in readers {
             if let HopTarget::Link(link) = targets[link]
@@ -39,14 +39,16 @@ impl<P: Packet> Network<P> {
         !self.readers.is_empty()
     }
 
-    /// Whether packets come out of a link in the order of time, and each in a later nanosecond than that in which it is known when it does.
+    /// Whether packets leave a link in the order of time, each later than it is known.
+    /// Departures are known at least a nanosecond before.
     pub(crate) fn foresees_reading(&self, link: usize) -> bool {
         let delays =
             |impairment: &LinkImpairment| impairment.link() == link && impairment.place() == Place::AfterQueue && !impairment.only_drops();
         self.links[link].foresees_arrivals(self.least_packet) && !self.impairments.iter().any(delays)
     }
 
-    /// A packet comes out of a link at `time`: lets the routers that read it note it. Gives when it goes on, which is at once.
+    /// A packet leaves a link at `time`: the routers that read it note it.
+    /// Returns when it continues, which is at once.
     #[inline(never)]
     pub(super) fn note_for_readers(&mut self, link: usize, time: Time, packet: &P) -> Time {
         let Some(readers) = self.readers.get(link) else { return time };

@@ -1,4 +1,4 @@
-//! Links that take turns on a medium that they share.
+//! Links that take turns on a shared medium.
 
 use super::Network;
 use crate::medium::Station;
@@ -9,7 +9,8 @@ use alloc::string::String;
 use sojourn_units::{Duration, Time};
 
 impl<P: Packet> Network<P> {
-    /// A link that takes turns has something to send: it waits for its turn, unless it does already.
+    /// A link that takes turns has something to send, and waits for its turn from now on.
+    /// It may wait already.
     pub(super) fn contend(&mut self, now: Time, link: usize, observer: &mut impl LinkObserver<P>) {
         let Some(station) = self.stations[link].as_mut().filter(|station| !station.contends) else { return };
         station.contends = true;
@@ -40,7 +41,7 @@ impl<P: Packet> Network<P> {
         self.give_turn(now, medium, observer);
     }
 
-    /// Gives the next turn on a medium if nobody has it.
+    /// Starts the next turn on a medium if no link has it.
     fn give_turn(&mut self, now: Time, medium: usize, observer: &mut impl LinkObserver<P>) {
         while let Some(link) = self.media[medium].next() {
             let end = self.links[link].start_turn(now, self.media[medium].overhead());
@@ -58,10 +59,10 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The end of the run: turns that have begun count as far as they got. Then all are audited.
+    /// Ends the run: unfinished turns count up to now. Then all are audited.
     ///
     /// # Errors
-    /// Turns took more than the time that there was, or a packet waited though nobody had the turn.
+    /// If turns took more than the time of the run, or a packet waited although no link had the turn.
     pub(super) fn finish_turns(&mut self, end: Time) -> Result<(), String> {
         for medium in 0..self.media.len() {
             let turn = self.media[medium].end();

@@ -9,7 +9,7 @@ fn an_access_link_takes_half_of_a_cache_line() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
 
-    /// Packets that are counted while they are of one size are dropped, and sent, as those that a queue holds one by one.
+    /// Packets of one size are only counted, with the same drops and departures as in a queue.
     #[test]
     fn packets_that_are_counted_fare_as_in_a_queue(
         bps in prop_oneof![Just(100_000_000_000), Just(8_000_000_000_007), (0..43_u32, any::<u32>()).prop_map(|(bits, low)| (1 << bits) + u64::from(low))],
@@ -47,7 +47,7 @@ fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
         let link = links.add(&Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::ZERO, limit });
         let mut now = Time::ZERO;
         for sent in 1..=1_000 {
-            // Two come when the link gets free, and a third behind them.
+            // Two arrive when the link becomes free, and a third behind them.
             if sent % 3 > 0 {
                 now = links.links[link].free_at;
             }
