@@ -63,7 +63,7 @@ pub const SUBQUEUE: SeriesKind = SeriesKind {
         column("oldest_s", "s", "the age of its oldest packet; 0 if it is empty"),
         share(
             "probability",
-            "the discipline's probability for its packets, in `low-latency` the coupled one without the step; NaN if it has none",
+            "the probability with which the control law drops or marks its packets; NaN if it has none. For `low-latency` it is the coupled probability, to which marks above the threshold `step` add",
         ),
     ],
 };
@@ -93,7 +93,7 @@ pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
     kind: "throughput",
     of: "flow",
     row: "a step of `every` that starts at `t`",
-    columns: &[column("bps", "bit/s", "goodput: bits that the application could read in the step, divided by its length")],
+    columns: &[column("bps", "bit/s", "goodput: bits that became readable for the application in the interval, divided by its length")],
 };
 
 /// Round-trip times of flows.

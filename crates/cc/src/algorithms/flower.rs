@@ -18,9 +18,12 @@ pub type Flower = Box<DelayBased<FlowerLaw>>;
 /// The traceable variables.
 pub(crate) const VARIABLES: &[crate::Variable<Flower>] = &[
     DelayBased::QUEUING_DELAY,
-    crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
-        cc.law().peaks.peak * 1e-3
-    }),
+    crate::Variable::new(
+        "peak_delay",
+        "s",
+        "the last peak of the queuing delay above the target; the fuzzy controller takes it as the largest value of its input",
+        |cc| cc.law().peaks.peak * 1e-3,
+    ),
     crate::Variable::new("error_term", "", "the last error on the scale of the rules' terms, -5 to 5", |cc| cc.law().place[0]),
     crate::Variable::new("trend_term", "", "the last trend on the scale of the rules' terms, -5 to 5", |cc| cc.law().place[1]),
 ];
