@@ -13,6 +13,7 @@ from sojourn.cli.output import out
 from sojourn.compare.cases import Case
 from sojourn.core import record_schema
 from sojourn.core.measure_lookup import resolved
+from sojourn.core.measure_paths import measures_of
 from sojourn.plots import distributions
 
 WAITS = [f"{name} wait {what}" for name in ("low-latency", "classic") for what in ("mean", "p95", "p99")]
@@ -199,7 +200,7 @@ def test_a_name_of_several_measures_is_refused_and_they_are_listed(dumbbell, cap
 
 
 def test_many_measures_of_one_name_are_listed_by_the_ends_of_their_paths():
-    known = record_schema.measures_of([f"link{number}" for number in range(9)], ["ftp"])
+    known = measures_of([f"link{number}" for number in range(9)], ["ftp"])
     with pytest.raises(sj.UserError) as refused:
         resolved(["mean"], known, "link1", "--measure")
     fields = "queue.mean, queue_bytes.mean, wait_ms.mean, rtt_ms.mean, completion_s.mean"

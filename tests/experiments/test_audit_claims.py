@@ -141,7 +141,7 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
     ("old", "new", "says"),
     [
         ('grids = ["table2"]', 'grids = ["none"]', 'grid: expected one of table2, '),
-        ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'mutants.toml: claims: expected one of mean, full, red'),
+        ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'claims: expected one of mean, full, red'),
         ('queues = ["red"]', 'queues = ["blue"]', "mutants[same]: expected runs that it changes, got none"),
         ('queues = ["red"]', 'patch = [{ file = "extra.py", old = "a", new = "b" }]',
          "mutants[same].patch: expected patch, or set and scale, got both"),

@@ -56,7 +56,12 @@ def test_a_claim_that_fails_makes_the_command_exit_with_1(here: Path, capsys: py
             "measures.power.formula: expected one of wait,",
         ),
         ("experiment.toml", "{rtt / 2}", "{trip / 2}", "expected {rtt}, or an expression"),
-        ("claims.toml", ".codel.wait /", ".codle.wait /", "claims.toml: measure: expected scenario.queue.measure"),
+        (
+            "claims.toml",
+            ".codel.wait /",
+            ".codle.wait /",
+            "claims.toml: claims[wait].measure: queue of rtt20.codle.wait: expected one of",
+        ),
         ("scenarios/base.toml", "10 Mbit/s", "10", "base.toml"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,14 +113,21 @@ def reproduce(
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.experiments import RunOptions  # here: it takes seconds to load
+    from sojourn.experiments.dry_check import check_results
+    from sojourn.experiments.own_queues import with_queues
+    from sojourn.experiments.reproduce import choose
 
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
     check_file(archive, "--zip")
     if experiment == ALL:
         _check_alone(grid, out_dir, archive)
-    chosen = _chosen(experiment, "studies" if context.info_name == STUDY else "papers", queues)
-    options = RunOptions(quick, threads, store(cache, no_cache), None, host, full)
+    chosen = _chosen(experiment, "studies" if context.info_name == STUDY else "papers")
+    for each in chosen:
+        check_results(each, choose(each, grid, full))
+    if queues is not None:
+        chosen = [with_queues(each, queues) for each in chosen]
+    options = RunOptions(quick, threads, store(cache, no_cache), None, host, full, keep_mistakes=True)
     if shard is not None:
         _run_shard(chosen, grid, seeds, options, shard)
         return
@@ -128,7 +135,7 @@ def reproduce(
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
-    missed = _rerun(list(zip(chosen, folders, strict=True)), grid, seeds, options)
+    ends = _rerun(list(zip(chosen, folders, strict=True)), grid, seeds, options)
     if out_dir is None:
         from sojourn.experiments.index import write_index
 
@@ -140,44 +147,62 @@ def reproduce(
         from sojourn.experiments.artifact import write_zip
 
         out.print(one_line(f"zip:     {write_zip(archive, chosen[0], folders[0])}"))
-    if demand and missed:
-        raise RunError(f"claims that do not hold: {', '.join(missed)}")
+    ends.exit(demand)
 
 
-def _chosen(experiment: str, kind: Kind, queues: str | None) -> list[Experiment]:
-    """The experiment of this name, or all of a kind; `queues` replaces their queues if given."""
+@dataclass
+class _Ends:
+    """What decides the exit code of a command: claims that failed or are undecided, and errors."""
+
+    failed: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Adds an outcome whose report is written."""
+        from sojourn.experiments.verdict import Verdict
+
+        self.mistakes += outcome.mistakes or []
+        for result in outcome.results:
+            if result.verdict is not Verdict.REPRODUCED:
+                (self.undecided if result.verdict is Verdict.UNDECIDED else self.failed).append(result.claim.id)
+
+    def exit(self, demand: bool) -> None:
+        """Raises `UserError` for a mistake; with `demand`, `RunError` unless all claims hold."""
+        if self.mistakes:
+            raise UserError(self.mistakes[0])
+        said = [f"claims that do not hold: {', '.join(self.failed)}"] if self.failed else []
+        if self.undecided:
+            said.append(f"undecided claims: {', '.join(self.undecided)} (more --seeds narrow their intervals)")
+        if demand and said:
+            raise RunError("; ".join(said))
+
+
+def _chosen(experiment: str, kind: Kind) -> list[Experiment]:
+    """The experiment of this name, or all of a kind."""
     from sojourn.experiments import find_experiment, find_experiments
 
-    chosen = find_experiments(kind) if experiment == ALL else [find_experiment(experiment)]
-    if queues is None:
-        return chosen
-    from sojourn.experiments.own_queues import with_queues
-
-    return [with_queues(each, queues) for each in chosen]
+    return find_experiments(kind) if experiment == ALL else [find_experiment(experiment)]
 
 
-def _rerun(
-    chosen: list[tuple[Experiment, Path]], grid: str | None, seeds: int | None, options: RunOptions
-) -> list[str]:
-    """Runs experiments and writes their reports; returns the claims that do not hold."""
+def _rerun(chosen: list[tuple[Experiment, Path]], grid: str | None, seeds: int | None, options: RunOptions) -> _Ends:
+    """Runs experiments and writes their reports; returns what decides the exit code."""
     from sojourn.experiments import reproduce as run_experiment
     from sojourn.experiments.report import write_report
-    from sojourn.experiments.verdict import Verdict
 
-    missed: list[str] = []
+    ends = _Ends()
     with ThreadPoolExecutor(1) as writer:
         report: _Report | None = None
         for each, folder in chosen:
             with progress(each.id) as on_progress:
                 outcome = run_experiment(each, grid, seeds, replace(options, progress=on_progress))
             if report:
-                report.print()
+                ends.add(report.print())
             _print_outcome(outcome, grid)
-            missed += [result.claim.id for result in outcome.results if result.verdict is not Verdict.REPRODUCED]
             report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
         if report:
-            report.print()
-    return missed
+            ends.add(report.print())
+    return ends
 
 
 def _run_shard(chosen: list[Experiment], grid: str | None, seeds: int | None, options: RunOptions, shard: str) -> None:
@@ -223,8 +248,8 @@ class _Report:
     folder: Path
     written: Future[list[Path]]
 
-    def print(self) -> None:
-        """Waits for the report and prints where its files are."""
+    def print(self) -> Outcome:
+        """Waits for the report, prints where its files are, and returns the outcome."""
         written = self.written.result()
         figures = sum(path.suffix == ".pdf" for path in written)
         out.print(one_line(f"report:  {written[-1]}"))
@@ -233,6 +258,7 @@ class _Report:
         out.print(one_line(f"tables:  {self.folder / 'tables'} (CSV and Parquet)"))
         if self.outcome.effort:
             out.print(f"runs:    {self.outcome.effort}")
+        return self.outcome
 
 
 def _print_outcome(outcome: Outcome, grid: str | None) -> None:

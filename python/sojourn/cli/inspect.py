@@ -67,9 +67,9 @@ def check(
 def _check_folder(folder: Path) -> None:
     """Checks every file of an experiment, and every scenario that the experiment runs."""
     require("pydantic", "scipy", "control")
-    from sojourn.experiments.new import check_experiment
+    from sojourn.experiments.dry_check import check_folder
 
-    experiment, cases = check_experiment(folder)
+    experiment, cases = check_folder(folder)
     said = f"{counted(cases, 'case')}, {counted(len(experiment.claims), 'claim')}, all can be run"
     out.print(one_line(f"{folder}: {said}"))
 

@@ -8,7 +8,7 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.listing import names
-from sojourn.core import field_paths, record_schema
+from sojourn.core import field_paths, measure_paths
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.measure_lookup import resolved
 from sojourn.core.scenario import Scenario, load, tables_of
@@ -77,7 +77,7 @@ def links(context: typer.Context, incomplete: str) -> list[str]:
 def measures_in(scenario: Scenario) -> list[str]:
     """The paths of all measures that a run of a scenario may have."""
     links = [str(link["name"]) for link in scenario.resolved()["links"]]
-    return record_schema.measures_of(links, [str(field_paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
+    return measure_paths.measures_of(links, [str(field_paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:
@@ -86,7 +86,7 @@ def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> No
     Called before the first run.
     """
     if wanted:
-        record_schema.check(wanted, measures_in(scenario), option)
+        measure_paths.check(wanted, measures_in(scenario), option)
 
 
 def rows(scenario: Scenario, wanted: Sequence[str], link: str, as_json: bool = False) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sojourn.core import field_paths
 from sojourn.core.errors import FEW, UserError
-from sojourn.core.record_schema import ANY, OF_A_GROUP, OF_A_LINK, chosen, place
+from sojourn.core.measure_paths import ANY
+from sojourn.core.record_schema import OF_A_GROUP, OF_A_LINK, chosen, place
 
 
 def resolved(names: Iterable[str], known: Sequence[str], link: str, where: str) -> list[str]:

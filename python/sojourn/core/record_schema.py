@@ -73,7 +73,7 @@ class Measure:
     @property
     def error(self) -> float:
         """Its relative error: 0 except for quantiles of a histogram."""
-        found = _definition(self.path)
+        found = definition(self.path)
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
@@ -327,60 +327,6 @@ def _apart(found: Measure, of: str, places: Sequence[str]) -> Measure:
     return replace(found, label=f"{of} {found.label}" if apart else f"{found.label} in {found.unit}")
 
 
-ANY = "NAME"  # placeholder for a class, tin or queue
-
-
-def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """The paths of all measures of a record with these links and groups, with `NAME` for queues."""
-    found = []
-    for part, names in (("links", links), ("groups", groups), ("total", [""])):
-        fields = [each.path for each in parts()[part].fields.values() if each.number]
-        if part == "links":
-            fields += [f"{within}.{path}" for within in INNER for path in fields if _is_inner(within, path)]
-        for name in names:
-            prefix = ".".join(filter(None, (part, name and field_paths.element(name))))
-            found += [f"{prefix}.{path}" for path in fields]
-    return found
-
-
-INNER = (f"queues.{ANY}", f"classes.{ANY}", f"classes.{ANY}.queues.{ANY}")
-
-
-def _is_inner(within: str, path: str) -> bool:
-    """Whether a class or a queue has this field of a link."""
-    return f"{within.partition('.')[0]}[].{path}" in parts()["links"].fields
-
-
-def check(columns: Iterable[str], known: Sequence[str], where: str) -> None:
-    """Raises `UserError`, which begins with `where`, for a path that is not one of `known`."""
-    for column in columns:
-        steps = _with_any(column)
-        if steps is None or ".".join(steps) not in known:
-            raise UserError.unknown(where, column, _beside(column, steps or [], known))
-
-
-def _with_any(column: str) -> list[str] | None:
-    """The steps of a path, with `NAME` for classes and queues; None for an invalid path."""
-    try:
-        steps = field_paths.split(column)
-    except UserError:
-        return None
-    written = [field_paths.element(step) for step in steps]
-    if steps[0] == "links":
-        for at in range(3, len(steps)):
-            if written[at - 1] in WITHIN_A_LINK and steps[at] != "*":
-                written[at] = ANY
-    return written
-
-
-def _beside(column: str, steps: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The candidates for a wrong path: paths with the same end or a similar beginning, else all."""
-    ends = [each for each in known if each.endswith(f".{column}")]
-    begins = (".".join(steps[:count]) + "." for count in range(len(steps) - 1, 1, -1))
-    lists = (ends, *([each for each in known if each.startswith(begin)] for begin in begins))
-    return next((each for each in lists if each), list(known))
-
-
 def range_of(path: str) -> Range:
     """The range of a record's number at `path`; unbounded if unknown.
 
@@ -388,12 +334,12 @@ def range_of(path: str) -> Range:
     >>> range_of("total.jain")
     Range(low=0, high=1)
     """
-    found = _definition(path)
+    found = definition(path)
     return found.range if found else Range()
 
 
 @cache
-def _definition(path: str) -> Definition | None:
+def definition(path: str) -> Definition | None:
     """The field of a record at a path; None for an invalid path."""
     try:
         first, *steps = field_paths.split(path)

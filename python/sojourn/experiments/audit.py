@@ -11,11 +11,12 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from sojourn.core import field_paths, files
-from sojourn.core.errors import UserError
+from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.scenario import Scenario
 from sojourn.experiments.claims import Claim
 from sojourn.experiments.folder import load_experiment
@@ -134,10 +135,11 @@ def plan_of(experiment: Experiment) -> Plan:
     chosen = [each for each in experiment.grids.values() if not file.grids or each.id in file.grids]
     quick = {case: {**each.quick_set, **file.short} for each in chosen for case in each.cases()}
     known = {claim.id: claim for claim in experiment.claims}
-    asked = [*file.claims, *(name for each in file.mutants for name in each.claims)]
-    for name in asked:
+    asked = dict.fromkeys(file.claims, "claims")
+    asked |= {name: f"mutants[{each.id}].claims" for each in file.mutants for name in each.claims}
+    for name, where in asked.items():
         if name not in known:
-            raise UserError(f'{path}: claims: expected one of {", ".join(known)}, got "{name}"')
+            raise UserError.unknown(f"{path}: {where}", name, known)
     claims: list[Claim] = []
     over: dict[Case, dict[str, Any]] = {}
     for claim in experiment.claims:
@@ -149,9 +151,37 @@ def plan_of(experiment: Experiment) -> Plan:
             claims.append(plain)
             over |= {case: quick[case] for case in cases}
         elif claim.id in asked:
-            raise UserError(f'{path}: claims: expected one that rests on these grids, got "{claim.id}"')
+            raise UserError.expected(f"{path}: {asked[claim.id]}", "a claim that rests on these grids", claim.id)
     seeds = list(range(1, 1 + (file.seeds or experiment.file.quick)))
     return Plan(experiment, file, claims, dict(sorted(over.items())), seeds)
+
+
+def check_mutants(plan: Plan) -> None:
+    """Raises `UserError` for an unknown name or field of a mutant of parameters."""
+    experiment = plan.experiment
+    curves, families = experiment.curves, experiment.families
+    for mutant in plan.file.mutants:
+        label = f"{experiment.root / 'mutants.toml'}: mutants[{mutant.id}]"
+        for kind, names in (
+            ("scenarios", [*experiment.scenarios, *families]),
+            ("queues", [*experiment.queues, *curves]),
+            ("settings", list(experiment.settings)),
+        ):
+            for pattern in getattr(mutant, kind):
+                if not any(fnmatchcase(name, pattern) for name in names):
+                    raise UserError.unknown(f"{label}.{kind}", pattern, names)
+        if mutant.patch:
+            continue
+        changes = {case: found for case in plan.over if (found := changed_fields(plan, mutant, case))}
+        if not changes:
+            raise UserError(f"{label}: expected runs that it changes, got none")
+        for case, found in changes.items():
+            scenario = experiment.scenario(case, plan.over[case])
+            try:
+                scenario.set_all(found)
+                scenario.canonical()
+            except (ScenarioError, UserError) as error:
+                raise UserError(f"{label}.set: {str(error).removeprefix(f'{scenario.label}: ')}") from None
 
 
 def observe(plan: Plan, options: RunOptions, over: Mapping[Case, Mapping[str, Any]] | None = None) -> Observed:

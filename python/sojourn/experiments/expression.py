@@ -188,15 +188,27 @@ def is_constant(template: str) -> bool:
 
     It then needs no run, no design and no formula.
     """
-    if len(template) > LONGEST:
-        return False
+    nodes = _nodes(_FIELD.sub("x", template))
+    return bool(nodes) and all(node.id in _FUNCTIONS for node in nodes if isinstance(node, ast.Name))
+
+
+def names_of(text: str) -> list[str]:
+    """The names in an expression, without those of functions."""
+    nodes = _nodes(text)
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return [node.id for node in nodes if isinstance(node, ast.Name) and node not in called]
+
+
+def _nodes(text: str) -> list[ast.AST]:
+    """The nodes of an expression; none for a text that `evaluate` rejects."""
+    if len(text) > LONGEST:
+        return []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(_FIELD.sub("x", template), mode="eval")))
+            return list(ast.walk(ast.parse(text, mode="eval")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False  # `evaluate` says what is wrong
-    return all(node.id in _FUNCTIONS for node in nodes if isinstance(node, ast.Name))
+        return []
 
 
 _FIELD = re.compile(r"\{(\w+)\}")

@@ -14,6 +14,7 @@ from sojourn.core.errors import UserError
 from sojourn.experiments.braces import filled
 from sojourn.experiments.expression import UnknownNameError, evaluate, fill
 from sojourn.experiments.schema.experiment import Congestion, CurveTable, Family, Measure, ScenarioTable
+from sojourn.experiments.schema.toml import WORD, is_word
 from sojourn.experiments.schema.variables import Parameters
 
 MOST_CASES = 100_000
@@ -99,6 +100,8 @@ def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScen
             queue_at=family.queue_at,
             steps=tuple(each.set for each in family.steps),
         )
+        if not is_word(made.id):
+            raise UserError.expected(f"{label}.id", WORD, made.id)
         found.append(made)
     return found
 

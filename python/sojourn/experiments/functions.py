@@ -108,9 +108,7 @@ def family_functions(outcome: Outcome) -> Functions:
                 raise OutsideError(pattern)
             if not cases or queue not in outcome.experiment.queues:
                 got = f'"{pattern}" and "{queue}"'
-                raise UserError(
-                    f"{outcome.experiment.id}: claims: expected scenarios and a queue of the paper, got {got}"
-                )
+                raise UserError(f"measure: expected a pattern that fits scenarios, and a queue, got {got}")
             return np.asarray(reduce([outcome.values(case, measure) for case in cases], axis=0), dtype=np.float64)
 
         return function
@@ -150,9 +148,7 @@ def curve_functions(outcome: Outcome) -> Functions:
     def points(scenario: str, curve: str) -> list[CurvePoints]:
         if curve not in experiment.curves or scenario not in experiment.scenarios:
             known = ", ".join(experiment.curves) or "none"
-            raise UserError(
-                f'{experiment.id}: claims: expected a curve ({known}) of a scenario, got "{curve}", "{scenario}"'
-            )
+            raise UserError(f'measure: expected a curve ({known}) of a scenario, got "{curve}", "{scenario}"')
         cases = [Case(scenario, queue) for queue in experiment.curves[curve].queues]
         x, y = (
             np.array([outcome.values(case, measure) for case in cases])

@@ -42,6 +42,13 @@ class Case:
     def __str__(self) -> str:
         return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
 
+    @classmethod
+    def named(cls, name: str) -> Case:
+        """The case `scenario.queue` or `scenario.queue.setting`."""
+        scenario, _, rest = name.partition(".")
+        queue, _, setting = rest.partition(".")
+        return cls(scenario, queue, setting)
+
     def other(self, place: Sequence[str], experiment: Experiment) -> Case:
         """The case named by the names before a measure.
 
@@ -262,7 +269,7 @@ class Experiment:
             self._read[chosen.file] = load(chosen.file)
         scenario = self._read[chosen.file].copy()
         scenario.set_all(chosen.set)
-        for at in chosen.queue_at or (self.file.queue_at,):
+        for at in chosen.queue_at or self.file.queue_at:
             scenario.set(at, self.queue_table(case.queue, case.scenario))
             scenario.set_all({path: value for path, value in chosen.set.items() if path.startswith(f"{at}.")})
         if case.setting:

@@ -14,18 +14,19 @@ from sojourn.experiments.expression import Value
 from sojourn.experiments.functions import all_functions, curve_functions, family_functions
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Array, Outcome, OutsideError
-from sojourn.experiments.reproduce import part_value
+from sojourn.experiments.reproduce import in_claim, part_value
 
 
 class _Names(Outcome):
     """An outcome in which every measure of every case is 1.
 
-    It records which cases are used.
+    It records which cases and measures are used.
     """
 
     def values(self, case: Case, measure: str) -> Array:
         self.check_within(case)
         self._taken.add(case)
+        self._values[case, measure] = np.ones(1)
         if formula := self.experiment.measure(case.scenario, measure).formula:
             self.computed(case, formula)
         return np.ones(1)
@@ -36,15 +37,27 @@ def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:
 
     Empty for a claim about formulas alone. Raises `UserError` for an unknown measure.
     """
+    return _asked(experiment, claim)[0]
+
+
+def measures_of_claim(experiment: Experiment, claim: Claim) -> list[tuple[str, str]]:
+    """The scenarios and measures of a claim, under every reading. Raises as `cases_of` does."""
+    return [(case.scenario, measure) for case, measure in _asked(experiment, claim)[1]]
+
+
+def _asked(experiment: Experiment, claim: Claim) -> tuple[frozenset[Case], list[tuple[Case, str]]]:
+    """The cases of a claim, and the measures that it takes from them."""
     names = _Names(experiment, [], [1], {})
-    found = _cases(claim.parts, names)
-    for each in claim.readings:
-        parts = _cases(each.parts, names.only(each.scenarios))
-        if not parts:
-            label = f"{experiment.root / 'claims.toml'}: claims[{claim.id}].readings.scenarios"
-            raise UserError.expected(label, "a pattern that fits all scenarios of some part", each.scenarios)
-        found += parts
-    return frozenset().union(*found)
+    with in_claim(experiment, claim):
+        found = _cases(claim.parts, names)
+        for each in claim.readings:
+            parts = _cases(each.parts, names.only(each.scenarios))
+            if not parts:
+                raise UserError.expected(
+                    "readings.scenarios", "a pattern that fits all scenarios of some part", each.scenarios
+                )
+            found += parts
+    return frozenset().union(*found), list(names._values)
 
 
 def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.core.stats import Estimate, estimate, paired
 from sojourn.core.text_format import counted, elapsed
@@ -185,6 +186,8 @@ class Outcome:
     """Whether `--quick` reduced it."""
     effort: Effort | None = None
     """The cost of the runs; `None` without runs."""
+    mistakes: list[str] | None = None
+    """Errors of claims and measures that only the runs could show; `None` if they are raised."""
 
     left_out: frozenset[Case] = frozenset()
     """The cases that `--quick` skipped."""
@@ -272,11 +275,21 @@ class Outcome:
         return estimate(values[:1] if self.same([case]) else values, within=within)
 
     def shown(self, case: Case, measure: str) -> Array:
-        """The values for a table: NaN if a formula needs a case that was not run."""
+        """The values for a table; NaN without the needed runs, and for a measure with a mistake."""
         try:
             return self.values(case, measure)
         except UnknownNameError:
-            return np.full(len(self.records[case]), np.nan)
+            pass
+        except UserError as error:
+            self.note_mistake(error)
+        return np.full(len(self.records[case]), np.nan)
+
+    def note_mistake(self, error: UserError) -> None:
+        """Keeps an error until the report is written; raises it if none are kept."""
+        if self.mistakes is None:
+            raise error
+        if str(error) not in self.mistakes:
+            self.mistakes.append(str(error))
 
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""

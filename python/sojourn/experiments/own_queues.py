@@ -46,7 +46,7 @@ def _possible(experiment: Experiment, grids: dict[str, Grid], own: list[str]) ->
         try:
             experiment.scenario(case).canonical()
         except ScenarioError as error:
-            places = experiment.scenarios[case.scenario].queue_at or (experiment.file.queue_at,)
+            places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
             why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
     for label in own:
         of_queue = [case for case in cases if case.queue == label]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,8 @@ class RunOptions:
     """The TCP stack of the flows."""
     full: bool = False
     """Whether optional grids are run, too."""
+    keep_mistakes: bool = False
+    """Whether `Outcome.mistakes` keeps errors of claims and measures instead of raising them."""
 
 
 def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list[Grid]:
@@ -131,8 +133,13 @@ def reproduce(
         quick=quick,
         effort=effort,
         left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
+        mistakes=[] if options.keep_mistakes else None,
     )
-    judge_claims(outcome, experiment.claims)
+    for claim in experiment.claims:
+        try:
+            judge_claims(outcome, [claim])
+        except UserError as error:
+            outcome.note_mistake(error)
     return outcome
 
 
@@ -302,12 +309,22 @@ def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+@contextmanager
+def in_claim(experiment: Experiment, claim: Claim) -> Iterator[None]:
+    """Names file and claim in errors."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{experiment.root / 'claims.toml'}: claims[{claim.id}].{error}") from None
+
+
 def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
     """The verdict on a claim; `None` if it needs cases that were not run."""
     used: set[Case] = set()
     try:
-        parts = [_judge(part, outcome, functions, used) for part in _ran(claim.parts, outcome, functions)]
-        others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
+        with in_claim(outcome.experiment, claim):
+            parts = [_judge(part, outcome, functions, used) for part in _ran(claim.parts, outcome, functions)]
+            others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
     except UnknownNameError:
         return None
     return ClaimResult(claim, parts, frozenset(used), tuple(others))
@@ -388,16 +405,19 @@ def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
 
 def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:
     """The meaning of a dotted name: scenario, queue, perhaps a setting, and a measure."""
-    label = experiment.root / "claims.toml"
-    if len(name) not in (3, 4) or name[0] not in experiment.scenarios or name[1] not in experiment.queues:
+    whole = ".".join(name)
+    if len(name) not in (3, 4):
         expected = "scenario.queue.measure or scenario.queue.setting.measure"
-        raise UserError(f'{label}: measure: expected {expected}, got "{".".join(name)}"')
-    setting = name[2] if len(name) == 4 else ""
-    if setting and setting not in experiment.settings:
-        raise UserError(
-            f'{label}: measure: expected one of the settings {", ".join(experiment.settings)}, got "{setting}"'
-        )
-    return Case(name[0], name[1], setting), name[-1]
+        raise UserError.expected("measure", expected, whole)
+    *place, measure = name
+    kinds = ("scenario", experiment.file.compares, "setting")
+    every: tuple[Iterable[str], ...] = (experiment.scenarios, experiment.queues, experiment.settings)
+    for kind, names, each in zip(kinds, every, place, strict=False):
+        if each not in names:
+            raise UserError.unknown(f"measure: {kind} of {whole}", each, names)
+    if measure not in experiment.measures:
+        raise UserError.unknown(f"measure: measure of {whole}", measure, experiment.measures)
+    return Case(*place), measure
 
 
 def _measured(outcome: Outcome, name: tuple[str, ...]) -> Value:

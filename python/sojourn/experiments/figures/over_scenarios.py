@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from sojourn.core.errors import UserError
 from sojourn.core.ranges import Range
 from sojourn.core.stats import Estimate, estimate
 from sojourn.experiments.bounds import range_of
+from sojourn.experiments.figure_names import panel_scenarios
 from sojourn.experiments.figures.parts import interval_marks, panels, queue_label, scenario_ticks
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome
@@ -99,9 +101,10 @@ def lines(outcome: Outcome, chosen: spec.Lines) -> Figure:
     grid = outcome.grid(chosen.grid)
     also = [each for each in outcome.grids if each.id == chosen.also]
     with figure(PAGE, 2.7) as made:
-        for axes, panel in zip(panels(made, len(chosen.panels), sharey=True), chosen.panels, strict=True):
+        shown = chosen.panels or [""]
+        for axes, panel in zip(panels(made, len(shown), sharey=True), shown, strict=True):
             _lines_of_panel(axes, outcome, chosen, panel, [grid, *also])
-            axes.set(title=panel.rpartition("_")[2], xlabel=chosen.xlabel)
+            axes.set(title=panel.rpartition("_")[2] if len(shown) > 1 else "", xlabel=chosen.xlabel or chosen.x)
         made.axes[0].set_ylabel(outcome.experiment.measures[chosen.measure].title)
         legend_above(made)
         return made
@@ -111,7 +114,9 @@ def _lines_of_panel(axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str,
     """The lines of one group of scenarios."""
     drawn = [(each, queue) for each in grids for queue in each.queues]
     for i, (grid, queue) in enumerate(drawn):
-        names = [name for name in grid.scenarios if name.startswith(f"{panel}_")]
+        names = panel_scenarios(outcome.experiment, panel, grid)
+        if not names:
+            raise UserError.expected(f"figures[{chosen.id}].panels", "a panel with a scenario that was run", panel)
         x = [float(outcome.experiment.scenarios[name].values[chosen.x]) for name in names]
         look = style_of(i)
         found = [outcome.estimate(Case(name, queue), chosen.measure) for name in names]

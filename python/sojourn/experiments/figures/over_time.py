@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.experiments.figures.parts import case_named, first_record, queue_label
+from sojourn.experiments.figures.parts import first_record, queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.readings import Reading, column_of
@@ -54,7 +54,7 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
 
 def series(outcome: Outcome, chosen: spec.Series) -> Figure:
     """A series of several cases, a panel for each case."""
-    cases = [case_named(name) for name in chosen.cases]
+    cases = [Case.named(name) for name in chosen.cases]
     with figure(PAGE, 1.3 * len(cases) + 0.3) as made:
         rows = made.subplots(len(cases), 1, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, case in zip(rows, cases, strict=True):
@@ -100,7 +100,7 @@ def _rate(record: Record, name: str) -> tuple[Array, Array]:
 
 def rates(outcome: Outcome, chosen: spec.Rates) -> Figure:
     """The rates of flows or groups."""
-    record = first_record(outcome, chosen, case_named(chosen.case))
+    record = first_record(outcome, chosen, Case.named(chosen.case))
     with figure(PAGE * 0.75, 2.5) as made:
         axes: Any = made.add_subplot()
         for i, (name, label) in enumerate(chosen.groups):
@@ -114,7 +114,7 @@ def rates(outcome: Outcome, chosen: spec.Rates) -> Figure:
 
 def windows(outcome: Outcome, chosen: spec.Windows) -> Figure:
     """Windows of flows above, the queue of a link below."""
-    record = first_record(outcome, chosen, case_named(chosen.case))
+    record = first_record(outcome, chosen, Case.named(chosen.case))
     with figure(PAGE * 0.75, 3.4) as made:
         upper, lower = made.subplots(2, 1, sharex=True, height_ratios=[2, 1])
         tables = [record.series[f"cwnd/{name}"] for name, _ in chosen.flows]

@@ -44,10 +44,3 @@ def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
     if case not in outcome.records:
         raise UserError(f"{outcome.experiment.main}: figures[{figure.id}]: expected a case that is run, got {case}")
     return outcome.records[case][0]
-
-
-def case_named(name: str) -> Case:
-    """The case that a figure names: `scenario.queue` or `scenario.queue.setting`."""
-    scenario, _, rest = name.partition(".")
-    queue, _, setting = rest.partition(".")
-    return Case(scenario, queue, setting)

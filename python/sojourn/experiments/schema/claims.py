@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from sojourn.experiments.schema.toml import FileModel, expected
+from sojourn.experiments.schema.toml import FileModel, Value, expected
 from sojourn.experiments.verdict import PartKind
 
 Origin = Literal["paper", "theory", "judge", "ours"]
@@ -37,7 +37,7 @@ class PartTable(ToleranceFields):
     """
     label: str = ""
     """What the measure is, in words."""
-    for_: dict[str, list[str]] = Field(default={}, alias="for")
+    for_: dict[str, list[Value]] = Field(default={}, alias="for")
     """Lists of values; one part is made for every combination of them."""
     holds: str | None = None
     """An inequality: `> 3`, `>= 3`, `< 3`, `<= 3` or `between -3 and 3`."""
@@ -120,7 +120,7 @@ class ClaimTable(FileModel):
     """
     parts: list[PartTable] = Field(min_length=1)
     """The parts of the claim, at least one."""
-    for_: dict[str, list[str]] = Field(default={}, alias="for")
+    for_: dict[str, list[Value]] = Field(default={}, alias="for")
     """Lists of values: every combination is a claim.
 
     `{x}` in texts and measures is a value of `for.x`.

@@ -15,10 +15,13 @@ from sojourn.experiments.schema.toml import (
     FolderName,
     Keyed,
     NamedTable,
+    OneOrMore,
     PlainName,
     Span,
     Texts,
     Times,
+    Value,
+    Words,
     expected,
 )
 from sojourn.experiments.schema.variables import Parameters, Variable
@@ -168,9 +171,9 @@ class ScenarioTable(NamedTable):
     """The scenario file, relative to the folder."""
     queue: Parameters = {}
     """Parameters that replace those of every queue in this scenario."""
-    queue_at: Texts = ()
+    queue_at: OneOrMore = ()
     """The place of the queue in the scenario (default: the paper's `queue_at`)."""
-    measures: Annotated[dict[str, Measure], Keyed] = {}
+    measures: Annotated[dict[str, Measure], Words, Keyed] = {}
     """Measures with other definitions in this scenario."""
     set: Parameters = {}
     """Changed fields of the scenario file.
@@ -214,15 +217,15 @@ class Family(FileModel):
     """Their titles."""
     file: FileName
     """The scenario file, relative to the folder."""
-    over: dict[str, list[str]] = {}
-    """The values."""
-    points: dict[str, list[str]] = {}
+    over: dict[str, list[Value]] = {}
+    """The values: texts or numbers."""
+    points: dict[str, list[Value]] = {}
     """Values that vary together: lists of equal length."""
     queue: Parameters = {}
     """Parameters that replace those of every queue."""
-    queue_at: Texts = ()
+    queue_at: OneOrMore = ()
     """The place of the queue in the scenarios (default: the paper's `queue_at`)."""
-    measures: Annotated[dict[str, Measure], Keyed] = {}
+    measures: Annotated[dict[str, Measure], Words, Keyed] = {}
     """Measures with other definitions in these scenarios."""
     set: Parameters = {}
     """Changed fields of the scenario file."""
@@ -254,7 +257,7 @@ class Queue(NamedTable):
     """The queue in one phrase."""
     queue: Parameters
     """Its `aqm` and parameters, as in a scenario file."""
-    values: dict[str, str] = {}
+    values: dict[str, Value] = {}
     """Values for braces of measures and steps."""
 
 
@@ -418,8 +421,8 @@ class ExperimentFile(FileModel):
 
     An example of the latter is `{ cc = "ledbat" }`.
     """
-    queue_at: str = "links.bottleneck.queue"
-    """The place of the queue in a scenario."""
+    queue_at: OneOrMore = ("links.bottleneck.queue",)
+    """The place of the queue in a scenario: a field or a list of fields."""
     reference_queue: str = ""
     """The queue with which the others are compared.
 
@@ -436,19 +439,19 @@ class ExperimentFile(FileModel):
 
     If not, the measures of a run are computed when it ends, and nothing is cached: for long traces.
     """
-    measures: Annotated[dict[str, Measure], Keyed] = {}
+    measures: Annotated[dict[str, Measure], Words, Keyed] = {}
     """The measures."""
-    scenarios: Annotated[dict[str, ScenarioTable], Keyed] = {}
+    scenarios: Annotated[dict[str, ScenarioTable], Words, Keyed] = {}
     """The scenarios."""
     families: dict[str, Family] = {}
     """Families of scenarios."""
-    queues: Annotated[dict[str, Queue], Keyed] = {}
+    queues: Annotated[dict[str, Queue], Words, Keyed] = {}
     """The queues."""
-    curves: Annotated[dict[str, CurveTable], Keyed] = {}
+    curves: Annotated[dict[str, CurveTable], Words, Keyed] = {}
     """Curves of queues."""
     trade_off: TradeOff = TradeOff()
     """The measures of curves, for `advantage`, `reach` and figures of kind `trade-off`."""
-    settings: Annotated[dict[str, Setting], Keyed] = {}
+    settings: Annotated[dict[str, Setting], Words, Keyed] = {}
     """The settings."""
     designs: Annotated[dict[str, DesignTable], Keyed] = {}
     """Controllers whose loops are analyzed."""

@@ -65,8 +65,11 @@ class Lines(Figure):
     """The value of the family on the x axis."""
     xlabel: str = ""
     """Label of the x axis."""
-    panels: list[str]
-    """Beginnings of the scenarios' names: the scenarios `<panel>_...` are one panel."""
+    panels: list[str] = []
+    """Families, or beginnings of names: the scenarios `<panel>_...` are one panel.
+
+    Default: all scenarios of the grid in one panel.
+    """
     published: dict[str, dict[str, float]] = {}
     """Published means, by panel and queue: a dashed line."""
     also: str = ""

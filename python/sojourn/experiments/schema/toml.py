@@ -5,10 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from keyword import iskeyword
 from pathlib import Path, PurePath
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, Strict, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PrivateAttr,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sojourn.core import toml
@@ -83,6 +94,24 @@ def _name_all(tables: dict[str, NamedTable]) -> dict[str, NamedTable]:
 Keyed = AfterValidator(_name_all)
 """For a field of type `dict[str, NamedTable]`: every table learns its key."""
 
+
+def _all_words(tables: dict[str, Any]) -> dict[str, Any]:
+    for key in tables:
+        if not is_word(key):
+            raise expected(WORD, key, field=key)
+    return tables
+
+
+Words = AfterValidator(_all_words)
+"""For a table whose keys are names in expressions, as in `rtt20.codel.wait`."""
+WORD = "a name of letters, digits and _ for expressions, where a hyphen means minus"
+
+
+def is_word(name: str) -> bool:
+    """Whether an expression can contain a name."""
+    return name.isidentifier() and not iskeyword(name)
+
+
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_+.-]{0,98}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 
@@ -132,6 +161,19 @@ Each is a number or a text with braces, such as `{up + 0.1}`.
 """
 Texts = Annotated[tuple[str, ...], Strict(False)]
 """Any number of texts."""
+OneOrMore = Annotated[
+    tuple[str, ...],
+    Strict(False),
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""A text, or a list of texts."""
+Value = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value),
+    WithJsonSchema({"type": ["string", "number"]}),
+]
+"""A text that replaces braces, or a number."""
 TwoTexts = Annotated[tuple[str, str], Strict(False)]
 """Two texts."""
 
