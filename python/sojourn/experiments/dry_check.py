@@ -26,7 +26,8 @@ Asked = Iterable[tuple[str, str]]
 def check_folder(folder: Path) -> tuple[Experiment, int]:
     """Checks a folder; returns the experiment and the number of its cases.
 
-    It checks every scenario, whole and with `--quick`, and every name in every file. Raises `UserError` or `ScenarioError` for the first mistake.
+    It checks every scenario, whole and with `--quick`, and every name in every file. Raises `UserError` or
+    `ScenarioError` for the first mistake.
     """
     experiment = load_experiment(folder)
     grids = list(experiment.grids.values())
