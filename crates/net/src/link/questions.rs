@@ -296,3 +296,46 @@ impl<P: Packet> Memory for Link<P> {
         memory_of([&self.queue, &self.updates.router, &self.meter.stats.waits])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::config::LinkConfig;
+    use crate::packet::tests::Numbered;
+    use crate::window::Window;
+    use alloc::vec;
+    use sojourn_aqm::{AqmConfig, QueueController};
+    use sojourn_spec::link::{Link as PlannedLink, RateChange};
+    use sojourn_units::{Amount, Stream};
+
+    /// A link whose queue is managed by CoDel or DropTail.
+    fn link(planned: PlannedLink, codel: bool) -> Link<Numbered> {
+        let rate = planned.rate.unwrap();
+        let config = if codel { AqmConfig::Codel(Default::default()) } else { AqmConfig::DropTail(Default::default()) };
+        let aqm = config.build(&sojourn_aqm::Link { rate, delay: planned.delay, mean_packet: 1000, limit_packets: 10 }).unwrap();
+        let controller = QueueController::new(aqm, Amount::Packets(10), false, Stream::named(1, "queue"));
+        Link::new(LinkConfig::new(planned, controller), Window { from: Time::ZERO, until: Time::from_nanos(1_000) })
+    }
+
+    /// 1000 bytes take 1 ns at 8 Tbit/s, and less after the rate has risen to 10 Tbit/s.
+    #[test]
+    fn packets_leave_at_different_times_only_if_the_rate_stays() {
+        let rate = Rate::from_bps(8_000_000_000_000);
+        let steady = PlannedLink { rate, ..PlannedLink::default() };
+        let rises = RateChange { at: Time::from_nanos(5), rate: Rate::from_bps(10_000_000_000_000).unwrap() };
+        let changing = PlannedLink { rate_changes: vec![rises], ..steady.clone() };
+        assert_eq!(link(steady.clone(), false).order(1000), Order::OfArrival { apart: true });
+        assert_eq!(link(steady, false).order(999), Order::OfArrival { apart: false });
+        assert_eq!(link(changing, false).order(1000), Order::OfArrival { apart: false });
+    }
+
+    #[test]
+    fn the_audit_finds_a_packet_that_a_queue_has_lost() {
+        let steady = PlannedLink { rate: Rate::from_bps(1_000_000), ..PlannedLink::default() };
+        let mut ahead = link(steady, true);
+        assert_eq!(ahead.check(), Ok(()));
+        let Queue::Ahead(queue) = &mut ahead.queue else { unreachable!("departures of CoDel are known in advance") };
+        queue.queue.controller.counters.arrived += 1;
+        assert!(ahead.check().unwrap_err().ends_with("its queue does not balance"));
+    }
+}

@@ -172,3 +172,23 @@ impl<P: Packet> Network<P> {
         Some((time, at))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::Numbered;
+
+    #[test]
+    fn answers_leave_by_time_then_by_flow_and_else_as_they_came() {
+        let mut waiting = Lookahead::<Numbered>::new(0, Duration::ZERO);
+        let comes = [(7, 1, 0), (7, 1, 1), (5, 9, 2), (7, 0, 3), (7, 1, 4), (5, 9, 5), (9, 0, 6)];
+        for (ns, flow, at) in comes {
+            waiting.insert(Waiting { time: Time::from_nanos(ns), at, packet: Numbered(flow) });
+        }
+        assert_eq!(waiting.len(), 7);
+        let mut before = |ns| waiting.take_before(Time::from_nanos(ns)).map(|answer| answer.at);
+        assert_eq!([5, 6, 7].map(&mut before), [None, Some(2), Some(5)], "not at the time itself");
+        assert_eq!([8; 5].map(&mut before), [Some(3), Some(0), Some(1), Some(4), None]);
+        assert_eq!(before(10), Some(6));
+    }
+}

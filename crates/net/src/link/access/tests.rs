@@ -57,3 +57,21 @@ fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
         }
     }
 }
+
+/// 1500 bytes take 120 ns at 100 Gbit/s, and 171 3/7 ns at 70 Gbit/s.
+/// A transmission ends in the nanosecond of its last bit, and the next uses the rest of that nanosecond.
+#[test]
+fn packets_that_were_counted_start_one_after_the_other_in_a_queue() {
+    for (gbps, starts) in [(100, [120, 240, 360, 480]), (70, [171, 342, 514, 685])] {
+        let mut links = AccessLinks::default();
+        let rate = Rate::from_bps(gbps * 1_000_000_000).unwrap();
+        links.add(&Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::ZERO, limit: Amount::Packets(9) });
+        (0..5).for_each(|_| {
+            assert!(links.pass(0, Time::ZERO, 1500).or_else(|| links.offer(0, Time::ZERO, 1500, &|_| Duration::ZERO)).is_some())
+        });
+        let mut queue = AccessQueue::new(links.classes[0].clone(), links.kinds[0]);
+        links.links[0].fill_queue(&mut queue, Time::ZERO);
+        let found: Vec<u64> = queue.waiting.iter().map(|waiting| waiting.start.as_nanos()).collect();
+        assert_eq!(found, starts, "{gbps} Gbit/s");
+    }
+}
