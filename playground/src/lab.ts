@@ -1,6 +1,6 @@
 // A worker that runs the engine. It handles one question at a time. A newer question replaces pending ones of the same kind.
 
-import type { Ask, Told } from "./protocol";
+import type { Ask, Replies } from "./protocol";
 
 declare const WORKER: string;
 
@@ -26,7 +26,7 @@ export class Lab {
     this.worker.postMessage({ module });
   }
 
-  ask<K extends Ask["kind"]>(ask: Extract<Ask, { kind: K }>): Promise<Told[K]> {
+  ask<K extends Ask["kind"]>(ask: Extract<Ask, { kind: K }>): Promise<Replies[K]> {
     return new Promise((resolve, reject) => {
       const older = this.waiting.findIndex((each) => each.ask.kind === ask.kind);
       if (older >= 0) this.waiting.splice(older, 1)[0]?.reject(new Replaced("a newer question took its place"));

@@ -10,7 +10,7 @@ import { bytesOf, fromLink, inflate, toLink } from "./share";
 import { copy, isTable } from "./tree";
 import { fill, value, type Row } from "./results";
 import { margins, why } from "./words";
-import type { Result, Told } from "./protocol";
+import type { Result, Replies } from "./protocol";
 import type { Table } from "./engine";
 
 declare const ENGINE: string;
@@ -41,7 +41,7 @@ class Page {
   private seed = 1;
   private seeds = 1;
   private results: (Result | undefined)[] = [undefined, undefined];
-  private laws: (Told["law"] | undefined)[] = [undefined, undefined];
+  private laws: (Replies["law"] | undefined)[] = [undefined, undefined];
   /** The questions behind these results and laws, to avoid repeating them. */
   private readonly asked = { results: ["", ""], laws: ["", ""] };
   private readonly due = new Set<"results" | "laws">();

@@ -67,7 +67,7 @@ export type Ask =
   | { kind: "run"; table: Table; file: string; link: string; seed: number }
   | { kind: "law"; table: Table; file: string; link: string; seed: number };
 
-export interface Told {
+export interface Replies {
   toml: { toml: string };
   table: { table: Table };
   run: Result;

@@ -1,7 +1,7 @@
 // Runs the engine in a worker, so that the page stays responsive.
 
 import { Engine, column, type Answer, type Table } from "./engine";
-import type { Ask, Result, Stability, Surface, Told } from "./protocol";
+import type { Ask, Result, Stability, Surface, Replies } from "./protocol";
 
 /** Points of a distribution, and the approximate number of waits that it uses. Sorting all waits would take a seventh of a run. */
 const POINTS = 400;
@@ -55,7 +55,7 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
   };
 }
 
-function law(engine: Engine, ask: Extract<Ask, { kind: "law" }>): Told["law"] {
+function law(engine: Engine, ask: Extract<Ask, { kind: "law" }>): Replies["law"] {
   const toml = text(engine, ask.table, ask.file);
   const about = { toml, file: ask.file, link: ask.link, seed: ask.seed };
   let stability: Stability, surface: Surface | null = null;

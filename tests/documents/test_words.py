@@ -49,6 +49,9 @@ NAMES = {
     r"beside(?=\()": "simultaneous departure",
     r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "Retransmission, LinkState, HopTarget, CongestionEvent",
     r"Board": "Scoreboard, or what it holds",
+    r"go_over|goes_over": "adopt_stream",
+    r"(?:struct|enum|type|class|interface) (?:Asked|Brought|Found|Made|Seen|Told)": "a noun, such as Request",
+    r"fn (?:holding|places_of|usual|reach_of)|def (?:holding|places|_usual|found_to_be)": "a noun or verb",
 }
 
 # Whether any of them is in a text without capital letters, or in a text; found sooner than one by one.
@@ -96,6 +99,9 @@ def found_in(line: str) -> Iterator[tuple[str, str]]:
         ('#[serde(alias = "by_size")]', False),
         ("by_size: bool", True),
         ("first_above_time: Time", False),
+        ("struct Seen {", True),
+        ("let seen = Observation::new();", False),
+        ("stream.go_over(start)", True),
     ],
 )
 def test_the_search_finds_old_words_and_nothing_else(line: str, bad: bool) -> None:

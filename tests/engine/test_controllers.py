@@ -279,21 +279,21 @@ def test_a_controller_that_hangs_while_it_is_made_is_stopped(factory: Any, monke
 
 
 def test_methods_that_a_controller_gets_when_it_is_made_count() -> None:
-    class Told:
+    class WithLosses:
         def __init__(self) -> None:
             self.on_loss = lambda event: None
 
         def on_ack(self, sample: Any) -> None: ...
 
-    class Untold(Told):
+    class WithoutLosses(WithLosses):
         def __init__(self) -> None:
             self.on_ack = None  # type: ignore[assignment]
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no note that it sees no losses
-        sj.run(path(), laws={"mine": Told})
+        sj.run(path(), laws={"mine": WithLosses})
     with pytest.raises(sj.UserError, match=r"controllers\.mine: expected .*, got Untold\.on_ack that is an object"):
-        sj.run(path(), laws={"mine": Untold})
+        sj.run(path(), laws={"mine": WithoutLosses})
 
 
 def test_a_law_of_a_queue_that_hangs_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,10 +73,10 @@ impl<A: Aqm> ControllerOf<A> {
     }
 
     /// Draws from now on as the controller of another run, if it has not drawn yet.
-    /// See [`Stream::go_over`].
+    /// See [`Stream::adopt`].
     #[must_use]
-    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
-        self.random.go_over(&start.random, &other.random)
+    pub fn adopt_stream(&mut self, start: &Self, other: &Self) -> bool {
+        self.random.adopt(&start.random, &other.random)
     }
 
     /// Decides about an arriving packet; `can_mark` is whether it can carry a congestion mark.

@@ -53,15 +53,16 @@ impl<P: Packet> Qdisc<P> {
     }
 
     /// Draws from now on as this queue does in another run, if it has not drawn yet.
-    /// See [`sojourn_units::Stream::go_over`].
+    /// See [`sojourn_units::Stream::adopt`].
     #[must_use]
-    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+    pub fn adopt_stream(&mut self, start: &Self, other: &Self) -> bool {
         match (self.discipline.get_mut().stream_mut(), start.discipline.get().stream(), other.discipline.get().stream()) {
-            (Some(here), Some(start), Some(other)) => here.go_over(start, other),
+            (Some(here), Some(start), Some(other)) => here.adopt(start, other),
             // Each class draws for its own packets. A queue of the host has its own randomness, which cannot be replaced.
             _ => {
                 let others = start.children().into_iter().zip(other.children());
-                self.has_classes() && self.children_mut().into_iter().zip(others).all(|(here, (start, other))| here.go_over(start, other))
+                self.has_classes()
+                    && self.children_mut().into_iter().zip(others).all(|(here, (start, other))| here.adopt_stream(start, other))
             }
         }
     }

@@ -11,7 +11,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// The invariants that a record and its series violate, one line each.
 pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
-    let (record, mut found) = (&outcome.record, Found(Vec::new()));
+    let (record, mut found) = (&outcome.record, Violations(Vec::new()));
     let span = plan.duration.since(plan.warmup).as_secs_f64();
     for (number, link) in record.links.iter().enumerate() {
         one_link(&mut found, link);
@@ -41,9 +41,9 @@ fn accounted(link: &Link) -> u64 {
     link.departed + dropped.early + dropped.forced + dropped.tail + dropped.ack_filter.unwrap_or(0)
 }
 
-struct Found(Vec<String>);
+struct Violations(Vec<String>);
 
-impl Found {
+impl Violations {
     fn unless(&mut self, fine: bool, said: impl FnOnce() -> String) {
         if !fine {
             self.0.push(said());
@@ -84,7 +84,7 @@ fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
     rates.map(|rate| rate.as_bps() as f64).reduce(f64::max)
 }
 
-fn one_link(found: &mut Found, link: &Link) {
+fn one_link(found: &mut Violations, link: &Link) {
     let name = |measure: &str| format!("{}: {measure}", link.name);
     found.part(&name("utilization"), link.utilization);
     found.part(&name("loss_ratio"), link.loss_ratio);
@@ -119,7 +119,7 @@ struct Whole<'a> {
 
 /// Checks that the counts of the parts add up to those of the whole.
 /// The parts are the classes of a link, or the two queues of a link or class.
-fn parts(found: &mut Found, whole: &Whole, parts: &[Class]) {
+fn parts(found: &mut Violations, whole: &Whole, parts: &[Class]) {
     let counts = |part: &Class| {
         let dropped = part.dropped;
         [part.departed, part.marked, dropped.early, dropped.forced, dropped.tail, dropped.ack_filter.unwrap_or(0)]
@@ -138,7 +138,7 @@ fn parts(found: &mut Found, whole: &Whole, parts: &[Class]) {
     }
 }
 
-fn waits(found: &mut Found, wait: Option<&Wait>, of: &str) {
+fn waits(found: &mut Violations, wait: Option<&Wait>, of: &str) {
     if let Some(wait) = wait {
         found.ordered(&format!("{of}wait_ms"), &[wait.p50, wait.p90, wait.p95, wait.p99, wait.max]);
         found.ordered(&format!("{of}wait_ms.mean"), &[wait.mean, wait.max]);
@@ -177,7 +177,7 @@ fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
     if varies(last) { None } else { highest_rate(plan, last) }
 }
 
-fn one_flow(found: &mut Found, flow: &Flow) {
+fn one_flow(found: &mut Violations, flow: &Flow) {
     let name = |measure: &str| format!("{}: {measure}", flow.name);
     found.counted(&name("goodput_bps"), flow.goodput_bps);
     found.at_most(&name("goodput_bps"), flow.goodput_bps, flow.throughput_bps);
@@ -189,7 +189,7 @@ fn one_flow(found: &mut Found, flow: &Flow) {
     }
 }
 
-fn one_group(found: &mut Found, group: &Group, record: &Record) {
+fn one_group(found: &mut Violations, group: &Group, record: &Record) {
     let name = |measure: &str| format!("{}: {measure}", group.name);
     let own: Vec<&Flow> = record.flows.iter().filter(|flow| flow.group == group.name).collect();
     found.unless(own.len() == group.flows as usize, || name("flows: another number than the record has"));
@@ -209,14 +209,14 @@ fn one_group(found: &mut Found, group: &Group, record: &Record) {
 }
 
 /// Checks that Jain's index is 1/n to 1 (jain-1984).
-fn jain(found: &mut Found, what: &str, index: Option<f64>, n: usize) {
+fn jain(found: &mut Violations, what: &str, index: Option<f64>, n: usize) {
     if let Some(index) = index {
         found.part(what, Some(index));
         found.at_most(&format!("{what}: 1/n"), 1.0 / n as f64, index);
     }
 }
 
-fn totals(found: &mut Found, record: &Record) {
+fn totals(found: &mut Violations, record: &Record) {
     let (total, audit) = (&record.total, record.audit);
     found.at_most("total: goodput_bps", total.goodput_bps, total.throughput_bps);
     jain(found, "total: jain", total.jain, record.flows.len());

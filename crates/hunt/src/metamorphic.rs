@@ -45,7 +45,7 @@ enum Base {
     /// The world with all traces.
     Traced,
     /// Another world.
-    Made(Table),
+    Built(Table),
 }
 
 /// A world and the changed one, with their results.
@@ -82,21 +82,21 @@ pub const LAWS: [Law; 8] = [
     Law {
         way: Way::SwappedGroups,
         promise: "two groups that exchange their names exchange their results, if no name seeds a random number",
-        base: |world, _| plain::without_draws(world).map(Base::Made),
+        base: |world, _| plain::without_draws(world).map(Base::Built),
         change: changes::swapped_groups,
         agrees: Some(unaffected::agrees_swapped),
     },
     Law {
         way: Way::Scaled,
         promise: "twice all times and half all rates give the same packets at twice the times",
-        base: |world, draw| simple::constant_rates(world, draw).map(simple::slower).map(Base::Made),
+        base: |world, draw| simple::constant_rates(world, draw).map(simple::slower).map(Base::Built),
         change: |world, _| Some(simple::scaled(world)),
         agrees: Some(simple::agrees_scaled),
     },
     Law {
         way: Way::Merged,
         promise: "n flows at a constant rate that start together offer and carry what one at n times the rate does, to a packet each",
-        base: |world, draw| simple::one_group(world, draw).map(Base::Made),
+        base: |world, draw| simple::one_group(world, draw).map(Base::Built),
         change: |world, _| Some(simple::merged(world)),
         agrees: Some(simple::agrees_merged),
     },
@@ -139,7 +139,7 @@ impl Law {
         let mut draw = self.draw(world);
         let base = match (self.base)(world, &mut draw)? {
             Base::AsItIs | Base::Traced => world.clone(),
-            Base::Made(table) => World::from_table(table).ok()?,
+            Base::Built(table) => World::from_table(table).ok()?,
         };
         let changed = (self.change)(&base, &mut draw)?;
         Some((base, World::from_table(changed).ok()?))
@@ -156,7 +156,7 @@ impl Law {
             None => return Ok(()),
             Some(Base::AsItIs) => runs.whole,
             Some(Base::Traced) => runs.traced,
-            Some(Base::Made(table)) => {
+            Some(Base::Built(table)) => {
                 let Ok(world) = World::from_table(table) else { return Ok(()) };
                 let Ok(before) = results(&world) else { return Ok(()) };
                 made = (world, before);

@@ -1,7 +1,7 @@
 //! The network: links, routes, the calendar and the accounts.
 
+mod branch;
 mod departures;
-mod go_over;
 mod impair;
 mod lookahead;
 mod offer;

@@ -1,7 +1,7 @@
 //! Bounds for every documented rate, size and time.
 //! A link never carries more than its rate, and nothing overflows.
 
-use crate::host::{Datagram, Told};
+use crate::host::{Datagram, HostLog};
 use proptest::prelude::*;
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_net::{Delivery, LinkConfig, NetworkBuilder, Window};
@@ -64,19 +64,19 @@ proptest! {
         let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: end });
         builder.add_link(link(kind, rates.0, change));
         let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
-        let (mut network, mut told) = (builder.build(), Told::default());
+        let (mut network, mut log) = (builder.build(), HostLog::default());
         for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate() {
-            network.advance(Time::from_nanos(at), &mut told);
-            network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
+            network.advance(Time::from_nanos(at), &mut log);
+            network.send(Time::from_nanos(at), route, datagram(size, number), &mut log);
         }
-        network.advance(end, &mut told);
+        network.advance(end, &mut log);
         prop_assert!(network.finish(end).is_ok());
-        prop_assert!(!told.delivered.is_empty());
-        prop_assert!(told.delivered.is_sorted_by_key(|&(end, _)| end));
+        prop_assert!(!log.delivered.is_empty());
+        prop_assert!(log.delivered.is_sorted_by_key(|&(end, _)| end));
         // The rate of a packet is that at the start of its transmission.
         let mut free_at = 0;
         let mut sent = Vec::new();
-        for (end, packet) in &told.delivered {
+        for (end, packet) in &log.delivered {
             let end = end.as_nanos();
             let start = arrivals[packet.number as usize].max(free_at);
             let first = change.is_none_or(|(at, _)| start < at);
@@ -111,13 +111,13 @@ proptest! {
             let mut builder = NetworkBuilder::new(window);
             builder.add_link(link(kind, rate, None));
             let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
-            let (mut network, mut told) = (builder.build(), Told::default());
+            let (mut network, mut log) = (builder.build(), HostLog::default());
             network.links_mut()[0].trace_throughput(Duration::from_nanos(end.div_ceil(steps)));
             for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate().filter(|(_, (_, at))| **at < end) {
-                network.advance(Time::from_nanos(at), &mut told);
-                network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
+                network.advance(Time::from_nanos(at), &mut log);
+                network.send(Time::from_nanos(at), route, datagram(size, number), &mut log);
             }
-            network.advance(window.until, &mut told);
+            network.advance(window.until, &mut log);
             network.finish(window.until).map(|_| network.links()[0].clone())
         };
         let (whole, part) = (run(0), run(end / 101 * from));

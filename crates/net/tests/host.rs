@@ -40,14 +40,14 @@ pub struct Dropped {
 
 /// All reports to a host, in order.
 #[derive(Default, PartialEq, Debug)]
-pub struct Told {
+pub struct HostLog {
     pub delivered: Vec<(Time, Datagram)>,
     pub dropped: Vec<Dropped>,
     /// Link and flow of each mark.
     pub marks: Vec<(u32, u32)>,
 }
 
-impl LinkObserver<Datagram> for Told {
+impl LinkObserver<Datagram> for HostLog {
     fn on_drop(&mut self, _: Time, link: u32, cause: DropCause, packet: Datagram) {
         self.dropped.push(Dropped { link, cause, packet });
     }
@@ -59,7 +59,7 @@ impl LinkObserver<Datagram> for Told {
     }
 }
 
-impl Sink<Datagram> for Told {
+impl Sink<Datagram> for HostLog {
     fn on_deliver(&mut self, now: Time, packet: Datagram) {
         self.delivered.push((now, packet));
     }

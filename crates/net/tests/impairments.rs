@@ -1,7 +1,7 @@
 //! Impairments of a link: drops are counted by their cause and audited.
 //! This holds for every queue, and with elided events.
 
-use crate::host::{Datagram, Told};
+use crate::host::{Datagram, HostLog};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::kinds::{corruption, jitter, loss, reorder};
 use sojourn_link::{ImpairmentConfig, Impairments, Per, Place};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The results of a run.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct Outcome {
     /// Packets dropped for each cause, and those delivered, in order of time.
     impaired: u64,
     corrupted: u64,
@@ -25,7 +25,7 @@ struct Found {
     link: String,
 }
 
-impl Found {
+impl Outcome {
     fn sum(&self, count: fn(&ImpairmentStats) -> u64) -> u64 {
         self.stats.iter().map(count).sum()
     }
@@ -37,7 +37,7 @@ fn loss(place: Place, probability: f64) -> ImpairmentConfig {
 
 /// Two flows with two links each, for 100 s at 1.25 times the rate.
 /// They share a link with impairments and one behind it.
-fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
+fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Outcome {
     let until = Time::ZERO + Duration::from_secs(101);
     let (rate, delay) = (Rate::from_bps(800_000).unwrap(), Duration::from_millis(10));
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
@@ -55,28 +55,28 @@ fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
     };
     let path = [link("impaired", impairments), link("plain", &[])];
     let routes = [0; 2].map(|_| builder.add_route(&path, Delivery::Immediate, false).unwrap());
-    let (mut network, mut told) = (builder.build(), Told::default());
+    let (mut network, mut log) = (builder.build(), HostLog::default());
     for number in 0..SENT {
         let now = Time::ZERO + Duration::from_millis(8 * number);
-        network.advance(now, &mut told);
+        network.advance(now, &mut log);
         let flow = (number % 2) as u32;
-        if let Some(Delivered { at, packet }) = network.send(now, routes[flow as usize], datagram(flow, number), &mut told) {
-            told.on_deliver(at, packet);
+        if let Some(Delivered { at, packet }) = network.send(now, routes[flow as usize], datagram(flow, number), &mut log) {
+            log.on_deliver(at, packet);
         }
     }
-    network.advance(until, &mut told);
-    told.delivered.sort_unstable();
+    network.advance(until, &mut log);
+    log.delivered.sort_unstable();
     let audit = network.finish(until).unwrap();
     let stats = network.impairments().iter().map(|impairment| *impairment.stats()).collect();
     assert!(network.impairments().iter().all(|impairment| impairment.link() == 0));
-    assert!(told.dropped.iter().all(|dropped| dropped.cause != DropCause::Corruption || dropped.link == 1));
-    let dropped = |of: fn(DropCause) -> bool| told.dropped.iter().filter(|dropped| of(dropped.cause)).count() as u64;
+    assert!(log.dropped.iter().all(|dropped| dropped.cause != DropCause::Corruption || dropped.link == 1));
+    let dropped = |of: fn(DropCause) -> bool| log.dropped.iter().filter(|dropped| of(dropped.cause)).count() as u64;
     let link = network.links()[0].stats();
-    Found {
+    Outcome {
         impaired: dropped(|cause| cause == DropCause::Impairment),
         corrupted: dropped(|cause| cause == DropCause::Corruption),
         queue: dropped(|cause| matches!(cause, DropCause::Queue(_))),
-        delivered: told.delivered,
+        delivered: log.delivered,
         audit,
         arrived: link.counters.arrived,
         stats,

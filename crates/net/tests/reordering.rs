@@ -1,7 +1,7 @@
 //! The extent of reordering, by the metrics of RFC 4737.
 //! Packets take two paths in turn, or meet the impairment `reorder`.
 
-use crate::host::{Datagram, Told};
+use crate::host::{Datagram, HostLog};
 use sojourn_aqm::QueueController;
 use sojourn_link::kinds::reorder;
 use sojourn_link::{ImpairmentConfig, Impairments};
@@ -11,8 +11,8 @@ use sojourn_units::{Duration, Time};
 
 /// The extents of reordered packets (rfc4737#4.2.1).
 /// The extent of a packet behind one with a higher number is the distance to the first such packet.
-fn extents(told: &Told) -> Vec<usize> {
-    let numbers: Vec<u64> = told.delivered.iter().map(|(_, packet)| packet.number).collect();
+fn extents(log: &HostLog) -> Vec<usize> {
+    let numbers: Vec<u64> = log.delivered.iter().map(|(_, packet)| packet.number).collect();
     let reordered = |&(at, number): &(usize, &u64)| numbers[..at].iter().any(|earlier| earlier > number);
     let extent = |(at, number): (usize, &u64)| at - numbers[..at].iter().position(|earlier| earlier > number).unwrap();
     numbers.iter().enumerate().filter(reordered).map(extent).collect()
@@ -37,15 +37,15 @@ fn extents_on(make: impl Fn(&mut NetworkBuilder) -> RouteId) -> Vec<usize> {
     let until = Time::ZERO + Duration::from_secs(2);
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
     let route = make(&mut builder);
-    let (mut network, mut told) = (builder.build(), Told::default());
+    let (mut network, mut log) = (builder.build(), HostLog::default());
     for number in 0..SENT {
         let now = Time::ZERO + ms(u64::from(number));
-        network.advance(now, &mut told);
-        assert!(network.send(now, route, Datagram { number: number.into(), size: 100, ..Datagram::default() }, &mut told).is_none());
+        network.advance(now, &mut log);
+        assert!(network.send(now, route, Datagram { number: number.into(), size: 100, ..Datagram::default() }, &mut log).is_none());
     }
-    network.advance(until, &mut told);
-    assert_eq!(told.delivered.len() as u32, SENT);
-    extents(&told)
+    network.advance(until, &mut log);
+    assert_eq!(log.delivered.len() as u32, SENT);
+    extents(&log)
 }
 
 #[test]

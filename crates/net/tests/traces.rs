@@ -1,6 +1,6 @@
 //! Links with traces: exact delivery times.
 
-use crate::host::{Datagram, Told};
+use crate::host::{Datagram, HostLog};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::trace::{Builder, LinkTrace, Row, Service};
 use sojourn_net::{Delivery, LinkConfig, LinkStats, NetworkBuilder, Window};
@@ -9,9 +9,9 @@ use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
 /// The delivery time of each packet, in ns; `None` if it was not delivered.
-fn times(told: &Told, packets: usize) -> Vec<Option<u64>> {
+fn times(log: &HostLog, packets: usize) -> Vec<Option<u64>> {
     let mut times = vec![None; packets];
-    for (at, packet) in &told.delivered {
+    for (at, packet) in &log.delivered {
         times[packet.number as usize] = Some(at.as_nanos());
     }
     times
@@ -42,15 +42,15 @@ fn run(aqm: &str, trace: LinkTrace, packets: &[(u64, u32)], end: Duration) -> (V
         builder.add_link(LinkConfig::new(planned, QueueController::new(aqm, Amount::Packets(1_000_000), false, Stream::named(1, "q"))));
     let route = builder.add_route(&[link], Delivery::Deferred, true).unwrap();
     let mut network = builder.build();
-    let mut told = Told::default();
+    let mut log = HostLog::default();
     for (number, &(at, size)) in packets.iter().enumerate() {
-        network.advance(Time::from_nanos(at), &mut told);
-        network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
+        network.advance(Time::from_nanos(at), &mut log);
+        network.send(Time::from_nanos(at), route, datagram(size, number), &mut log);
     }
-    network.advance(Time::ZERO + end, &mut told);
+    network.advance(Time::ZERO + end, &mut log);
     network.finish(Time::ZERO + end).unwrap();
     let link = &network.links()[0];
-    (times(&told, packets.len()), link.stats().clone(), link.traced_capacity().unwrap())
+    (times(&log, packets.len()), link.stats().clone(), link.traced_capacity().unwrap())
 }
 
 /// Mahimahi's link (netravali-2015, `LinkQueue::rationalize`): opportunities at these ms.
@@ -154,11 +154,11 @@ fn what_a_link_sends_in_each_step_is_at_most_what_its_trace_has_there() {
     let route = builder.add_route(&[link], Delivery::Deferred, true).unwrap();
     let mut network = builder.build();
     network.links_mut()[0].trace_throughput(Duration::from_millis(7));
-    let mut told = Told::default();
+    let mut log = HostLog::default();
     for number in 0..100 {
-        network.send(Time::ZERO, route, datagram(1000, number), &mut told);
+        network.send(Time::ZERO, route, datagram(1000, number), &mut log);
     }
-    network.advance(end, &mut told);
+    network.advance(end, &mut log);
     network.finish(end).unwrap();
     // A step ends just before the opportunity at its end: the first has two opportunities, each later one three.
     let steps = &network.links()[0].traced_throughput().unwrap().bps;

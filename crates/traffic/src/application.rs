@@ -55,11 +55,11 @@ impl Application {
     }
 
     /// Switches to the random stream of another run, if nothing has been drawn yet.
-    /// See [`Stream::go_over`].
+    /// See [`Stream::adopt`].
     #[must_use]
-    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+    pub fn adopt_stream(&mut self, start: &Self, other: &Self) -> bool {
         match (&mut self.source, &start.source, &other.source) {
-            (Source::Drawn(drawn), Source::Drawn(start), Source::Drawn(other)) => drawn.random.go_over(&start.random, &other.random),
+            (Source::Drawn(drawn), Source::Drawn(start), Source::Drawn(other)) => drawn.random.adopt(&start.random, &other.random),
             (here, start, other) => [&*here, start, other].iter().all(|source| matches!(source, Source::Bulk(_))),
         }
     }

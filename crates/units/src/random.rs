@@ -33,7 +33,7 @@ impl Stream {
     /// Switches to the stream of another run, if nothing has been drawn yet.
     /// Returns whether it now equals that stream. `start` and `other` are the two streams before the first draw.
     #[must_use]
-    pub fn go_over(&mut self, start: &Stream, other: &Stream) -> bool {
+    pub fn adopt(&mut self, start: &Stream, other: &Stream) -> bool {
         if self == start {
             *self = other.clone();
         }
@@ -101,10 +101,10 @@ mod tests {
     fn a_stream_goes_over_to_another_run_until_something_is_drawn() {
         let (start, other) = (Stream::named(1, "a"), Stream::named(2, "a"));
         let mut stream = start.clone();
-        assert!(stream.go_over(&start, &other) && stream == other);
+        assert!(stream.adopt(&start, &other) && stream == other);
         let mut asked = start.clone();
         asked.unit();
-        assert!(!asked.go_over(&start, &other));
+        assert!(!asked.adopt(&start, &other));
         assert_eq!(asked.unit(), {
             let mut second = start.clone();
             second.unit();

@@ -177,7 +177,7 @@ impl<R: Read> Reader<R> {
             Format::Pcapng => self.next_packet_block(),
             Format::Pcap => self.next_record(),
         };
-        let Some(Found { at, interface, range, length, place: own }) = self.whole(found)? else { return Ok(None) };
+        let Some(PacketRecord { at, interface, range, length, place: own }) = self.whole(found)? else { return Ok(None) };
         let place = if own > 0 { own } else { place };
         let link_type = self.interfaces[interface].link_type;
         let length = length.max(range.len() as u32);
@@ -186,7 +186,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Treats a truncated packet as the end of the file.
-    fn whole(&mut self, found: Result<Option<Found>, Damage>) -> Result<Option<Found>, Damage> {
+    fn whole(&mut self, found: Result<Option<PacketRecord>, Damage>) -> Result<Option<PacketRecord>, Damage> {
         match found {
             Err(damage) if damage.cut => {
                 self.cut = Some(damage);
@@ -263,7 +263,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    fn next_record(&mut self) -> Result<Option<Found>, Damage> {
+    fn next_record(&mut self) -> Result<Option<PacketRecord>, Damage> {
         let begin = self.position;
         let mut header = [0; 16];
         match self.fill(&mut header)? {
@@ -283,11 +283,11 @@ impl<R: Read> Reader<R> {
         }
         self.block.clear();
         self.read_block(kept, begin)?;
-        Ok(Some(Found { at: Some(seconds * 1_000_000_000 + part * unit), interface: 0, range: 0..kept as usize, length, place: 0 }))
+        Ok(Some(PacketRecord { at: Some(seconds * 1_000_000_000 + part * unit), interface: 0, range: 0..kept as usize, length, place: 0 }))
     }
 
     /// Reads the next packet block, and the other blocks before it.
-    fn next_packet_block(&mut self) -> Result<Option<Found>, Damage> {
+    fn next_packet_block(&mut self) -> Result<Option<PacketRecord>, Damage> {
         loop {
             let begin = self.position;
             let mut kind = [0; 4];
@@ -377,7 +377,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Parses a packet block. The obsolete form has 16 bits for the interface.
-    fn packet(&self, begin: u64, old: bool) -> Result<Found, Damage> {
+    fn packet(&self, begin: u64, old: bool) -> Result<PacketRecord, Damage> {
         let damage = |said: String| Damage::at(begin, said);
         if self.block.len() < 20 {
             return Err(damage(format!("expected a packet's block of 32 bytes or more, got {}", self.block.len() + 12)));
@@ -390,18 +390,18 @@ impl<R: Read> Reader<R> {
             return Err(damage(format!("expected a packet that ends within its block, got one of {kept} bytes")));
         }
         let at = interface.time(count).ok_or_else(|| damage(format!("expected a time after 1970, got {count} units")))?;
-        Ok(Found { at: Some(at), interface: place, range: 20..20 + kept, length, place: begin })
+        Ok(PacketRecord { at: Some(at), interface: place, range: 20..20 + kept, length, place: begin })
     }
 
     /// Parses a simple packet block. It belongs to the section's first interface and has no time.
-    fn simple_packet(&self, begin: u64) -> Result<Found, Damage> {
+    fn simple_packet(&self, begin: u64) -> Result<PacketRecord, Damage> {
         let (interface, _) = self.known(0, begin)?;
         if self.block.len() < 4 {
             return Err(Damage::at(begin, format!("expected a packet's block of 16 bytes or more, got {}", self.block.len() + 12)));
         }
         let length = self.u32_at(0);
         let kept = (self.block.len() - 4).min(length as usize);
-        Ok(Found { at: None, interface, range: 4..4 + kept, length, place: begin })
+        Ok(PacketRecord { at: None, interface, range: 4..4 + kept, length, place: begin })
     }
 
     /// An interface of the current section, and its index.
@@ -415,7 +415,7 @@ impl<R: Read> Reader<R> {
 const CAPTURE: &str = "expected a capture (pcapng or pcap)";
 
 /// A packet within the block.
-struct Found {
+struct PacketRecord {
     at: Option<u64>,
     interface: usize,
     range: std::ops::Range<usize>,

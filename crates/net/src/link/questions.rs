@@ -140,9 +140,9 @@ impl<P: Packet> Link<P> {
     }
 
     /// Draws from now on as this link does in another run, if it has not drawn yet.
-    /// See [`sojourn_units::Stream::go_over`].
-    pub(crate) fn go_over(&mut self, start: &Self, other: &Self) -> bool {
-        self.queue.go_over(&start.queue, &other.queue)
+    /// See [`sojourn_units::Stream::adopt`].
+    pub(crate) fn adopt_stream(&mut self, start: &Self, other: &Self) -> bool {
+        self.queue.adopt_stream(&start.queue, &other.queue)
     }
 
     /// Whether its queue classifies by the groups of flows.

@@ -21,16 +21,16 @@ pub(super) enum Queue<P> {
 }
 
 impl<P: Packet> Queue<P> {
-    /// See [`sojourn_units::Stream::go_over`].
-    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+    /// See [`sojourn_units::Stream::adopt`].
+    pub fn adopt_stream(&mut self, start: &Self, other: &Self) -> bool {
         match (self, start, other) {
             (Queue::Precomputed(here), Queue::Precomputed(start), Queue::Precomputed(other)) => {
-                here.controller.go_over(&start.controller, &other.controller)
+                here.controller.adopt_stream(&start.controller, &other.controller)
             }
             (Queue::Ahead(here), Queue::Ahead(start), Queue::Ahead(other)) => {
-                here.queue.controller.go_over(&start.queue.controller, &other.queue.controller)
+                here.queue.controller.adopt_stream(&start.queue.controller, &other.queue.controller)
             }
-            (Queue::Buffered(here), Queue::Buffered(start), Queue::Buffered(other)) => here.qdisc.go_over(&start.qdisc, &other.qdisc),
+            (Queue::Buffered(here), Queue::Buffered(start), Queue::Buffered(other)) => here.qdisc.adopt_stream(&start.qdisc, &other.qdisc),
             _ => false,
         }
     }

@@ -1,7 +1,7 @@
 //! Checks groups of flows: names, paths, times and TCP options.
 
 use super::links::Network;
-use super::paths::{self, Found, Place};
+use super::paths::{self, FlowPaths, Place};
 use super::route::PathFinder;
 use super::{Group, name, one_instant};
 use crate::error::Error;
@@ -65,7 +65,7 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         return Err(Error::got(format!("{field}.tcp"), format_args!("a table for {} traffic over UDP", traffic.name()), "no TCP options"));
     }
     let options = is_tcp.then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
-    let Found { forward, back, all } = paths::find(group, field, (from, to), place)?;
+    let FlowPaths { forward, back, all } = paths::find(group, field, (from, to), place)?;
     Ok(Group {
         name: group.name.clone(),
         count,

@@ -22,7 +22,7 @@ pub(super) struct Place<'a> {
 
 /// The paths of a group: forward, reverse, and all paths if there are several.
 /// The reverse path is empty if nothing is sent back.
-pub(super) struct Found {
+pub(super) struct FlowPaths {
     pub forward: Vec<u32>,
     pub back: Vec<u32>,
     pub all: Paths,
@@ -32,7 +32,7 @@ pub(super) struct Found {
 type Both = [Vec<Vec<u32>>; 2];
 
 /// Finds the paths of a group.
-pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'_>) -> Result<Found, Error> {
+pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'_>) -> Result<FlowPaths, Error> {
     let search = Search { group, field, ends, place };
     let found = search.named(group.via.as_deref(), group.via_back.as_deref(), field)?;
     let several = found.iter().any(|paths| paths.len() > 1) && group.paths != PathChoice::First;
@@ -51,7 +51,7 @@ pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'
         let got = format!("a path of {longest} links");
         return Err(Error::got(field, got, format_args!("a path of at most {LONGEST_PATH} links, not counting access and egress")));
     }
-    Ok(Found { forward: first_forward, back: first_back, all })
+    Ok(FlowPaths { forward: first_forward, back: first_back, all })
 }
 
 /// The group whose paths are searched.

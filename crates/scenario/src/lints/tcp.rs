@@ -66,8 +66,8 @@ pub(super) fn unused_sack_algorithms(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// Every option of RACK-TLP that no flow uses, because its recovery is another.
 pub(super) fn unused_repairs(subject: &Subject<'_>) -> Vec<Finding> {
-    type Given = fn(&TcpOverrides) -> Option<bool>;
-    let options: [(&str, Given); 4] = [
+    type OptionReader = fn(&TcpOverrides) -> Option<bool>;
+    let options: [(&str, OptionReader); 4] = [
         ("tail_loss_probe", |tcp| tcp.tail_loss_probe),
         ("f_rto", |tcp| tcp.f_rto),
         ("undo", |tcp| tcp.undo),
@@ -75,7 +75,7 @@ pub(super) fn unused_repairs(subject: &Subject<'_>) -> Vec<Finding> {
     ];
     let has_rack = |tcp: &TcpOptions| tcp.recovery == Recovery::Sack && tcp.sack_algorithm == SackAlgorithm::RackTlp;
     let why = "no flow that it applies to has sack_algorithm = \"rack-tlp\"";
-    let of_option = |(name, given): (&'static str, Given)| {
+    let of_option = |(name, given): (&'static str, OptionReader)| {
         let unused = subject.unused(given, has_rack).into_iter().filter(|(_, on)| *on);
         unused.map(move |(table, _)| (format!("{table}.{name}"), format!("true has no effect, because {why}")))
     };

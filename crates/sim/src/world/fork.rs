@@ -23,7 +23,7 @@ impl<O: Observer + Clone> World<O> {
         }
         let mut copy = self.clone();
         if let Some(own) = own
-            && !(copy.sessions.is_empty() && copy.goes_over(own, &other, start))
+            && !(copy.sessions.is_empty() && copy.adopt_streams(own, &other, start))
         {
             return None;
         }
@@ -41,16 +41,16 @@ impl<O: Observer + Clone> World<O> {
     /// Moves everything that draws random numbers to the streams of `other`.
     /// Returns whether nothing has been drawn yet.
     /// `own` is this world at time 0.
-    fn goes_over(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
+    fn adopt_streams(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
         let others = own.flows.iter().zip(&other.flows);
         let running = self.flows.iter_mut().zip(others).filter(|(_, (own, _))| own.armed() < start);
-        let mut flows = running.map(|(here, (own, there))| flow_goes_over(here, own, there));
-        flows.all(|goes| goes) && self.network.go_over(&own.network, &other.network)
+        let mut flows = running.map(|(here, (own, there))| adopt_flow_streams(here, own, there));
+        flows.all(|adopted| adopted) && self.network.adopt_streams(&own.network, &other.network)
     }
 }
 
-fn flow_goes_over(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
+fn adopt_flow_streams(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
     let phase = |flow: &Flow| if let Endpoint::Tcp(sender) = &flow.endpoint { Some(sender.clock_phase()) } else { None };
     let draws = matches!(&own.endpoint, Endpoint::Tcp(sender) if sender.draws());
-    here.application.go_over(&own.application, &there.application) && phase(own) == phase(there) && !draws
+    here.application.adopt_stream(&own.application, &there.application) && phase(own) == phase(there) && !draws
 }

@@ -16,9 +16,9 @@ impl<P: Packet> Network<P> {
     /// is now equal to `other`. Impairments draw for every packet, and some media for every turn: a network with some of these returns
     /// false.
     #[must_use]
-    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+    pub fn adopt_streams(&mut self, start: &Self, other: &Self) -> bool {
         let others = start.links.iter().zip(&other.links);
         let draws_besides = !self.impairments.is_empty() || self.media.iter().any(Medium::draws);
-        !draws_besides && self.links.iter_mut().zip(others).all(|(here, (start, other))| here.go_over(start, other))
+        !draws_besides && self.links.iter_mut().zip(others).all(|(here, (start, other))| here.adopt_stream(start, other))
     }
 }
