@@ -289,7 +289,11 @@ def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):
     [
         ("s3.red.queue_sd / s3.pd.queue_sd", "s9.red.queue_sd", "s9.red.queue_sd"),
         ("s3.red.queue_sd / s3.pd.queue_sd", "s3.red.queue_size", 'got "queue_size"'),
-        ("s3.red.queue_sd / s3.pd.queue_sd", "s3.red.quick.queue_sd", "one of the settings rtt50"),
+        (
+            "s3.red.queue_sd / s3.pd.queue_sd",
+            "s3.red.quick.queue_sd",
+            "setting of s3.red.quick.queue_sd: expected one of rtt50",
+        ),
         ("s3.red.queue_sd / s3.pd.queue_sd", "wish(1)", 'got "wish" in'),
     ],
 )

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from sojourn.experiments.catalog import Kind
     from sojourn.experiments.model import Experiment, Grid
     from sojourn.experiments.outcome import ClaimResult, PartResult
-    from sojourn.experiments.report import OriginText
     from sojourn.experiments.schema.claims import Origin
+    from sojourn.experiments.verdict import Verdict
+    from sojourn.experiments.wording import Wording
 
 STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
 """The terminal color of each class of verdicts."""
@@ -264,7 +265,7 @@ class _Report:
 def _print_outcome(outcome: Outcome, grid: str | None) -> None:
     """Prints the outcome of one paper."""
     from sojourn.experiments.needs import left_out
-    from sojourn.experiments.report import ORIGINS, counts_text
+    from sojourn.experiments.wording import ORIGINS
 
     experiment = outcome.experiment
     out.print(experiment.citation)
@@ -275,15 +276,17 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
         if each.cases() and (each.id in tables or grid):
             out.print(_cells(outcome, each))
     _print_scores(outcome)
-    for origin, said in ORIGINS.items():
-        if results := outcome.of_origin(origin):
-            out.print(_claims(outcome, origin, results, said))
-    whose = "claims of the paper" if experiment.origin == "paper" else "claims"
-    if experiment.claims:
-        out.print(f"{whose}: {counts_text(outcome.of_origin(experiment.origin), every=True)}")
     for origin in ORIGINS:
-        if origin != experiment.origin and (results := outcome.of_origin(origin)):
-            out.print(f"not the paper's ({origin}): {counts_text(results)}")
+        if results := outcome.of_origin(origin):
+            out.print(_claims(outcome, origin, results))
+    words = experiment.words
+    if experiment.claims:
+        out.print(f"{words.claims}: {outcome.counts_text(experiment.origin, every=True)}")
+    for origin in ORIGINS:
+        if origin != experiment.origin and outcome.of_origin(origin):
+            out.print(f"{words.others.lower()} ({origin}): {outcome.counts_text(origin)}")
+    if advice := outcome.advice:
+        out.print(advice, style="bold")
     if missing := left_out(outcome):
         claims = list(dict.fromkeys(claim.id for each in missing for claim in each.claims))
         rest = f" (claims {', '.join(claims)})" if claims else ""
@@ -304,7 +307,8 @@ def _cells(outcome: Outcome, grid: Grid) -> Table:
     """A table of published and measured values, one row per case of the grid."""
     cells = outcome.cells(grid)
     measures = list(dict.fromkeys(cells["measure"]))
-    title = f"{grid.title}: published/measured, {MEAN} over {counted(outcome.replications(grid), 'seed')}"
+    given = "published/measured, " if cells[["published", "reference"]].notna().any(axis=None) else ""
+    title = f"{grid.title}: {given}{MEAN} over {counted(outcome.replications(grid), 'seed')}"
     table = Table(title=title, title_justify="left")
     settings = any(grid.settings)
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:
@@ -335,44 +339,61 @@ def _cell(row: Any, unit: str) -> Text:
     return text
 
 
-def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
+def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult]) -> Table:
     """A table with one row per claim of this origin.
 
-    For a claim with several parts, the row shows how many of them hold.
+    For a claim with several parts, the row shows how many of them hold. The parts that do not hold follow.
     """
-    from sojourn.experiments.pages import CLASSES, MARKS
-    from sojourn.experiments.report import counts_text
-
-    table = Table(
-        title="claims" if origin == outcome.experiment.origin else f"not the paper's ({origin})", title_justify="left"
-    )
+    words = outcome.experiment.words
+    title = "claims" if origin == outcome.experiment.origin else f"{words.others.lower()} ({origin})"
+    table = Table(title=title, title_justify="left")
     judged = [result for result in results if not result.claim.table]
     published = any(part.published is not None for result in judged for part in result.parts)
-    for name in ("", said.says, "target", *(["published"] if published else []), "measured", "verdict"):
+    heads = ("", words.origins[origin].says, "target", *(["published"] if published else []), "measured", "verdict")
+    for name in heads:
         table.add_column(name)
     for each in outcome.experiment.tables:
         rows = [result for result in results if result.claim.table == each.id]
         if rows:
             text = f"{each.title}: {counted(len(rows), 'row')} of {counted(len(each.measures), 'value')}"
-            table.add_row(each.id, text, *[""] * (len(table.columns) - 3), counts_text(rows))
+            counts = words.counts_text([result.verdict for result in rows])
+            table.add_row(each.id, text, *[""] * (len(heads) - 3), counts)
     for result in judged:
-        said_verdict = str(result.verdict)
-        verdict = Text(f"{MARKS[said_verdict]} {said_verdict}", style=STYLES[CLASSES[said_verdict]])
         one = len(result.parts) == 1 and not result.readings
-        shown = _one_part(result.parts[0]) if one else _many_parts(result)
-        if not published:
-            del shown[1]
-        table.add_row(result.claim.id, result.claim.text, *shown, verdict)
+        numbers = _one_part(result.parts[0]) if one else _many_parts(result)
+        rows_of_claim = [(result.claim.id, result.claim.text, numbers, result.verdict)]
+        open_parts = [] if one else _open_parts(result)
+        rows_of_claim += [("", f"  {part.name}", _one_part(part), part.verdict) for part in open_parts]
+        for name, text, (target, given, measured), verdict in rows_of_claim:
+            table.add_row(name, text, target, *([given] if published else []), measured, _verdict(verdict, words))
     return table
 
 
-def _one_part(part: PartResult) -> list[str]:
-    """Target, published and measured value of a claim with one part."""
+MOST_PARTS = 6
+"""The most parts of a claim that the terminal shows. The page and `claims.csv` have all."""
+
+
+def _open_parts(result: ClaimResult) -> list[PartResult]:
+    """The first parts of a claim that do not hold."""
+    from sojourn.experiments.verdict import Verdict
+
+    return [part for part in result.parts if part.verdict is not Verdict.REPRODUCED][:MOST_PARTS]
+
+
+def _verdict(verdict: Verdict, words: Wording) -> Text:
+    """A verdict with its mark."""
+    from sojourn.experiments.pages import CLASSES, MARKS
+
+    return Text(f"{MARKS[str(verdict)]} {words.word(verdict)}", style=STYLES[CLASSES[str(verdict)]])
+
+
+def _one_part(part: PartResult) -> tuple[str, str, str]:
+    """Target, published and measured value of a part."""
     published = "" if part.published is None else number(part.published)
-    return [part.part.target_text, published, part.measured_text]
+    return part.part.target_text, published, part.measured_text
 
 
-def _many_parts(result: ClaimResult) -> list[str]:
+def _many_parts(result: ClaimResult) -> tuple[str, str, str]:
     """The same columns for a claim with several parts: the number of parts that hold."""
     said = [part.published_holds for part in result.parts if part.published_holds is not None]
-    return ["", f"{sum(said)} of {len(said)}" if said else "", result.held]
+    return "", f"{sum(said)} of {len(said)}" if said else "", result.held

@@ -148,6 +148,8 @@ def _claim(label: str, table: ClaimTable, default_origin: Origin) -> Claim:
         for number, each in enumerate(table.parts, start=1)
         for part in _parts(f"{label}: claims[{table.id}].parts[{number}]", each)
     ]
+    if not table.where and (table.origin or default_origin) == "paper":
+        raise UserError(f"{label}: claims[{table.id}].where: expected its place in the paper, got none")
     readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
     return Claim(
         table.id,

@@ -14,7 +14,9 @@ from urllib.parse import quote
 from sojourn.core import files
 from sojourn.core.files import write_atomic
 from sojourn.experiments.pages import page
+from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.verdict import Verdict
+from sojourn.experiments.wording import OWN, PAPER, Wording, wording_of
 
 ABOUT = "about.json"
 """The file of a report with its provenance."""
@@ -29,17 +31,19 @@ class Entry:
     page: str
     """Its report, from the index."""
     counts: dict[str, int]
-    """The paper's own claims by verdict."""
+    """Its own claims by verdict."""
     skipped: int
     """Those of its claims that were not judged, because their grids were not run."""
     caution: str
     """Reasons why it is less than the whole rerun."""
     facts: str
     """Seeds, duration and engine."""
+    origin: Origin = "paper"
+    """`paper` for a paper, `ours` for another experiment."""
 
     @property
     def total(self) -> int:
-        """The paper's own claims that were judged."""
+        """Its own claims that were judged."""
         return sum(self.counts.values())
 
 
@@ -56,15 +60,17 @@ def _entry(file: Path) -> Entry | None:
     """
     try:
         about: dict[str, Any] = json.loads(files.disk.read(file))
-        counts = about["claims"].get(about.get("origin", "paper"), {})
+        origin: Origin = "ours" if about.get("origin") == "ours" else "paper"
+        counts, words = about["claims"].get(origin, {}), wording_of(origin)
         return Entry(
             str(about["paper"]),
             str(about["citation"]),
             f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
-            {str(verdict): int(counts.get(str(verdict), 0)) for verdict in Verdict},
+            {str(verdict): int(counts.get(words.word(verdict), 0)) for verdict in Verdict},
             int(about["skipped"]),
             str(about["caution"]),
             str(about["made"]),
+            origin,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -73,6 +79,24 @@ def _entry(file: Path) -> Entry | None:
 def write_index(results: Path) -> Path:
     """Writes `index.html` into a folder that has reports in its folders, and returns its path."""
     listed = entries(results)
-    verdicts = [str(verdict) for verdict in Verdict]
-    sums = {verdict: sum(entry.counts[verdict] for entry in listed if not entry.caution) for verdict in verdicts}
-    return write_atomic(results / "index.html", page("index.html", entries=listed, verdicts=verdicts, sums=sums))
+    groups = [_group(PAPER, [each for each in listed if each.origin == "paper"])]
+    groups.append(_group(OWN, [each for each in listed if each.origin != "paper"]))
+    return write_atomic(results / "index.html", page("index.html", groups=[each for each in groups if each.entries]))
+
+
+@dataclass(frozen=True)
+class Group:
+    """The papers, or the other experiments."""
+
+    words: Wording
+    verdicts: list[str]
+    """The columns: verdicts, without rare ones that no claim has."""
+    entries: list[Entry]
+    sums: dict[str, int]
+    """The claims of whole runs by verdict."""
+
+
+def _group(words: Wording, listed: list[Entry]) -> Group:
+    sums = {each: sum(entry.counts[str(each)] for entry in listed) for each in Verdict}
+    whole = {str(each): sum(entry.counts[str(each)] for entry in listed if not entry.caution) for each in Verdict}
+    return Group(words, [str(each) for each in Verdict if sums[each] or each not in words.rare], listed, whole)

@@ -26,6 +26,7 @@ from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, Measure
 from sojourn.experiments.schema.figure import Figure
 from sojourn.experiments.schema.variables import Choosing
+from sojourn.experiments.wording import Wording, wording_of
 
 if TYPE_CHECKING:
     from sojourn.experiments.control_designs import ControlDesigns
@@ -159,6 +160,11 @@ class Experiment:
         authors = f"{', '.join(self.file.authors)}: " if self.file.authors else ""
         where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
         return f"{authors}{self.file.title}" + (f". {where}" if where else "")
+
+    @property
+    def words(self) -> Wording:
+        """The words of its reports."""
+        return wording_of(self.origin)
 
     @property
     def origin(self) -> Origin:

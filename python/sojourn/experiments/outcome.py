@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.core.stats import Estimate, estimate, paired
-from sojourn.core.text_format import counted, elapsed
+from sojourn.core.stats import Estimate, estimate, interval_reach, paired
+from sojourn.core.text_format import counted, elapsed, number
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, Part
@@ -62,6 +62,11 @@ class PartResult:
     def holds(self) -> bool:
         """Whether the mean meets the target, whatever its interval."""
         return self.measured.mean in self.part.judged
+
+    @property
+    def name(self) -> str:
+        """The label of the part, or its measure."""
+        return self.part.label or self.part.measure
 
     @property
     def measured_text(self) -> str:
@@ -216,9 +221,23 @@ class Outcome:
         """The reductions for the head of the page, with the number of grids; empty if whole."""
         return self._less([*([self.part] if self.part else []), *self.shortened])
 
+    @property
+    def advice(self) -> str:
+        """Why claims are undecided, in one line; empty if none is."""
+        undecided = sum(result.verdict is Verdict.UNDECIDED for result in self.results)
+        seeds = len(self.seeds)
+        if not undecided or seeds < 2:
+            return ""
+        reach = number(float(f"{interval_reach(seeds):.2g}"))
+        return (
+            f"{counted(undecided, 'claim')} undecided: with {seeds} seeds, a 95 % interval is the mean ± {reach} "
+            "standard deviations. More seeds narrow it: --seeds, or a run without --quick."
+        )
+
     def _less(self, said: list[str]) -> str:
-        how = "A quick look (--quick)" if self.quick else "A first look" if self.shortened else "A part of the paper"
-        return f"{how}, not the whole rerun: {'; '.join(said)}." if said else ""
+        words = self.experiment.words
+        how = "A quick look (--quick)" if self.quick else "A first look" if self.shortened else words.part
+        return f"{how}, {words.whole}: {'; '.join(said)}." if said else ""
 
     def values(self, case: Case, measure: str) -> Array:
         """A measure of one case, one value for each seed."""
@@ -311,6 +330,10 @@ class Outcome:
         """The number of claims with each verdict: the paper's own, or those of another origin."""
         return {verdict: sum(result.verdict is verdict for result in self.of_origin(origin)) for verdict in Verdict}
 
+    def counts_text(self, origin: Origin, every: bool = False) -> str:
+        """The number of claims of an origin with each verdict, in words."""
+        return self.experiment.words.counts_text([each.verdict for each in self.of_origin(origin)], every)
+
     def fingerprint(self) -> str:
         """One digest over the fingerprints of all runs, sorted by case and seed."""
         prints = [
@@ -392,7 +415,7 @@ class Outcome:
         """One row for each part of a claim."""
         import pandas as pd
 
-        rows = []
+        rows, words = [], self.experiment.words
         for result in self.results:
             for part in result.parts:
                 found = part.measured
@@ -402,7 +425,7 @@ class Outcome:
                         "origin": result.claim.origin,
                         "where": result.claim.where,
                         "text": result.claim.text,
-                        "verdict": str(result.verdict),
+                        "verdict": words.word(result.verdict),
                         "measure": part.part.measure,
                         "label": part.part.label,
                         "target": part.part.target_text,
@@ -411,7 +434,7 @@ class Outcome:
                         "low": found.low,
                         "high": found.high,
                         "n": found.n,
-                        "part_verdict": str(part.verdict),
+                        "part_verdict": words.word(part.verdict),
                         "kind": part.part.kind,
                     }
                 )

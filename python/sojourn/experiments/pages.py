@@ -17,11 +17,8 @@ CLASSES = {
     str(Verdict.UNDECIDED): "open",
     str(Verdict.NOT_DECIDABLE): "soft",
     "": "",
-    "holds": "good",
-    "holds in part": "fair",
-    "fails": "bad",
 }
-"""The color of a verdict in a page: of a paper's claim, and of a study."""
+"""The color of a verdict in a page."""
 MARKS = {
     str(Verdict.REPRODUCED): "✓",
     str(Verdict.IN_DIRECTION): "~",

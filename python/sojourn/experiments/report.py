@@ -28,26 +28,10 @@ from sojourn.experiments.pairs import CHANCE, PairTable, pair_table
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.scores import score_card
 from sojourn.experiments.tables import CaseTable, markdown, table_of
-from sojourn.experiments.verdict import RULE, Verdict
+from sojourn.experiments.verdict import Verdict
+from sojourn.experiments.wording import ORIGINS
 from sojourn.plots.style import PAGE, render, save_figure
 
-
-@dataclass(frozen=True)
-class OriginText:
-    """The heading of claims of one origin."""
-
-    title: str
-    says: str
-    """The text above the claims."""
-
-
-ORIGINS: dict[Origin, OriginText] = {
-    "paper": OriginText("The paper's", "what the paper says"),
-    "theory": OriginText("Formulas of ours: what is computed is what they give", "what the formula says"),
-    "judge": OriginText("Other simulators: points that they gave with the same settings", "what the other one gave"),
-    "ours": OriginText("Ours: what the paper does not say", "what we say"),
-}
-"""The origins of claims, in the order of the page."""
 PAGE_REM = 58
 """Width in rem of a figure as wide as a printed page.
 
@@ -153,8 +137,9 @@ def _about(outcome: Outcome) -> dict[str, Any]:
         "skipped": sum(claim.origin == outcome.experiment.origin for claim in outcome.skipped),
     }
     counts = {origin: outcome.counts(origin) for origin in ORIGINS}
+    words = outcome.experiment.words
     facts["claims"] = {
-        origin: {str(verdict): count for verdict, count in each.items()}
+        origin: {words.word(verdict): count for verdict, count in each.items()}
         for origin, each in counts.items()
         if sum(each.values())
     }
@@ -175,7 +160,8 @@ def _less_than_whole(outcome: Outcome) -> str:
 def _made(outcome: Outcome) -> str:
     """One sentence: seeds, duration of the runs, and engine."""
     seeds = counted(len(outcome.seeds), "seed")
-    how = f"Rerun with {seeds} in {outcome.effort}" if outcome.effort else "Computed without runs"
+    ran = outcome.experiment.words.ran
+    how = f"{ran} with {seeds} in {outcome.effort}" if outcome.effort else "Computed without runs"
     facts = environment()
     commit = f", commit {facts['commit']}" if "commit" in facts else ""
     return f"{how}, by Sojourn {facts['sojourn']}{commit} (engine {facts['engine']})."
@@ -189,17 +175,21 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         part for result in outcome.of_origin(outcome.experiment.origin) if result.claim.table for part in result.parts
     ]
     others = [origin for origin in ORIGINS if origin != outcome.experiment.origin and outcome.of_origin(origin)]
-    missing = left_out(outcome)
+    missing, words = left_out(outcome), outcome.experiment.words
     waiting = {claim.id for each in missing for claim in each.claims}
     return page(
         "report.html",
-        RULE=RULE,
         CHANCE=CHANCE,
-        ORIGINS=ORIGINS,
+        words=words,
+        places=words.is_paper or len({claim.where for claim in outcome.experiment.claims}) > 1,
         made=_made(outcome),
         outcome=outcome,
         experiment=outcome.experiment,
-        counts={str(verdict): total for verdict, total in outcome.counts(outcome.experiment.origin).items()},
+        counts=[
+            (words.word(verdict), str(verdict), total)
+            for verdict, total in outcome.counts(outcome.experiment.origin).items()
+            if total or verdict not in words.rare
+        ],
         table_cells=len(table_cells),
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
         tables=list(_table_summaries(outcome)),
@@ -209,7 +199,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
         missing=missing,
         skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),
-        origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},
+        origin_counts={origin: outcome.counts_text(origin) for origin in others},
         card=score_card(outcome),
         homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
         facts=environment()
@@ -225,21 +215,16 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
     )
 
 
-def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
-    """The number of claims with each verdict, such as `3 reproduced, 1 undecided`.
-
-    With `every` verdicts without claims are included.
-    """
-    counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count or every)
-
-
 def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
     """Each table with judged rows."""
     for table in outcome.experiment.tables:
         rows = [result for result in outcome.results if result.claim.table == table.id]
         if rows:
-            yield TableSummary(table.id, table.title, table.where, table.origin, rows, counts_text(rows))
+            yield TableSummary(table.id, table.title, table.where, table.origin, rows, _counts(outcome, rows))
+
+
+def _counts(outcome: Outcome, results: Sequence[ClaimResult]) -> str:
+    return outcome.experiment.words.counts_text([result.verdict for result in results])
 
 
 def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:

@@ -1,4 +1,4 @@
-"""Verdicts, computed by one rule: `RULE`.
+"""Verdicts, computed by one rule, which `wording.py` states.
 
 A claim has parts. A part is a measure, evaluated seed by seed, and a target: the range in which its mean must lie.
 The target is an inequality (`> 3`), or a published value with a tolerance.
@@ -16,19 +16,6 @@ from typing import Literal
 from sojourn.core.errors import UserError
 from sojourn.core.stats import Estimate
 from sojourn.core.text_format import number
-
-RULE = (
-    "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, missed "
-    "if no value of the interval does, and undecided if the interval straddles an edge of the target. The interval "
-    "has no values that the measure cannot have, such as a share above 1. A part is a "
-    "number, or a direction: a sign or an order. A number may have a direction of its own, which can hold where the "
-    "number is missed. A claim is reproduced if all its parts are. It is reproduced in direction if numbers are missed "
-    "but all its directions hold, and there is one. It is not reproduced if a direction fails, or a number is missed "
-    "and there is no direction. It is undecided if an undecided part could still change that. It is not decidable from "
-    "the paper if readings of what the paper omits give different verdicts. A single run, and a number that needs no "
-    "run, has no interval: its value decides."
-)
-"""The rule, as the reports print it."""
 
 PartKind = Literal["number", "direction"]
 """The statement of a part: a number, or a direction (a sign or an order)."""

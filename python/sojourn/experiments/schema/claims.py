@@ -106,8 +106,8 @@ class ClaimTable(FileModel):
 
     id: str
     """Its name in the report; each only once."""
-    where: str
-    """Its place in the paper, such as `Fig. 2` or `section 4`."""
+    where: str = ""
+    """Its place in the paper, such as `Fig. 2` or `section 4`; a paper's claim needs it."""
     text: str
     """The statement of the paper, in one sentence."""
     reason: str
