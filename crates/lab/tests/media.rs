@@ -149,3 +149,13 @@ fn every_discipline_takes_turns_and_hosts_that_run_ahead_change_nothing() {
         assert!(airtime <= 1.0 && airtime > 0.4, "{}: {airtime}", entry.name);
     }
 }
+
+/// A class at its `ceil` lets packets wait while nobody has the turn, at the end of the run too.
+#[test]
+fn a_class_that_reaches_its_ceil_keeps_it_on_a_medium() {
+    let class = r#"{ name = "all", rate = "2 Mbit/s", ceil = "2 Mbit/s", limit = "20 packets" }"#;
+    let queue = format!("{{ scheduler = \"htb\", classes = [{class}] }}");
+    let record = run(&scenario("frames = 1", &queue, &flood("a", "b", 1500)), false);
+    let got = record.links[0].throughput_bps;
+    assert!((got - 2e6).abs() < 0.01 * 2e6, "{got} bit/s");
+}

@@ -192,7 +192,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The smallest propagation delay over these links.
+    /// The smallest propagation delay of a path over these links.
     ///
     /// # Errors
     /// A link that was not added.

@@ -69,6 +69,22 @@ impl Hosts {
 }
 
 #[test]
+fn the_least_delay_of_a_path_is_the_sum_over_its_links() {
+    let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: END });
+    let links = [("there", us(5_000)), ("on", us(300))].map(|(name, delay)| builder.add_link(shared(name, delay)));
+    builder.add_access_links(&[AccessLink {
+        from: 0,
+        to: 1,
+        rate: Rate::from_bps(16_000_000),
+        delay: us(20),
+        limit: Amount::Packets(100),
+    }]);
+    assert_eq!(builder.least_delay(&[links[0], links[1], 2]).unwrap(), us(5_320));
+    assert_eq!(builder.least_delay(&[]).unwrap(), Duration::ZERO);
+    assert!(builder.least_delay(&[3]).is_err(), "no link 3");
+}
+
+#[test]
 fn a_network_tells_the_flow_and_the_link_of_the_packet_that_comes_next() {
     let mut hosts = Hosts::new();
     hosts.send(Time::ZERO, 1, 1000);

@@ -61,22 +61,6 @@ impl<P: Packet> Lookahead<P> {
         }
     }
 
-    /// Exchanges an answer for the first one, and enqueues it behind the others.
-    /// Returns whether this was possible: others wait, the answer comes after them, and the first before `horizon`.
-    #[inline]
-    fn take_turns(&mut self, horizon: Time, answer: &mut Waiting<P>) -> bool {
-        let (true, Some(last)) = (self.first.time < horizon, self.others.back_mut()) else { return false };
-        if last.time >= answer.time {
-            return false;
-        }
-        swap(&mut self.first, answer);
-        if let Some(next) = self.others.front_mut() {
-            swap(&mut self.first, next);
-            self.others.rotate_left(1);
-        }
-        true
-    }
-
     /// Removes the first answer, if it comes before `time`.
     fn take_before(&mut self, time: Time) -> Option<Waiting<P>> {
         (self.first.time < time).then(|| replace(&mut self.first, self.others.pop_front().unwrap_or(Waiting::none())))
@@ -126,11 +110,7 @@ impl<P: Packet> Network<P> {
     #[inline(never)]
     fn wait_behind(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Option<(Time, u32)> {
         let horizon = self.horizon(link);
-        let mut answer = Waiting { time, at, packet: packet.take() };
-        if self.lookaheads[link].take_turns(horizon, &mut answer) {
-            *packet = answer.packet;
-            return Some((answer.time, answer.at));
-        }
+        let answer = Waiting { time, at, packet: packet.take() };
         self.lookaheads[link].insert(answer);
         let Some(first) = self.lookaheads[link].take_before(horizon) else {
             self.arm(link);

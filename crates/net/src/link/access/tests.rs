@@ -75,3 +75,16 @@ fn packets_that_were_counted_start_one_after_the_other_in_a_queue() {
         assert_eq!(found, starts, "{gbps} Gbit/s");
     }
 }
+
+/// 8 Gbit/s carry a byte in a nanosecond.
+#[test]
+fn the_audit_names_the_link_that_sent_more_than_its_rate_allows() {
+    let mut links = AccessLinks::default();
+    for rate in [8_000_000_000, 8_000_000_000].map(Rate::from_bps) {
+        links.add(&Planned { from: 0, to: 1, rate, delay: Duration::ZERO, limit: Amount::Packets(9) });
+    }
+    assert!(links.offer(1, Time::ZERO, 1500, &|_| Duration::ZERO).is_some());
+    assert_eq!(links.faster_than_rate(), None);
+    links.links[1].sent_bytes += 1;
+    assert_eq!(links.faster_than_rate(), Some(1));
+}
