@@ -34,7 +34,7 @@ def test_the_limit_stays_the_scenarios(observed, dumbbell, monkeypatch):
     real = observed.run
     monkeypatch.setattr(observed, "run", lambda text, *rest: seen.append(text) or real(text, *rest))
     sj.compare(dumbbell, {"low": {"aqm": "red", "min": 5}}, seeds=1)
-    queue = sj.Scenario.from_toml(seen[0]).get_path("links.bottleneck.queue")
+    queue = sj.Scenario.from_json(seen[0]).get_path("links.bottleneck.queue")
     assert queue == {"limit": "100 packets", "aqm": "red", "min": 5}
 
 

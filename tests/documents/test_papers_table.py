@@ -34,7 +34,7 @@ def test_each_paper_has_a_row_and_each_row_counts_all_its_claims():
 
 def test_a_table_is_written_between_its_marks():
     counts = {str(verdict): i for i, verdict in enumerate(Verdict)}
-    entry = Entry("a-2000", "", "", counts, 0, "", "")
+    entry = Entry(id="a-2000", citation="", page="", counts=counts, skipped=0, caution="", facts="")
     table = papers_table.table(["a-2000", "b-2001"], {"a-2000": entry})
     assert table.splitlines()[2:] == ["| a-2000 | 10 | 0 | 1 | 2 | 3 | 4 |", "| b-2001 | – | – | – | – | – | – |"]
     page = f"x\n{papers_table.BEGIN}old\n{papers_table.END}y\n"

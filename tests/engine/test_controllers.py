@@ -292,7 +292,9 @@ def test_methods_that_a_controller_gets_when_it_is_made_count() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no note that it sees no losses
         sj.run(path(), laws={"mine": WithLosses})
-    with pytest.raises(sj.UserError, match=r"controllers\.mine: expected .*, got WithoutLosses\.on_ack that is an object"):
+    with pytest.raises(
+        sj.UserError, match=r"controllers\.mine: expected .*, got WithoutLosses\.on_ack that is an object"
+    ):
         sj.run(path(), laws={"mine": WithoutLosses})
 
 

@@ -24,10 +24,11 @@ from tests.conftest import DUMBBELL
 pytestmark = pytest.mark.no_libraries
 
 AXES = {"flows.ftp.count": [1, 2, 3]}
+TWO_FLOWS = """any(each in text for each in ('count = 2', '"count": 2'))"""  # in TOML and in JSON
 PACKAGE = Path(workers.__file__).parents[2]
 
 
-def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' in text") -> None:
+def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = TWO_FLOWS) -> None:
     """Processes end in a certain way at some runs: those with two flows."""
     command = (
         "import os, signal, sys\n"

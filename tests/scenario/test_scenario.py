@@ -1,12 +1,17 @@
 """Scenarios in Python: loaded, built, changed, written."""
 
+import datetime
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sojourn as sj
+from sojourn.core import field_paths
 from sojourn.sweep.plan import read_plan
 from tests.conftest import DUMBBELL
 from tests.support.source_tree import ROOT
@@ -213,3 +218,36 @@ def test_json_that_toml_could_not_say_is_refused_in_one_line(here, text, problem
     for read, file in ((sj.load, "x.json"), (read_plan, "grid.toml")):
         with pytest.raises((sj.UserError, sj.ScenarioError), match=rf"^x\.json: {problem}$"):
             read(file)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "form"),
+    [
+        ("links.bottleneck.rate", "ten", "{"),
+        ("links.bottleneck.queue", {"aqm": "red", "min": "few"}, "{"),
+        ("flows.ftp.count", -1, "{"),
+        ("flows.ftp.traffic", {"kind": "cbr"}, "{"),
+        ("links", [], "{"),
+        ("links.bottleneck.queue", {"aqm": "red", "max_p": float("nan")}, "n"),  # JSON has no NaN and no dates
+        ("duration", datetime.date(2005, 1, 1), "n"),
+    ],
+)
+def test_a_changed_scenario_gets_the_errors_of_its_toml(dumbbell, path, value, form):
+    changed = sj.load(dumbbell)
+    field_paths.put(changed._changed(), path, value, "x")
+    assert changed.for_engine().startswith(form)
+    told = [refusal(each) for each in (changed, sj.Scenario.from_toml(changed.to_toml(), str(dumbbell)))]
+    assert re.sub(r":\d+:\d+:", ":", told[0]) == re.sub(r":\d+:\d+:", ":", told[1])
+
+
+def refusal(scenario: sj.Scenario) -> str:
+    with pytest.raises(sj.ScenarioError) as error:
+        scenario.canonical()
+    return str(error.value)
+
+
+@given(st.floats(0, 1, exclude_min=True))
+def test_a_number_of_python_reaches_the_engine_to_the_bit(value):
+    queue = {"aqm": "red", "max_p": value, "limit": "50 packets"}
+    scenario = sj.Scenario.from_toml(DUMBBELL).set("links.bottleneck.queue", queue)
+    assert scenario.resolved()["links"][0]["queue"]["max_p"] == value

@@ -41,7 +41,7 @@ fn checked(text: &str, filename: &str) -> PyResult<Checked> {
 
 /// The checked scenario. `laws` are exactly the laws that the caller supplies.
 fn checked_with(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Checked> {
-    let document = Document::from_toml(filename, text).map_err(refused)?;
+    let document = Document::from_text(filename, text).map_err(refused)?;
     match laws {
         None => document.check(),
         Some(laws) => document.check_with_laws(&laws.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -77,7 +77,7 @@ fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Stri
 /// The warnings about a scenario: for each the name of its rule, and its text.
 #[pyfunction]
 fn lints(text: &str, filename: &str) -> PyResult<Vec<(&'static str, String)>> {
-    let lints = Document::from_toml(filename, text).and_then(|document| document.lints()).map_err(refused)?;
+    let lints = Document::from_text(filename, text).and_then(|document| document.lints()).map_err(refused)?;
     Ok(lints.into_iter().map(|lint| (lint.rule, lint.to_string())).collect())
 }
 
@@ -128,10 +128,10 @@ impl Grid {
     /// `read(name)` returns the file name and the text of the scenario. Errors have a position in the text if it was `written` by a user.
     #[new]
     fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>, written: bool) -> PyResult<Grid> {
-        let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
+        let sweep = Sweep::from_text(filename, text).map_err(refused)?;
         let sweep = if written { sweep } else { sweep.without_text() };
         let (file, base): (String, String) = read.call1((sweep.scenario.as_str(),))?.extract()?;
-        let base = Document::from_toml(&file, &base).map_err(refused)?;
+        let base = Document::from_text(&file, &base).map_err(refused)?;
         for point in 0..sweep.points() {
             sweep.point(&base, point).map_err(refused)?;
             py.check_signals()?;

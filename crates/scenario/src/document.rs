@@ -32,6 +32,15 @@ impl Document {
         Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
     }
 
+    /// Parses a text that a program made, in JSON or TOML.
+    /// JSON starts with a brace, and no TOML does.
+    ///
+    /// # Errors
+    /// As [`Document::from_json`] and [`Document::from_toml`].
+    pub fn from_text(file: &str, text: &str) -> Result<Document, Error> {
+        if text.starts_with('{') { Document::from_json(file, text) } else { Document::from_toml(file, text) }
+    }
+
     /// Creates a document from a table.
     pub fn from_table(file: &str, table: Table) -> Document {
         Document { file: file.to_string(), text: None, table, changed: Vec::new() }
@@ -46,6 +55,11 @@ impl Document {
             let position = (error.line() > 0).then(|| (error.line(), error.column()));
             Error { position, ..Error::new("", humanize(&error.to_string())) }.in_file(file)
         };
+        if let Ok(table) = serde_json::from_str(text) {
+            return Ok(Document::from_table(file, table));
+        }
+
+        // TOML has no null, so a text with one is read into JSON values first. They lose the order of the keys.
         let mut json: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
         without_null(&mut json, "").map_err(|error| error.in_file(file))?;
         Ok(Document::from_table(file, serde_json::from_value(json).map_err(wrong)?))

@@ -102,6 +102,18 @@ impl Sweep {
         Ok(Sweep { text: Some(Arc::from(text)), ..sweep })
     }
 
+    /// Parses a text that a program made, as [`Document::from_text`] does.
+    ///
+    /// # Errors
+    /// The text is no table, has unknown keys, has axes that are not lists, or has no replication.
+    pub fn from_text(file: &str, text: &str) -> Result<Sweep, Error> {
+        if !text.starts_with('{') {
+            return Sweep::from_toml(file, text);
+        }
+        let document = Document::from_json(file, text)?;
+        Sweep::from_table(file, document.table()).map_err(|error| error.in_file(file))
+    }
+
     fn from_table(file: &str, table: &Table) -> Result<Sweep, Error> {
         let written = read(table).map_err(|error| Kind::Sweep.instead(file, table).unwrap_or(error))?;
         let Written { scenario, replications, axes, variants } = written;
@@ -119,7 +131,7 @@ impl Sweep {
 
     /// Whether a text is meant as a sweep file, valid or not, judged by its keys.
     pub fn is_meant_by(text: &str) -> bool {
-        syntax::parse("", text).is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
+        Document::from_text("", text).is_ok_and(|document| Kind::of(document.table()) == Some(Kind::Sweep))
     }
 
     /// The number of points of the grid.

@@ -1,6 +1,6 @@
 //! An error of a scenario is one line: file, position, field, expectation and value.
 
-use sojourn_scenario::Document;
+use sojourn_scenario::{Document, Error};
 
 /// A valid scenario, which each test changes in one place.
 pub const BASE: &str = r#"duration = "50 s"
@@ -38,12 +38,20 @@ start = "0 s"
 "#;
 
 /// The message of the scenario after `old` is replaced by `new`.
+/// The same scenario in JSON must have the same message without the place. JSON has no NaN, which becomes null.
 fn message(old: &str, new: &str) -> String {
     assert_eq!(BASE.matches(old).count(), 1, "{old} is there once");
-    match Document::from_toml("x.toml", &BASE.replace(old, new)).and_then(|document| document.check()) {
-        Ok(_) => panic!("{new} is accepted"),
-        Err(error) => error.to_string(),
+    let document = match Document::from_toml("x.toml", &BASE.replace(old, new)) {
+        Ok(document) => document,
+        Err(error) => return error.to_string(),
+    };
+    let json = serde_json::to_string(document.table()).unwrap();
+    let Err(error) = document.check() else { panic!("{new} is accepted") };
+    if !json.contains("null") {
+        let of_json = Document::from_text("x.toml", &json).unwrap().check().unwrap_err();
+        assert_eq!(of_json.to_string(), Error { position: None, ..error.clone() }.to_string());
     }
+    error.to_string()
 }
 
 /// Checks the message after `old` is replaced by `new`.

@@ -210,4 +210,13 @@ def calibrated(known: Evidence) -> Means | None:
         return None
     wait, rtt = point.queue / plant.capacity, mean_rtt(plant, point.rtts)
     signals = point.probability * known.drawn
-    return Means(point.queue, 0.0, point.utilization, signals, point.probability, wait, rtt, point.window)
+    return Means(
+        queue=point.queue,
+        sd=0.0,
+        utilization=point.utilization,
+        signals=signals,
+        law=point.probability,
+        wait=wait,
+        rtt=rtt,
+        window=point.window,
+    )

@@ -21,7 +21,7 @@ GRID = np.logspace(-6, 5, 22_001)
 NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, because a dead time turns it without limit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Margins:
     """Whether a loop is stable (Nyquist's criterion), and how far from the stability limit.
 
@@ -95,7 +95,15 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     gain, turn = _gain(loop, omega, value, size, stable)
     least, tight = min(wanted, default=(none, math.nan))
     delay, most = min((lag / w for lag, w in wanted), default=none), max(crossovers, default=math.nan)
-    return Margins(stable, gain, math.degrees(least), delay, most, turn, tight)
+    return Margins(
+        stable=stable,
+        gain=gain,
+        phase=math.degrees(least),
+        delay=delay,
+        crossover=most,
+        turn=turn,
+        tight=tight,
+    )
 
 
 def _values(loop: Response, omega: Array) -> Complexes:

@@ -27,7 +27,7 @@ MOST_PACKETS = 10e6
 """The approximate maximum number of packets in all runs together."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Means:
     """The compared means; NaN if one side lacks a value.
 
@@ -70,7 +70,16 @@ class Extra:
 def at_rest(point: Point, plant: Plant) -> Means:
     """The means at the operating point."""
     wait, rtt, p = point.queue / plant.capacity, mean_rtt(plant, point.rtts), point.probability
-    return Means(point.queue, 0.0, point.utilization, p, p, wait, rtt, point.window)
+    return Means(
+        queue=point.queue,
+        sd=0.0,
+        utilization=point.utilization,
+        signals=p,
+        law=p,
+        wait=wait,
+        rtt=rtt,
+        window=point.window,
+    )
 
 
 def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
@@ -86,9 +95,16 @@ def of_fluid(trace: Trace, plant: Plant, start: float) -> Means:
     signals = float(np.sum(p * kept["load"]) / max(float(np.sum(kept["load"])), 1e-12))
     if np.any(queue > 0.999 * plant.limit):
         signals = NAN  # the probability excludes drops at the limit
-    mean, sd = float(np.mean(queue)), float(np.std(queue))
+    mean = float(np.mean(queue))
     return Means(
-        mean, sd, float(np.mean(used)), signals, float(np.mean(p)), mean / plant.capacity, rtt, float(np.mean(windows))
+        queue=mean,
+        sd=float(np.std(queue)),
+        utilization=float(np.mean(used)),
+        signals=signals,
+        law=float(np.mean(p)),
+        wait=mean / plant.capacity,
+        rtt=rtt,
+        window=float(np.mean(windows)),
     )
 
 
@@ -148,7 +164,7 @@ class PacketRuns:
 
     def mean(self) -> Means:
         """The means over all runs."""
-        return Means(*(float(np.mean(self.values(field.name))) for field in fields(Means)))
+        return Means(**{field.name: float(np.mean(self.values(field.name))) for field in fields(Means)})
 
     def _means(self, run: int) -> Means:
         record, name = self.records[run], self.managed.link
@@ -161,14 +177,14 @@ class PacketRuns:
         rtts = [flow["rtt_ms"]["mean"] / 1e3 for flow in flows]
         wait = (link["wait_ms"] or {}).get("mean", NAN) / 1e3
         return Means(
-            link["queue"]["mean"],
-            link["queue"]["sd"],
-            link["utilization"] or 0.0,
-            lost / max(link["arrived"], 1),
-            law,
-            wait,
-            float(np.mean(rtts)) if rtts else NAN,
-            float(np.mean(windows)) if windows else NAN,
+            queue=link["queue"]["mean"],
+            sd=link["queue"]["sd"],
+            utilization=link["utilization"] or 0.0,
+            signals=lost / max(link["arrived"], 1),
+            law=law,
+            wait=wait,
+            rtt=float(np.mean(rtts)) if rtts else NAN,
+            window=float(np.mean(windows)) if windows else NAN,
         )
 
     def _flows(self, record: Record) -> list[dict[str, Any]]:

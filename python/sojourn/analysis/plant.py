@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import control
@@ -66,6 +66,7 @@ class Plant:
 
     classes: tuple[Flows, ...]
     capacity: float
+    _: KW_ONLY
     limit: float = float("inf")
     packet: float = 1000.0
     drops: bool = False
@@ -208,13 +209,13 @@ def managed(source: Source, link: str | None = None) -> Managed:
     notes += _changes(chosen, bulk)
     plant = Plant(
         classes,
-        (rate - constant) / (8 * packet),
-        limit,
-        packet,
-        not ecn,
-        float(tree["packet"]),
-        seconds(chosen["delay"]),
-        tuple(notes),
+        capacity=(rate - constant) / (8 * packet),
+        limit=limit,
+        packet=packet,
+        drops=not ecn,
+        mean_packet=float(tree["packet"]),
+        link_delay=seconds(chosen["delay"]),
+        notes=tuple(notes),
     )
     return Managed(scenario, str(chosen["name"]), queue, plant, frozenset(str(g["name"]) for g in bulk))
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from sojourn.cli.options import Set, load_changed
 from sojourn.cli.output import check_folder, out, say_written, show
-from sojourn.cli.runs import Set, load_changed
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.extras import require
 from sojourn.core.ranges import Range

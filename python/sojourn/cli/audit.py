@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,8 @@ import typer
 from rich.table import Table
 
 from sojourn.cli.experiments import experiment_names
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
+from sojourn.cli.options import CacheOptions, takes
+from sojourn.cli.output import check_folder, out, progress, results_folder
 from sojourn.core.errors import one_line
 from sojourn.core.extras import require
 from sojourn.core.files import write_atomic
@@ -26,24 +28,27 @@ def register(app: typer.Typer) -> None:
     app.command("audit-claims")(audit_claims)
 
 
-def audit_claims(
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(CacheOptions):
+    """What `audit-claims` takes."""
+
     experiment: Annotated[
         str,
         typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
-    ],
+    ]
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Run only this mutant (default: all). Repeatable.")
-    ] = None,
+    ] = None
     no_patches: Annotated[
         bool, typer.Option("--no-patches", help="Skip mutants that patch and rebuild the engine.")
-    ] = False,
+    ] = False
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Folder for audit.json (default: results/ID with the paper's ID).")
-    ] = None,
-    threads: Threads = 0,
-    cache: CacheDir = CACHE,
-    no_cache: NoCache = False,
-) -> None:
+    ] = None
+
+
+@takes(AuditOptions)
+def audit_claims(options: AuditOptions) -> None:
     """Tests by mutation whether claims detect wrong code.
 
     The experiment's `mutants.toml` declares the mutants: changed parameters or patches of the engine's source. The exit
@@ -54,20 +59,20 @@ def audit_claims(
     from sojourn.experiments.audit import FILE, audit, chosen_mutants, observe, plan_of, with_parameters
     from sojourn.experiments.mutate import shared_workspace
 
-    chosen = find_experiment(experiment)
-    folder = out_dir or results_folder(chosen.id)
+    chosen = find_experiment(options.experiment)
+    folder = options.out_dir or results_folder(chosen.id)
     check_folder(folder)
     plan = plan_of(chosen)
-    mutants = chosen_mutants(plan, only or [], not no_patches)
+    mutants = chosen_mutants(plan, options.only or [], not options.no_patches)
     with ExitStack() as stack:
         on_progress = stack.enter_context(progress(chosen.id))
         patched = any(mutant.patch for mutant in mutants)
-        workspace = stack.enter_context(shared_workspace(plan, threads)) if patched else None
-        options = RunOptions(True, threads, store(cache, no_cache), on_progress)
-        base = observe(plan, options)
+        workspace = stack.enter_context(shared_workspace(plan, options.threads)) if patched else None
+        runs = RunOptions(quick=True, threads=options.threads, cache=options.store(), progress=on_progress)
+        base = observe(plan, runs)
 
         def measure(mutant: MutantTable) -> Observed:
-            return workspace.measure(mutant) if workspace and mutant.patch else with_parameters(plan, mutant, options)
+            return workspace.measure(mutant) if workspace and mutant.patch else with_parameters(plan, mutant, runs)
 
         found = audit(plan, mutants, base, measure)
     _print(found)

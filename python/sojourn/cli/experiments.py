@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,29 +15,18 @@ from rich.text import Text
 
 from sojourn.cli import values
 from sojourn.cli.listing import names
-from sojourn.cli.output import (
-    CACHE,
-    RESULTS,
-    CacheDir,
-    NoCache,
-    Threads,
-    check_file,
-    check_folder,
-    out,
-    progress,
-    results_folder,
-    store,
-)
+from sojourn.cli.options import CacheOptions, takes
+from sojourn.cli.output import RESULTS, check_file, check_folder, out, progress, results_folder
 from sojourn.core.errors import RunError, UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.stats import MEAN, estimate_of
 from sojourn.core.text_format import counted, elapsed, number
 from sojourn.runs.hosts import Host
+from sojourn.runs.runner import Progress
 from sojourn.runs.workers import cpu_time
 
 if TYPE_CHECKING:
     from sojourn.experiments import Outcome, RunOptions
-    from sojourn.experiments.catalog import Kind
     from sojourn.experiments.model import Experiment, Grid
     from sojourn.experiments.outcome import ClaimResult, PartResult
     from sojourn.experiments.schema.claims import Origin
@@ -54,16 +43,6 @@ STUDY = "study"
 """The command for studies: as `reproduce`, but without `all`."""
 
 
-OwnQueues = Annotated[
-    str | None,
-    typer.Option(
-        "--queues",
-        help="Queues or controllers instead of its own, such as 'codel,red(min=5)'.",
-        autocompletion=values.queues,
-    ),
-]
-
-
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(reproduce)
@@ -75,37 +54,47 @@ def experiment_names() -> list[str]:
     return [*names("papers"), *names("studies")]
 
 
-def reproduce(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions(CacheOptions):
+    """What `reproduce` and `study` take."""
+
+    context: typer.Context
     experiment: Annotated[
         str,
         typer.Argument(
             help="A paper or study of `sojourn list`, a folder with an experiment.toml, or `all`.",
             autocompletion=experiment_names,
         ),
-    ],
-    grid: Annotated[str | None, typer.Argument(help="One grid of the experiment (default: all).")] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds (default: the paper's).", min=1)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False,
+    ]
+    grid: Annotated[str | None, typer.Argument(help="One grid of the experiment (default: all).")] = None
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds (default: the paper's).", min=1)] = None
+    quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False
+    full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for report, figures and tables (default: results/ID with the paper's ID)."),
-    ] = None,
-    demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds.")] = False,
+    ] = None
+    demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds.")] = False
     archive: Annotated[
         Path | None,
         typer.Option("--zip", help="Write the experiment, report, figures, tables and a manifest to this zip file."),
-    ] = None,
-    queues: OwnQueues = None,
+    ] = None
+    queues: Annotated[
+        str | None,
+        typer.Option(
+            "--queues",
+            help="Queues or controllers instead of its own, such as 'codel,red(min=5)'.",
+            autocompletion=values.queues,
+        ),
+    ] = None
     shard: Annotated[
         str | None, typer.Option("--shard", help="Run one part, such as 3/64, and store its results in the cache.")
-    ] = None,
-    host: Annotated[Host, typer.Option("--host", help="The TCP stack: simulator or Linux kernel.")] = Host.SIMULATOR,
-    threads: Threads = 0,
-    cache: CacheDir = CACHE,
-    no_cache: NoCache = False,
-) -> None:
+    ] = None
+    host: Annotated[Host, typer.Option("--host", help="The TCP stack: simulator or Linux kernel.")] = Host.SIMULATOR
+
+
+@takes(ReproduceOptions)
+def reproduce(options: ReproduceOptions) -> None:
     """Reruns a paper's experiments and checks its claims.
 
     It prints published and measured values with a verdict on every claim, and writes a report. An interrupted rerun
@@ -113,42 +102,40 @@ def reproduce(
     command without `--shard` to collect all results. With `all`, each report is written as soon as its paper is done.
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
-    from sojourn.experiments import RunOptions  # here: it takes seconds to load
     from sojourn.experiments.dry_check import check_results
     from sojourn.experiments.own_queues import with_queues
     from sojourn.experiments.reproduce import choose
 
-    if quick and full:
+    if options.quick and options.full:
         raise UserError("--quick --full: expected one of them, got both")
-    check_file(archive, "--zip")
-    if experiment == ALL:
-        _check_alone(grid, out_dir, archive)
-    chosen = _chosen(experiment, "studies" if context.info_name == STUDY else "papers")
+    check_file(options.archive, "--zip")
+    if options.experiment == ALL:
+        _check_alone(options)
+    chosen = _chosen(options)
     for each in chosen:
-        check_results(each, choose(each, grid, full))
-    if queues is not None:
-        chosen = [with_queues(each, queues) for each in chosen]
-    options = RunOptions(quick, threads, store(cache, no_cache), None, host, full, keep_mistakes=True)
-    if shard is not None:
-        _run_shard(chosen, grid, seeds, options, shard)
+        check_results(each, choose(each, options.grid, options.full))
+    if options.queues is not None:
+        chosen = [with_queues(each, options.queues) for each in chosen]
+    if options.shard is not None:
+        _run_shard(chosen, options, options.shard)
         return
-    folders = [out_dir or _results(each, quick, host) for each in chosen]
+    folders = [options.out_dir or _results(each, options.quick, options.host) for each in chosen]
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
-    ends = _rerun(list(zip(chosen, folders, strict=True)), grid, seeds, options)
-    if out_dir is None:
+    ends = _rerun(list(zip(chosen, folders, strict=True)), options)
+    if options.out_dir is None:
         from sojourn.experiments.index import write_index
 
         out.print(f"all:     {write_index(RESULTS)}")
-    if experiment == ALL:
+    if options.experiment == ALL:
         spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
         out.print(f"{counted(len(chosen), 'experiment')} in {spent}")
-    if archive is not None:
+    if options.archive is not None:
         from sojourn.experiments.artifact import write_zip
 
-        out.print(one_line(f"zip:     {write_zip(archive, chosen[0], folders[0])}"))
-    ends.exit(demand)
+        out.print(one_line(f"zip:     {write_zip(options.archive, chosen[0], folders[0])}"))
+    ends.exit(options.demand)
 
 
 @dataclass
@@ -179,14 +166,31 @@ class _Ends:
             raise RunError("; ".join(said))
 
 
-def _chosen(experiment: str, kind: Kind) -> list[Experiment]:
-    """The experiment of this name, or all of a kind."""
+def _chosen(options: ReproduceOptions) -> list[Experiment]:
+    """The named experiment, or all papers or studies."""
     from sojourn.experiments import find_experiment, find_experiments
 
-    return find_experiments(kind) if experiment == ALL else [find_experiment(experiment)]
+    if options.experiment == ALL:
+        return find_experiments("studies" if options.context.info_name == STUDY else "papers")
+    return [find_experiment(options.experiment)]
 
 
-def _rerun(chosen: list[tuple[Experiment, Path]], grid: str | None, seeds: int | None, options: RunOptions) -> _Ends:
+def _run_options(options: ReproduceOptions, on_progress: Progress) -> RunOptions:
+    """How the runs are done."""
+    from sojourn.experiments import RunOptions  # here: it takes seconds to load
+
+    return RunOptions(
+        quick=options.quick,
+        threads=options.threads,
+        cache=options.store(),
+        progress=on_progress,
+        host=options.host,
+        full=options.full,
+        keep_mistakes=True,
+    )
+
+
+def _rerun(chosen: list[tuple[Experiment, Path]], options: ReproduceOptions) -> _Ends:
     """Runs experiments and writes their reports; returns what decides the exit code."""
     from sojourn.experiments import reproduce as run_experiment
     from sojourn.experiments.report import write_report
@@ -196,23 +200,23 @@ def _rerun(chosen: list[tuple[Experiment, Path]], grid: str | None, seeds: int |
         report: _Report | None = None
         for each, folder in chosen:
             with progress(each.id) as on_progress:
-                outcome = run_experiment(each, grid, seeds, replace(options, progress=on_progress))
+                outcome = run_experiment(each, options.grid, options.seeds, _run_options(options, on_progress))
             if report:
                 ends.add(report.print())
-            _print_outcome(outcome, grid)
+            _print_outcome(outcome, options.grid)
             report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
         if report:
             ends.add(report.print())
     return ends
 
 
-def _run_shard(chosen: list[Experiment], grid: str | None, seeds: int | None, options: RunOptions, shard: str) -> None:
+def _run_shard(chosen: list[Experiment], options: ReproduceOptions, shard: str) -> None:
     """Executes one part of the runs. The results are written to the cache only."""
     from sojourn.experiments.reproduce import run_shard
 
     for each in chosen:
         with progress(each.id) as on_progress:
-            done = run_shard(each, grid, seeds, replace(options, progress=on_progress), shard)
+            done = run_shard(each, options.grid, options.seeds, _run_options(options, on_progress), shard)
         out.print(f"{each.id}, shard {shard}: {counted(done, 'run')} in the cache")
 
 
@@ -232,10 +236,10 @@ def _print_scores(outcome: Outcome) -> None:
             out.print(f"left out, for lack of a counted measure: {', '.join(each.title for each in card.uncounted)}")
 
 
-def _check_alone(grid: str | None, out_dir: Path | None, archive: Path | None) -> None:
-    """Rejects `--grid`, `--out` and `--archive` together with `all`."""
-    asked = {"--out": out_dir, "--zip": archive}
-    given = [f'the grid "{grid}"'] if grid is not None else []
+def _check_alone(options: ReproduceOptions) -> None:
+    """Rejects a grid, `--out` and `--zip` together with `all`."""
+    asked = {"--out": options.out_dir, "--zip": options.archive}
+    given = [f'the grid "{options.grid}"'] if options.grid is not None else []
     given += [f'{option} "{value}"' for option, value in asked.items() if value is not None]
     if given:
         raise UserError(f'paper: expected one paper beside {given[0]}, got "{ALL}"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,8 @@ import typer
 from rich.table import Table
 
 from sojourn.cli.experiments import experiment_names
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, results_folder, store
+from sojourn.cli.options import CacheOptions, takes
+from sojourn.cli.output import check_folder, out, progress, results_folder
 from sojourn.core.errors import one_line
 from sojourn.core.extras import require
 from sojourn.core.files import write_atomic
@@ -30,33 +32,36 @@ def register(app: typer.Typer) -> None:
     app.command()(infer)
 
 
-def infer(
+@dataclass(frozen=True, kw_only=True)
+class InferOptions(CacheOptions):
+    """What `infer` takes."""
+
     experiment: Annotated[
         str,
         typer.Argument(help="A paper, a study, or a folder with an experiment.toml.", autocompletion=experiment_names),
-    ],
-    grid: Annotated[str, typer.Argument(help="The grid whose runs depend on the omitted parameters.")],
+    ]
+    grid: Annotated[str, typer.Argument(help="The grid whose runs depend on the omitted parameters.")]
     claim: Annotated[
         list[str] | None,
         typer.Option(
             "--claim", help="A claim to fit (default: the paper's claims that the parameters can change). Repeatable."
         ),
-    ] = None,
+    ] = None
     points: Annotated[
         int, typer.Option("--points", help="Number of points to evaluate. A higher number continues an earlier search.")
-    ] = 64,
+    ] = 64
     seeds: Annotated[
         int | None, typer.Option("--seeds", help="Seeds per point (default: the paper's quick seeds).", min=1)
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, as `sojourn reproduce --quick`.")] = False,
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, as `sojourn reproduce --quick`.")] = False
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for the table of all points (default: results/ID with the paper's ID)."),
-    ] = None,
-    threads: Threads = 0,
-    cache: CacheDir = CACHE,
-    no_cache: NoCache = False,
-) -> None:
+    ] = None
+
+
+@takes(InferOptions)
+def infer(options: InferOptions) -> None:
     """Searches for values of parameters that a paper omits.
 
     The section `omitted` of experiment.toml declares the parameters and their ranges. The command prints the values
@@ -67,19 +72,19 @@ def infer(
     from sojourn.experiments.infer import infer as search_points
     from sojourn.experiments.infer import search_of
 
-    chosen = find_experiment(experiment)
-    folder = out_dir or results_folder(chosen.id)
+    chosen = find_experiment(options.experiment)
+    folder = options.out_dir or results_folder(chosen.id)
     check_folder(folder)
-    search = search_of(chosen, grid, claim or (), quick, seeds)
+    search = search_of(chosen, options.grid, options.claim or (), options.quick, options.seeds)
     runs = len(search.moved) * len(search.seeds)
-    out.print(f"{chosen.id} {grid}: {counted(points, 'point')} of {counted(runs, 'run')} each")
+    out.print(f"{chosen.id} {options.grid}: {counted(options.points, 'point')} of {counted(runs, 'run')} each")
     with progress(chosen.id) as on_progress:
-        options = RunOptions(quick, threads, store(cache, no_cache))
-        found = search_points(search, points, options, on_progress)
+        run_options = RunOptions(quick=options.quick, threads=options.threads, cache=options.store())
+        found = search_points(search, options.points, run_options, on_progress)
     _print_values(found)
     _print_parts(found)
     _print_claims(found)
-    path = folder / f"infer-{grid}.csv"
+    path = folder / f"infer-{options.grid}.csv"
     write_atomic(path, _csv(found))
     out.print(one_line(f"points: {path}"))
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from sojourn import _sojourn
-from sojourn.cli.laws import Controller, Law, read_laws
+from sojourn.cli.laws import read_laws
+from sojourn.cli.options import Controller, Law, Set, with_laws
 from sojourn.cli.output import out, say_written
-from sojourn.cli.runs import Set, with_laws
 from sojourn.cli.scenario_warnings import note_warnings
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
@@ -45,11 +45,11 @@ def check(
         _check_folder(file)
         return
     laws, scenario = read_laws(law, controller), load(file)
-    if _sojourn.is_sweep(scenario.to_toml()):
+    if _sojourn.is_sweep(scenario.for_engine()):
         if resolved:
             raise UserError(f"--resolved: expected a scenario, got the sweep {file}")
         plan = read_plan(file, dict(map(parse_assignment, change or [])))
-        if any("external" in each.to_toml() for each in (scenario, plan.points[0].scenario)):
+        if any("external" in each.for_engine() for each in (scenario, plan.points[0].scenario)):
             for point in plan.points:
                 point.scenario.canonical(laws.laws)
         laws.check_used(file, plan)

@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axis, table_at
 from sojourn.compare.comparison import queued_link
@@ -22,17 +20,6 @@ from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.runs.watchdog import Stopped
 from sojourn.sweep.plan import Plan
-
-Law = Annotated[
-    list[str] | None,
-    typer.Option("--law", help="A queue law in Python: FILE.py:Class. A queue selects it by class name."),
-]
-Controller = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--controller", help="A congestion controller in Python: FILE.py:Class. Flows select it by class name."
-    ),
-]
 
 
 @dataclass(frozen=True)

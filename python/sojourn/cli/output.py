@@ -1,4 +1,4 @@
-"""Shared output of commands: consoles, progress bars, tables of estimates, options."""
+"""Shared output of commands: consoles, progress bars, tables of estimates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
@@ -17,7 +16,6 @@ from rich.table import Column, Table
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.stats import Estimate
 from sojourn.runs.runner import Progress as OnProgress
-from sojourn.runs.store import DEFAULT, Store
 
 
 class StoppedError(Exception):
@@ -36,12 +34,6 @@ def console(stderr: bool) -> Console:
 
 out = console(stderr=False)
 err = console(stderr=True)
-
-Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0, max=1024)]
-CacheDir = Annotated[Path, typer.Option("--cache", help="Folder of the cache of finished runs.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and store nothing in the cache.")]
-CACHE = DEFAULT
-
 
 RESULTS = Path("results")
 """The default folder of results."""
@@ -81,15 +73,6 @@ def check_file(file: Path | None, option: str = "--out", read: str | Path | None
         raise UserError(f'{option} "{file}": expected a file, got a folder')
     if file and read and file.exists() and Path(read).exists() and file.samefile(read):
         raise UserError(f'{option} "{file}": expected another file than the one that is read')
-
-
-def store(folder: Path, off: bool) -> Store | None:
-    """The cache that the options select; None if they switch it off."""
-    if off:
-        return None
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f'--cache "{folder}": expected a folder, got a file')
-    return Store(folder)  # not checked here: it must be writable only if runs are missing
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,20 +11,18 @@ import typer
 
 from sojourn.cli import values
 from sojourn.cli.compared import Vary, check_curves, check_unchanged, of_vary, save_comparison, traced_for, variations
-from sojourn.cli.laws import Controller, Law, LawFiles, read_laws
-from sojourn.cli.output import (
-    CACHE,
-    CacheDir,
-    NoCache,
-    Threads,
-    check_file,
-    check_folder,
-    err,
-    progress,
-    results_folder,
-    say_written,
-    store,
+from sojourn.cli.laws import LawFiles
+from sojourn.cli.options import (
+    CacheOptions,
+    Only,
+    Out,
+    ScenarioOptions,
+    ThreadOptions,
+    load_changed,
+    takes,
+    with_laws,
 )
+from sojourn.cli.output import check_file, check_folder, err, progress, results_folder, say_written
 from sojourn.cli.scenario_warnings import note_warnings, note_warnings_in
 from sojourn.cli.tables import (
     main_measures,
@@ -57,38 +56,6 @@ from sojourn.sweep.plan import sweep as run_sweep
 if TYPE_CHECKING:
     import pandas as pd
 
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Set a field: links.bottleneck.rate='5 Mbit/s'.", autocompletion=values.fields),
-]
-Host = Annotated[
-    str | None, typer.Option("--host", help="The TCP stack of the flows: simulator or linux (default: the scenario's).")
-]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        help="Show only these measures, by path or label: links.bottleneck.wait_ms.p99 or 'wait p99'. Repeatable.",
-        autocompletion=values.a_measure,
-    ),
-]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results (default: nothing is written).")]
-ComparedLink = Annotated[
-    str | None,
-    typer.Option(
-        "--link",
-        help="The link whose queue is varied and reported (default: the only link with a queue, else bottleneck).",
-    ),
-]
-Controlled = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        help="The group of flows that gets the controllers (default: all groups without a controller of their own).",
-    ),
-]
-
-
 # Number of runs of a sweep that are read and written at once.
 PART = 5000
 # Number of points of a sweep that are printed.
@@ -103,56 +70,24 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-def _changes(changes: list[str] | None, host: str | None) -> list[str]:
-    """The changes of `--host` and of `--set`, as assignments."""
-    return [*([f"host={host}"] if host else []), *(changes or [])]
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ScenarioOptions, ThreadOptions):
+    """What `run` takes."""
 
-
-def load_changed(file: Path, changes: list[str] | None) -> Scenario:
-    """The scenario of a file, changed as `--set` says."""
-    return with_changes(load(file), changes)
-
-
-def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
-    """The same scenario, changed as `--set` says.
-
-    Its label names the changes, for errors about the whole scenario.
-    """
-    for change in changes or []:
-        scenario.set(*parse_assignment(change))
-    if changes:
-        scenario.label += f" with {', '.join(changes)}"
-    return scenario
-
-
-def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None) -> Scenario:
-    """The scenario with the changes of `--set` and with unnamed laws and controllers assigned.
-
-    The changes are applied again after the assignment, so that they can tune the queue of a law.
-    """
-    changed = with_changes(scenario.copy(), changes)
-    made = with_changes(laws.put_into(scenario, changed), changes)
-    laws.check_put(made)
-    return made
-
-
-def run(
-    file: Annotated[Path, typer.Argument(help="A scenario file.")],
-    change: Set = None,
-    host: Host = None,
+    file: Annotated[Path, typer.Argument(help="A scenario file.")]
     seed: Annotated[
         int | None,
         typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST_SEED),
-    ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Number of runs; each run uses the next seed.", min=1)] = 1,
-    out_dir: Out = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
+    ] = None
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of runs; each run uses the next seed.", min=1)] = 1
+    out_dir: Out = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False
     flent: Annotated[
         Path | None, typer.Option("--flent", help="Write the time series of the first run to this .flent.gz file.")
-    ] = None,
+    ] = None
     pcap: Annotated[
         Path | None, typer.Option("--pcap", help="Write the packets of the first run to this pcapng file.")
-    ] = None,
+    ] = None
     pcap_links: Annotated[
         str | None,
         typer.Option(
@@ -160,53 +95,62 @@ def run(
             help="Links to capture with --pcap, separated by commas (default: all links with a rate).",
             autocompletion=values.links,
         ),
-    ] = None,
+    ] = None
     pcap_hosts: Annotated[
         str | None,
         typer.Option("--pcap-hosts", help="Hosts for --pcap: ftp/0:sender, ftp/*:receiver, or ftp/0 for both ends."),
-    ] = None,
+    ] = None
     qlog: Annotated[
         Path | None,
         typer.Option("--qlog", help="Write the windows, RTTs and losses of the first run to this .qlog file."),
-    ] = None,
-    measure: Only = None,
-    law: Law = None,
-    controller: Controller = None,
-    threads: Threads = 0,
-) -> None:
+    ] = None
+    measure: Only = None
+
+
+@takes(RunOptions)
+def run(options: RunOptions) -> None:
     """Runs a scenario and prints its measures."""
+    out_dir, as_json, seeds = options.out_dir, options.as_json, options.seeds
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
-    _check_files(file, **{"--flent": flent, "--pcap": pcap, "--qlog": qlog})
-    _check_points(pcap, **{"--pcap-links": pcap_links, "--pcap-hosts": pcap_hosts})
-    laws = read_laws(law, controller)
-    scenario = with_laws(load(file), laws, _changes(change, host))
-    if seed is not None:
-        scenario.set("seed", seed)
-    _check_series(scenario, flent, qlog)
-    wanted = values.rows(scenario, measure or [], _main_link(scenario), as_json)
-    failed: list[str] = []
-    with progress("running") as on_progress, laws.one_line():
-        records = []
-        if pcap is not None:
-            points = {"pcap_links": values.names_of(pcap_links), "pcap_hosts": values.names_of(pcap_hosts)}
-            records.append(run_once(scenario, None, laws.laws, pcap=pcap, **points))
-        left = seeds_of(seeds, first_seed(scenario))[len(records) :]
-        if left:
-            records += run_many(scenario, left, threads=threads, progress=on_progress, laws=laws.laws, failed=failed)[0]
-    if not records:
-        raise_failed(failed, seeds)
-    for why in failed:
-        note(f"a run failed: {why}")
+    _check_files(options.file, **{"--flent": options.flent, "--pcap": options.pcap, "--qlog": options.qlog})
+    _check_points(options.pcap, **{"--pcap-links": options.pcap_links, "--pcap-hosts": options.pcap_hosts})
+    laws = options.laws()
+    scenario = with_laws(load(options.file), laws, options.changes)
+    if options.seed is not None:
+        scenario.set("seed", options.seed)
+    _check_series(scenario, options.flent, options.qlog)
+    wanted = values.rows(scenario, options.measure or [], _main_link(scenario), as_json)
+    records, failed = _records(options, scenario, laws)
     note_warnings(scenario)
     if out_dir is not None:
         say_written(_save(records, out_dir), as_json)
-    written = [write_flent(records[0], flent)] if flent is not None else []
-    written += [pcap] if pcap is not None else []
-    written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
+    written = [write_flent(records[0], options.flent)] if options.flent is not None else []
+    written += [options.pcap] if options.pcap is not None else []
+    written += [write_qlog(scenario, options.qlog, laws=laws.laws)] if options.qlog is not None else []
     say_written(written, as_json)
     _print(records, as_json, wanted)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _records(options: RunOptions, scenario: Scenario, laws: LawFiles) -> tuple[list[Record], list[str]]:
+    """The records of the runs, and why others failed. Raises `RunError` if all did."""
+    records, failed = list[Record](), list[str]()
+    with progress("running") as on_progress, laws.one_line():
+        if options.pcap is not None:
+            links, hosts = values.names_of(options.pcap_links), values.names_of(options.pcap_hosts)
+            records.append(run_once(scenario, None, laws.laws, pcap=options.pcap, pcap_links=links, pcap_hosts=hosts))
+        left = seeds_of(options.seeds, first_seed(scenario))[len(records) :]
+        if left:
+            done = run_many(
+                scenario, left, threads=options.threads, progress=on_progress, laws=laws.laws, failed=failed
+            )
+            records += done[0]
+    if not records:
+        raise_failed(failed, options.seeds)
+    for why in failed:
+        note(f"a run failed: {why}")
+    return records, failed
 
 
 def _main_link(scenario: Scenario) -> str:
@@ -272,24 +216,40 @@ def _save(records: list[Record], folder: Path) -> list[Path]:
         return [path for record in records for path in record.save(folder / f"seed-{record['seed']}")]
 
 
-def compare(
-    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(ScenarioOptions, CacheOptions):
+    """What `compare` takes."""
+
+    file: Annotated[Path, typer.Argument(help="A scenario file.")]
     queues: Annotated[
         str | None,
         typer.Option(
             "--queues", help="Queue disciplines, such as 'droptail,red(min=5,max=15),pd'.", autocompletion=values.queues
         ),
-    ] = None,
+    ] = None
     cc: Annotated[
         str | None,
         typer.Option(
             "--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.", autocompletion=values.controllers
         ),
-    ] = None,
-    vary: Vary = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds; every case uses the same seeds.", min=1)] = 5,
-    link: ComparedLink = None,
-    group: Controlled = None,
+    ] = None
+    vary: Vary = None
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of seeds; every case uses the same seeds.", min=1)] = 5
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            help="The link whose queue is varied and reported (default: the only link with a queue, else bottleneck).",
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            help="The group of flows that gets the controllers "
+            "(default: all groups without a controller of their own).",
+        ),
+    ] = None
     cdf: Annotated[
         str | None,
         typer.Option(
@@ -297,48 +257,55 @@ def compare(
             help=f"Distributions to plot with --out: {', '.join(values.DISTRIBUTIONS)}.",
             autocompletion=values.distributions,
         ),
-    ] = None,
-    measure: Only = None,
-    change: Set = None,
-    host: Host = None,
-    law: Law = None,
-    controller: Controller = None,
-    out_dir: Out = None,
-    threads: Threads = 0,
-    cache: CacheDir = CACHE,
-    no_cache: NoCache = False,
-) -> None:
+    ] = None
+    measure: Only = None
+    out_dir: Out = None
+
+
+@takes(CompareOptions)
+def compare(options: CompareOptions) -> None:
     """Compares queues, controllers or values of a field.
 
     Every case runs the same scenario with the same seeds. Several options are combined: each queue with each
     controller.
     """
+    out_dir, link = options.out_dir, options.link
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
-    if not (queues or cc or vary or law or controller):
+    if not (options.queues or options.cc or options.vary or options.law or options.controller):
         raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
-    laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
+    laws, scenario = options.laws(), load_changed(options.file, options.changes)
     scenario.canonical()  # validates the scenario before its parts are used
-    varied = variations(vary)
-    check_unchanged(scenario, varied, _changes(change, host))
+    varied = variations(options.vary)
+    check_unchanged(scenario, varied, options.changes)
     added = laws.unnamed(scenario, varied)
-    compared, controls = added.among(queues, scenario, link), added.controls(cc, scenario)
+    compared, controls = added.among(options.queues, scenario, link), added.controls(options.cc, scenario)
     if not (compared or controls or varied):
         raise UserError(f"compare: expected --queues, --cc or --vary, since the scenario has {', '.join(laws.laws)}")
-    curves = traced_for(scenario, cdf, out_dir, link)
+    curves = traced_for(scenario, options.cdf, out_dir, link)
     check_curves(scenario, varied, curves)
     rows = None
-    if measure:
+    if options.measure:
         of = queued_link(scenario, link)
-        rows = chosen(values.rows(scenario, measure, of), of)
-    kept = store(cache, no_cache)
+        rows = chosen(values.rows(scenario, options.measure, of), of)
+    kept = options.store()
     if kept:
         laws.say_uncached()
     with progress("comparing") as on_progress, laws.one_line(), of_vary(varied):
         found = run_compare(
-            scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, measures=rows,
-            threads=threads, cache=kept, progress=on_progress, laws=laws.laws,
-        )  # fmt: skip
+            scenario,
+            compared,
+            options.seeds,
+            cc=controls,
+            vary=varied,
+            link=link,
+            group=options.group,
+            measures=rows,
+            threads=options.threads,
+            cache=kept,
+            progress=on_progress,
+            laws=laws.laws,
+        )
     note_warnings_in(found.cases)
     show_comparison(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
@@ -347,57 +314,75 @@ def compare(
     _exit_failed(found.failed, f"{counted(len(found.failed), 'run')} failed; the results have the other cases")
 
 
-def sweep(
-    file: Annotated[Path, typer.Argument(help="A sweep file.")],
-    change: Set = None,
-    host: Host = None,
-    law: Law = None,
-    controller: Controller = None,
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions(ScenarioOptions, CacheOptions):
+    """What `sweep` takes."""
+
+    file: Annotated[Path, typer.Argument(help="A sweep file.")]
     out_dir: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for the results (default: results/NAME, the name of the sweep)."),
-    ] = None,
-    plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, separated by commas.")] = None,
-    threads: Threads = 0,
-    cache: CacheDir = CACHE,
-    no_cache: NoCache = False,
+    ] = None
+    plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, separated by commas.")] = None
     shard: Annotated[
         str | None,
         typer.Option("--shard", help="Run one part of the sweep, such as 3/64, and store its results in the cache."),
-    ] = None,
+    ] = None
     executor: Annotated[
         str | None, typer.Option("--executor", help="Run on a cluster: dask=ADDRESS or ray=ADDRESS.")
-    ] = None,
+    ] = None
     series: Annotated[
         bool, typer.Option("--series", help="Write the traces of all runs, one table per traced series.")
-    ] = False,
-) -> None:
+    ] = False
+
+
+@takes(SweepOptions)
+def sweep(options: SweepOptions) -> None:
     """Runs a grid over any fields of a scenario.
 
     An interrupted sweep continues where it stopped. To use several machines, run one `--shard` on each with a shared
     cache, then run the command without `--shard` to collect all results.
     """
-    require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
-    laws, plan = read_laws(law, controller), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
-    laws.check_used(file, plan)
-    folder = out_dir or results_folder(file_name(plan.name))
+    shard = options.shard
+    require("scipy", "pandas", "pyarrow", *(["matplotlib"] if options.plots else []))
+    laws, plan = options.laws(), read_plan(options.file, dict(map(parse_assignment, options.changes)))
+    laws.check_used(options.file, plan)
+    folder = options.out_dir or results_folder(file_name(plan.name))
     check_folder(folder)
-    wanted = values.names_of(plots)
+    wanted = values.names_of(options.plots)
     values.check_measures(next(iter(plan.points)).scenario, wanted, "--plot")
-    kept = store(cache, no_cache)
+    kept = options.store()
     if kept is not None and not shard:
         laws.say_uncached()
-    others = named_executor(executor) if executor else None
+    others = named_executor(options.executor) if options.executor else None
     with progress(plan.name) as on_progress, laws.one_line():
         found = run_sweep(
-            plan, threads=threads, cache=kept, progress=on_progress, executor=others, shard=shard, laws=laws.laws,
-            series=series and not shard,
-        )  # fmt: skip
+            plan,
+            threads=options.threads,
+            cache=kept,
+            progress=on_progress,
+            executor=others,
+            shard=shard,
+            laws=laws.laws,
+            series=options.series and not shard,
+        )
     if shard:
-        _say_shard(shard, found, cache)
+        _say_shard(shard, found, options.cache)
         return
     there = [name for name in wanted if name in found.rows.names]
     shown = there or main_measures(found.rows.means())
+    written = _save_sweep(found, there, folder)
+    for name in wanted:
+        if name not in there:
+            err.print(f"{name}: null in every run")
+    first = next(found.rows.tables(FIRST_POINTS * plan.replications))
+    show_sweep(found.axes, next(found.summaries(shown, FIRST_POINTS)), shown, first, len(plan.points))
+    say_written(written)
+    _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
+
+
+def _save_sweep(found: SweepResult, plotted: list[str], folder: Path) -> list[Path]:
+    """Writes the tables of a sweep and plots some measures; returns the files."""
     with together(folder):
         written = [
             frames_to_parquet(found.rows.tables(PART), folder / "runs.parquet"),
@@ -406,20 +391,14 @@ def sweep(
         ]
         for name, stem in file_names(found.series_names()).items():
             written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
-    if there:
+    if plotted:
         import pandas as pd
 
         from sojourn.plots.results import plot_means
 
         with together(folder, add=True):
-            written += plot_means(pd.concat(found.summaries(there)), found.axes, there, folder)
-    for name in wanted:
-        if name not in there:
-            err.print(f"{name}: null in every run")
-    first = next(found.rows.tables(FIRST_POINTS * plan.replications))
-    show_sweep(found.axes, next(found.summaries(shown, FIRST_POINTS)), shown, first, len(plan.points))
-    say_written(written)
-    _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
+            written += plot_means(pd.concat(found.summaries(plotted)), found.axes, plotted, folder)
+    return written
 
 
 def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:

@@ -363,13 +363,13 @@ def compare(
     everything = [record for each in found.values() for record in each]
     notes = [each for axis in axes for each in axis.notes] + nothing_random(found)
     return Comparison(
-        str(base.get("name", base.label)),
-        name,
-        chosen,
-        found,
-        list(measures or default_measures(name, everything)),
-        [case for case in cases if case.label in found],
-        notes,
-        common_label(axes),
-        failed,
+        scenario=str(base.get("name", base.label)),
+        link=name,
+        seeds=chosen,
+        records=found,
+        measures=list(measures or default_measures(name, everything)),
+        cases=[case for case in cases if case.label in found],
+        notes=notes,
+        common=common_label(axes),
+        failed=failed,
     )

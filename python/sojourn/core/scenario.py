@@ -193,6 +193,10 @@ class Scenario(MutableMapping[str, Any]):
         """The scenario as TOML. An unchanged scenario returns its original text."""
         return self._text if self._text is not None else toml.dumps(self._tree, self.label)
 
+    def for_engine(self) -> str:
+        """The scenario as the engine reads it: the original text, or the tree after a change."""
+        return self._text if self._text is not None else toml.for_engine(self._tree, self.label)
+
     def to_dict(self) -> dict[str, Any]:
         """A copy as a plain dictionary."""
         return copy.deepcopy(self._tree)
@@ -208,7 +212,7 @@ class Scenario(MutableMapping[str, Any]):
         `laws` are the names of the Python laws that the run will have. They are also accepted if no queue uses them.
         """
         with self.clean_errors():
-            return _sojourn.check(self.to_toml(), self.file, None if laws is None else list(laws))
+            return _sojourn.check(self.for_engine(), self.file, None if laws is None else list(laws))
 
     def warnings(self, *, without: Collection[str] = ()) -> list[str]:
         """What has no effect in the scenario, or another one than its reader may expect.
@@ -235,7 +239,7 @@ class Scenario(MutableMapping[str, Any]):
         ['links.bottleneck.queue.limit: 1000 B is less than a full packet of flows.ftp (1500 B): it can hold none']
         """
         with self.clean_errors():
-            return [text for rule, text in _sojourn.lints(self.to_toml(), self.file) if rule not in without]
+            return [text for rule, text in _sojourn.lints(self.for_engine(), self.file) if rule not in without]
 
     @contextmanager
     def clean_errors(self) -> Iterator[None]:

@@ -1,8 +1,9 @@
-"""Parses and writes TOML with one-line errors."""
+"""Parses and writes TOML with one-line errors, and writes tables for the engine."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
 import tomllib
@@ -50,6 +51,19 @@ def dumps(tree: Mapping[str, Any], label: str) -> str:
     Raises `ScenarioError`, `LABEL: FIELD: ...`, for a value that TOML can't represent.
     """
     return tomli_w.dumps(plain(tree, f"{label}: "))
+
+
+def for_engine(tree: Mapping[str, Any], label: str) -> str:
+    """Formats a table for the engine, as JSON.
+
+    A table with NaN, an infinity or a date, which JSON lacks, is formatted as TOML. Raises `ScenarioError`,
+    `LABEL: FIELD: ...`, for a value that neither can represent.
+    """
+    table = plain(tree, f"{label}: ")
+    try:
+        return json.dumps(table, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return tomli_w.dumps(table)
 
 
 def plain(value: Any, where: str = "") -> Any:

@@ -91,7 +91,7 @@ class ClaimReading:
     """The scenarios in which it is measured, as a pattern."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """A claim of a paper, its place there, and its separately checked parts."""
 
@@ -152,11 +152,11 @@ def _claim(label: str, table: ClaimTable, default_origin: Origin) -> Claim:
         raise UserError(f"{label}: claims[{table.id}].where: expected its place in the paper, got none")
     readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
     return Claim(
-        table.id,
-        table.where,
-        table.text,
-        table.reason,
-        tuple(parts),
+        id=table.id,
+        where=table.where,
+        text=table.text,
+        reason=table.reason,
+        parts=tuple(parts),
         origin=table.origin or default_origin,
         omitted=table.omitted,
         readings=readings,
@@ -271,13 +271,13 @@ def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, 
         rows.setdefault((scenario, queue), []).append(part)
     return [
         Claim(
-            f"{table.id}-{scenario}-{queue}",
-            table.where,
-            f"{table.title}: row {scenario}, {queue}",
-            "; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
-            tuple(parts),
-            table.id,
-            table.origin,
+            id=f"{table.id}-{scenario}-{queue}",
+            where=table.where,
+            text=f"{table.title}: row {scenario}, {queue}",
+            reason="; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
+            parts=tuple(parts),
+            table=table.id,
+            origin=table.origin,
         )
         for (scenario, queue), parts in rows.items()
     ]

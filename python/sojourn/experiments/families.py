@@ -21,7 +21,7 @@ MOST_CASES = 100_000
 """The largest number of combinations of one entry of a paper's file."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExperimentScenario:
     """A scenario of the experiment: a file, changed fields, and scenario-specific measures."""
 
@@ -63,13 +63,13 @@ class Curve:
 def plain_scenario(root: Path, table: ScenarioTable) -> ExperimentScenario:
     """A scenario that does not belong to a family."""
     return ExperimentScenario(
-        table.id,
-        table.label,
-        table.title,
-        root / table.file,
-        table.queue,
-        table.measures,
-        table.set,
+        id=table.id,
+        label=table.label,
+        title=table.title,
+        file=root / table.file,
+        queue=table.queue,
+        measures=table.measures,
+        set=table.set,
         queue_at=table.queue_at,
         steps=tuple(each.set for each in table.steps),
     )

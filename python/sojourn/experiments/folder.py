@@ -48,16 +48,18 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
     if cases > MOST_CASES:
         raise UserError(f"{label}: grids.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Grid(
-        table.id,
-        table.title,
-        lists["scenarios"],
-        lists["queues"],
-        lists["settings"] or [""],
-        lists["measures"],
-        table.replications,
-        table.optional,
-        table.quick_set,
-        lists["scenarios"] if table.quick_scenarios is None else _fitting(lists["scenarios"], table.quick_scenarios),
+        id=table.id,
+        title=table.title,
+        scenarios=lists["scenarios"],
+        queues=lists["queues"],
+        settings=lists["settings"] or [""],
+        measures=lists["measures"],
+        replications=table.replications,
+        optional=table.optional,
+        quick_set=table.quick_set,
+        quick_scenarios=lists["scenarios"]
+        if table.quick_scenarios is None
+        else _fitting(lists["scenarios"], table.quick_scenarios),
         pairs=table.pairs,
         fixed=table.fixed,
     )

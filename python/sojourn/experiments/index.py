@@ -22,7 +22,7 @@ ABOUT = "about.json"
 """The file of a report with its provenance."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """The last run of an experiment."""
 
@@ -63,14 +63,14 @@ def _entry(file: Path) -> Entry | None:
         origin: Origin = "ours" if about.get("origin") == "ours" else "paper"
         counts, words = about["claims"].get(origin, {}), wording_of(origin)
         return Entry(
-            str(about["paper"]),
-            str(about["citation"]),
-            f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
-            {str(verdict): int(counts.get(words.word(verdict), 0)) for verdict in Verdict},
-            int(about["skipped"]),
-            str(about["caution"]),
-            str(about["made"]),
-            origin,
+            id=str(about["paper"]),
+            citation=str(about["citation"]),
+            page=f"{quote(file.parent.name)}/{quote(about['page'], safe='')}",
+            counts={str(verdict): int(counts.get(words.word(verdict), 0)) for verdict in Verdict},
+            skipped=int(about["skipped"]),
+            caution=str(about["caution"]),
+            facts=str(about["made"]),
+            origin=origin,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -65,7 +65,7 @@ class Case:
         return replace(self, **{next(kind for kind in kinds if each in kinds[kind]): each for each in place})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Grid:
     """A grid of runs: scenarios by queues by settings."""
 

@@ -51,7 +51,7 @@ class Picture:
     caption: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """A grid: its table and figures, and the claims about it."""
 
@@ -230,14 +230,14 @@ def _counts(outcome: Outcome, results: Sequence[ClaimResult]) -> str:
 def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:
     """A grid's table and figures, and the claims about it."""
     return Section(
-        f"run-{file_name(grid.id)}",
-        short_title(grid, outcome.grids),
-        grid.title,
-        _notes(outcome, grid),
-        table_of(outcome, grid),
-        [_picture(drawn) for drawn in figures if drawn.grid == grid.id],
-        [result for result in outcome.results if grid.id in homes[result.claim.id]],
-        pair_table(outcome, grid),
+        anchor=f"run-{file_name(grid.id)}",
+        short=short_title(grid, outcome.grids),
+        title=grid.title,
+        notes=_notes(outcome, grid),
+        table=table_of(outcome, grid),
+        pictures=[_picture(drawn) for drawn in figures if drawn.grid == grid.id],
+        claims=[result for result in outcome.results if grid.id in homes[result.claim.id]],
+        pairs=pair_table(outcome, grid),
     )
 
 

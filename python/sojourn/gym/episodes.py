@@ -142,7 +142,7 @@ class Episodes:
         seed = int(stream.integers(2**63))
         names = [_agent(place) for place in range(len(self.groups))]
         with scenario.clean_errors():
-            run = _sojourn.Episode(scenario.to_toml(), scenario.file, seed, names)
+            run = _sojourn.Episode(scenario.for_engine(), scenario.file, seed, names)
         rows = self.rows([position])
         self.runs[position], self.rates[rows] = run, run.path_rates
         if self.reward is power and not np.isfinite(run.path_rates).all():

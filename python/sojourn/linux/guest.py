@@ -150,7 +150,7 @@ def run_captured(scenario: Scenario, seed: int, capture: Capture) -> Record:
     """Runs a scenario on the built kernel and captures packets. Raises as `Guests.run` does."""
     guests = Guests(find_kernel())
     try:
-        return Record.from_json(*guests.run(scenario.to_toml(), scenario.file, seed, capture))
+        return Record.from_json(*guests.run(scenario.for_engine(), scenario.file, seed, capture))
     except RunError as error:
         raise RunError(f"{scenario.label}: {error} (seed {seed})") from None
     finally:

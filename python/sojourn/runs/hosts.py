@@ -26,7 +26,7 @@ class Host(StrEnum):
 def on_linux(scenario: Scenario) -> bool:
     """Whether the flows of a scenario use the TCP of a Linux kernel."""
     # Avoids parsing a scenario of the engine unless its text mentions a host.
-    return "host" in scenario.to_toml() and scenario.get("host") == "linux"
+    return "host" in scenario.for_engine() and scenario.get("host") == "linux"
 
 
 def on_host(scenario: Scenario, host: Host) -> Scenario:

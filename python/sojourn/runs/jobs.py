@@ -48,7 +48,7 @@ def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
             kernel = find_kernel().identity if on_linux(scenario) else ""
             made_by = f"{engine} {kernel}" if kernel else engine
             seeds = [job.seed for job in group]
-            texts, traces = _sojourn.keys(scenario.to_toml(), scenario.file, seeds, made_by, names)
+            texts, traces = _sojourn.keys(scenario.for_engine(), scenario.file, seeds, made_by, names)
             for text in texts:
                 yield Key(text, kernel, traces)
 
@@ -71,8 +71,8 @@ def beginnings(jobs: Sequence[Job]) -> list[str]:
     It is a hint for grouping runs: the engine determines what they share.
     """
     scenario = jobs[0].scenario
-    if "start" not in scenario.to_toml():
+    if "start" not in scenario.for_engine():
         return [""] * len(jobs)
     with scenario.clean_errors():
-        found = _sojourn.beginnings(scenario.to_toml(), scenario.file, [job.seed for job in jobs])
+        found = _sojourn.beginnings(scenario.for_engine(), scenario.file, [job.seed for job in jobs])
     return found or [""] * len(jobs)

@@ -93,7 +93,7 @@ def run(
         capture = None if unfinished is None else (str(unfinished), list(pcap_links), list(pcap_hosts))
         if capture and on_linux(loaded):
             return run_captured(loaded, job.seed, capture)
-        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own, capture)
+        text, series = _sojourn.run(loaded.for_engine(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)
 
 
@@ -403,7 +403,7 @@ class _Runs:
 
         def one(index: int) -> tuple[str, Series]:
             job = self._job(index)
-            return guests.run(job.scenario.to_toml(), job.scenario.file, job.seed)
+            return guests.run(job.scenario.for_engine(), job.scenario.file, job.seed)
 
         pool = ThreadPoolExecutor(max_workers=min(count, len(indices)))
         try:
@@ -425,7 +425,7 @@ class _Runs:
     def _task(self, index: int) -> Task:
         """A missing run as a worker's task."""
         job = self._job(index)
-        return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, self._cache is not None)
+        return Task(index, job.scenario.for_engine(), job.scenario.file, job.seed, self._cache is not None)
 
     def _take(self, answer: Answer) -> None:
         """Handles the answer of a worker process."""
@@ -466,7 +466,7 @@ class _Runs:
     def _work(self, index: int) -> tuple[str, str, int | None]:
         """A missing run as the engine's input."""
         job = self._job(index)
-        return job.scenario.to_toml(), job.scenario.file, job.seed
+        return job.scenario.for_engine(), job.scenario.file, job.seed
 
     def in_threads(self, indices: Sequence[int], threads: int) -> None:
         """Executes these runs in threads of this process."""

@@ -206,15 +206,15 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
     def read(name: str) -> tuple[str, str]:
         base = read_scenario(file.parent / name).set_all(changed)
         named.append(base)
-        return base.file, base.to_toml()
+        return base.file, base.for_engine()
 
     text = read_text(file, "sweep")
     try:
         grid = _sojourn.Grid(text, str(file), read, written=True)
     except ScenarioError as error:  # its position may refer to generated text or to a changed field
         raise ScenarioError(named[-1].clean_error(str(error)) if named else str(error)) from None
-    plan = _plan(grid, text, str(file), file.stem)
     written = toml.parse(text, str(file))
+    plan = _plan(grid, written, str(file), file.stem)
     for path in changed:
         if axis := _setting(written, named[-1].to_dict(), path):
             of = "" if axis == path else f", which the axis {axis} sets"
@@ -263,20 +263,21 @@ def make_plan(
         for path, v in (axes or {}).items()
     }
     seeds_of(seeds)
-    text = toml.dumps({"scenario": base.label, "axes": lists, "variants": variants or {}}, name)
+    written = toml.plain({"scenario": base.label, "axes": lists, "variants": variants or {}}, f"{name}: ")
     with base.clean_errors():
-        grid = _sojourn.Grid(text, name, lambda _: (base.file, base.to_toml()), written=False)
-    return replace(_plan(grid, text, name, name), seeds=seeds)
+        text = toml.for_engine(written, name)
+        grid = _sojourn.Grid(text, name, lambda _: (base.file, base.for_engine()), written=False)
+    return replace(_plan(grid, written, name, name), seeds=seeds)
 
 
-def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
-    """The plan of a grid that was read from the text of a sweep."""
+def _plan(grid: _sojourn.Grid, written: Mapping[str, Any], label: str, name: str) -> Plan:
+    """The plan of a grid that was read from the table of a sweep."""
     if not grid.axes:
         raise UserError(f"{label}: axes: expected one or more, got none: `run --seeds` runs one scenario several times")
     for axis in grid.axes:
         if axis in RESERVED:
             raise UserError(f'{label}: expected an axis of another name than {", ".join(RESERVED)}, got "{axis}"')
-    _check_different(label, toml.parse(text, label))
+    _check_different(label, written)
     return Plan(name, grid.axes, Points(grid), grid.replications)
 
 
