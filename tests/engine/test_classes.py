@@ -222,6 +222,17 @@ def test_classes_within_a_class_share_what_that_has():
     assert (record.trace("subqueue/up/both/first")["packets"] > 0).any()
 
 
+def test_htb_classes_of_a_class_borrow_from_it_and_then_from_the_link():
+    """The rates are those that `conformance/oracles/linux/htb.py` measures."""
+    inner = [of_group("first", rate="1.07 Mbit/s", priority=1), {"rate": "0.93 Mbit/s", "limit": "60 packets"}]
+    outer = {"name": "both", "match": {"group": ["first", "second"]}, "rate": "5.9 Mbit/s", "scheduler": "htb"}
+    classes, _ = run(
+        {"scheduler": "htb", "classes": [outer | {"classes": inner}, {"name": "rest", "rate": "2.1 Mbit/s"}]}
+    )
+    within = {each["name"]: each["throughput_bps"] / 1e6 for each in classes["both"]["queues"]}
+    assert mbit(classes) | within == pytest.approx({"both": 7.9, "rest": 2.1, "first": 6.97, "default": 0.93}, rel=0.03)
+
+
 def test_a_class_may_have_the_queues_of_cake_and_its_shaper():
     cake = {"aqm": "cake", "bandwidth": "3 Mbit/s", "diffserv": "besteffort", **of_group("first")}
     classes, _ = run({"scheduler": "strict", "classes": [cake, {}]})
@@ -284,6 +295,13 @@ def test_classes_that_make_no_sense_are_refused_in_one_line(classes, problem):
 @pytest.mark.parametrize(
     ("queue", "problem"),
     [
+        (
+            {
+                "scheduler": "htb",
+                "classes": [{"rate": "2 Mbit/s", "priority": 1, "scheduler": "htb", "classes": [{"rate": "1 Mbit/s"}]}],
+            },
+            'queue.classes[0].priority: expected none: among "htb" classes only the innermost ones take turns, got 1',
+        ),
         ({"scheduler": "htb", "classes": [{}]}, "queue.classes[0].rate: expected the rate that the class has whatever"),
         (
             {"scheduler": "htb", "classes": [of_group("first", rate="6 Mbit/s"), {"rate": "5 Mbit/s"}]},

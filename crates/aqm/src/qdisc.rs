@@ -268,7 +268,8 @@ impl<P: Packet> Qdisc<P> {
     pub fn subqueues(&self) -> Vec<Subqueue> {
         let with_filter = |queue: Subqueue| Subqueue { filters_acks: queue.filters_acks || self.has_filter(), ..queue };
         let own = self.contents().subqueues().into_iter().map(with_filter);
-        own.chain(self.children().into_iter().flat_map(Qdisc::subqueues)).collect()
+        let within = if let AnyDiscipline::Classes(classes) = &self.discipline { classes.within() } else { Vec::new() };
+        own.chain(within).collect()
     }
 
     fn has_filter(&self) -> bool {
@@ -277,8 +278,7 @@ impl<P: Packet> Qdisc<P> {
 
     /// The backlog of each of [`Qdisc::subqueues`], in their order.
     pub fn samples(&self) -> Vec<SubqueueSample> {
-        let own = self.discipline.get().samples().into_iter();
-        own.chain(self.children().into_iter().flat_map(Qdisc::samples)).collect()
+        self.discipline.get().samples()
     }
 
     /// The packets and bytes that wait in one of [`Qdisc::subqueues`].
@@ -309,11 +309,10 @@ impl<P: Packet> Qdisc<P> {
     /// All indices in [`Qdisc::subqueues`] of the queues of the last packet that was sent.
     /// They are its class, its queue in that class, and so on.
     pub fn last_path(&self) -> Vec<usize> {
-        let mut path = Vec::from_iter(self.last_subqueue());
-        if let AnyDiscipline::Classes(classes) = &self.discipline {
-            path.extend(classes.last_within());
+        match &self.discipline {
+            AnyDiscipline::Classes(classes) => classes.last_path(),
+            _ => Vec::from_iter(self.last_subqueue()),
         }
-        path
     }
 }
 
@@ -328,8 +327,11 @@ trait Parent<P>: Discipline<P> {
     /// The queue of the class to which an ACK belongs.
     fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P>;
 
-    /// The queues of the last packet within its class, as indices behind the classes.
-    fn last_within(&self) -> Vec<usize>;
+    /// The subqueues within its classes, as many levels as there are.
+    fn within(&self) -> Vec<Subqueue>;
+
+    /// All of [`Qdisc::subqueues`] that the last packet was in that was sent.
+    fn last_path(&self) -> Vec<usize>;
 
     /// A copy with all its state.
     fn cloned(&self) -> Box<dyn Parent<P>>;

@@ -39,7 +39,7 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
         class.options.matches.iter().try_for_each(|matches| known_groups(matches, &at, groups))?;
         parts(*scheduler, &class.options, &at, rate)?;
         own_queue(&class.queue, &class.options, &at, rate)?;
-        within(class, &at, rate, groups)?;
+        within(*scheduler, class, &at, rate, groups)?;
         rates += class.options.rate.map_or(0, Rate::as_bps);
         if rates > rate.as_bps() {
             let expected = format_args!("rates that are together at most {rate}, that of the link");
@@ -56,10 +56,18 @@ pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) ->
     Ok(())
 }
 
-/// Checks the classes within a class: the sum of their rates is at most its rate.
-fn within(class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
-    let ClassOptions { rate: own, ceil, flow_queues, .. } = class.options;
+/// Checks the classes within a class of the scheduler `outer`.
+/// The sum of their rates is at most its rate.
+/// In a tree of `htb` only the innermost classes have a priority and a quantum.
+fn within(outer: Scheduling, class: &Class, at: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
+    let ClassOptions { rate: own, ceil, flow_queues, priority, quantum, .. } = class.options;
     let Some(scheduler) = class.queue.classes.as_deref() else { return Ok(()) };
+    if [outer, scheduler.scheduler] == [Scheduling::Htb; 2] {
+        let given = [("priority", priority.map(|priority| priority.to_string())), ("quantum", quantum.map(|quantum| quantum.to_string()))];
+        if let Some((key, got)) = given.into_iter().find_map(|(key, got)| Some((key, got?))) {
+            return Err(Error::got(format!("{at}.{key}"), got, "none: among \"htb\" classes only the innermost ones take turns"));
+        }
+    }
     if let Some(queues) = flow_queues {
         return Err(Error::got(format!("{at}.flow_queues"), format_args!("{queues} with classes"), "them in the classes of this class"));
     }

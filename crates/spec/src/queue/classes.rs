@@ -17,8 +17,8 @@ pub enum Scheduling {
     Strict,
     /// By priority, then by deficit round robin in proportion to `share` (shreedhar-1995).
     Drr,
-    /// Each class has a guaranteed rate; spare capacity is shared by priority.
-    /// It is shared in turns of `quantum`, up to `ceil` (Linux `htb` with the link or the parent class as the root).
+    /// Each class has a guaranteed rate and borrows up to its `ceil`, as in Linux `htb`.
+    /// It borrows from the innermost class around it with spare capacity, or from the link; by priority, then in turns of `quantum`.
     Htb,
 }
 

@@ -1,15 +1,13 @@
 //! Classes: queues that share one link, each under its own discipline.
 //!
-//! A class with a lower priority number goes first. Those of one priority take turns in bytes, by deficit round robin (shreedhar-1995).
-//!
-//! Classes may have rates, as in Linux's `sch_htb`, with the link as the root. A class goes first while it has not used its own rate. The
-//! rest of the link is lent to classes below their `ceil`. As in Linux:
-//! - A packet that is sent with lent capacity is not charged to its class's own rate.
-//! - A class has separate turns at each of the two levels.
-//! - A class that reaches its `ceil` loses its turn and waits for the next round.
+//! Classes with a lower priority number go first. Classes of one priority take turns in bytes, by deficit round robin (shreedhar-1995).
+//! Classes with rates lend to each other as in Linux's `sch_htb`, with the link as the root ([`Tree`]). Classes with rates in a class with
+//! rates belong to the same tree.
 
+mod group;
 mod rotation;
 mod shares;
+mod tree;
 
 pub use shares::Shares;
 
@@ -20,9 +18,11 @@ use crate::disciplines::flows::FlowQueuing;
 use crate::{AckFilter, Amount, Aqm, ArrivingAck, Counters, Needs, Packet, QueueController, Subqueue, SubqueueSample};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use rotation::{Rotation, Turns};
-use shares::{Credits, Root, Turn};
+use group::{Group, Member, Part};
+use rotation::Rotation;
+use shares::Root;
 use sojourn_units::{Duration, Time};
+use tree::{Branch, Chosen, Tree};
 
 /// The configuration of a class.
 #[derive(Clone, Debug)]
@@ -107,31 +107,34 @@ impl<P: Packet> Qdisc<P> {
 #[derive(Clone, Debug)]
 struct Classes<P> {
     counters: Counters,
-    classifier: Classifier,
-    classes: Vec<Class<P>>,
-    /// The order of classes that send at their own rates, by priority.
-    /// `spare` is the order of those that send with lent capacity.
-    own: Vec<Rotation>,
-    spare: Vec<Rotation>,
-    root: Option<Root>,
+    /// The nested classes.
+    group: Group,
+    /// The classes that hold packets.
+    leaves: Vec<Leaf<P>>,
+    order: Order,
     /// The class of the last packet that was sent.
     last: usize,
-    /// The queues of the classes that consist of several, in order.
-    within: Vec<Within>,
+    /// The measured parts: the outer classes, then the parts of each of them.
+    parts: Vec<Part>,
+    /// The number of outer classes.
+    outer: usize,
 }
 
-/// A queue of a class that consists of several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Within {
-    class: usize,
-    /// Its index within the class.
-    queue: usize,
-}
-
+/// The order in which classes send.
 #[derive(Clone, Debug)]
-struct Class<P> {
+enum Order {
+    /// Strict priority, and turns within a priority.
+    Turns(Vec<Rotation>),
+    /// Classes with rates, and the root if the rate of the link is constant.
+    Rates(Box<Tree>, Option<Root>),
+}
+
+/// A class that holds packets.
+#[derive(Clone, Debug)]
+struct Leaf<P> {
     qdisc: Qdisc<P>,
-    credits: Option<Credits>,
+    /// Whether it has rates.
+    has_rates: bool,
     /// Its limit if it has a single queue.
     limit: Option<Amount>,
     /// The time at which it became empty, if it is.
@@ -142,11 +145,22 @@ struct Class<P> {
     refused_at: Option<Time>,
 }
 
-impl<P: Packet> Class<P> {
+impl<P: Packet> Leaf<P> {
+    fn new(queue: QdiscConfig, has_rates: bool) -> Self {
+        Leaf {
+            limit: if let QdiscConfig::One(controller, _) = &queue { Some(controller.limit) } else { None },
+            qdisc: Qdisc::of(queue),
+            has_rates,
+            empty_since: Time::ZERO,
+            busy_since: Time::ZERO,
+            refused_at: None,
+        }
+    }
+
     /// The time since which the class has been idle, for an arriving packet of `size` bytes.
     /// `None` if others wait in it, or if there is no room for the packet.
     fn idle_since(&self, link_is_idle: bool, size: u32) -> Option<Time> {
-        let goes_straight = link_is_idle && self.credits.is_none();
+        let goes_straight = link_is_idle && !self.has_rates;
         let fits = self.limit.is_none_or(|limit| !limit.is_exceeded(1, size.into()));
         (self.qdisc.packets() == 0 && (goes_straight || fits)).then_some(self.empty_since)
     }
@@ -156,120 +170,159 @@ impl<P: Packet> Class<P> {
         self.qdisc.packets() > 0 && self.refused_at != Some(now) && self.qdisc.ready().is_none_or(|ready| ready <= now)
     }
 
-    /// Whether it has a packet for this turn.
-    /// The packet leaves the root at `leaves` and is sent at `now`.
-    fn can_send(&mut self, [leaves, now]: [Time; 2], turn: Turn) -> bool {
-        let ready = self.is_ready(now) && self.busy_since <= leaves;
-        ready && self.credits.as_mut().map_or(Turn::Own, |credits| credits.turn(leaves)) == turn
-    }
-
-    /// The time at which it may send, if its rates or its queue hold packets back.
-    fn ready(&self) -> Option<Time> {
-        let by_rates = self.credits.as_ref().map(Credits::ready);
-        [by_rates, self.qdisc.ready()].into_iter().flatten().max()
+    /// Whether it has a packet that leaves the root at `leaves` and is sent at `now`.
+    fn can_send(&self, [leaves, now]: [Time; 2]) -> bool {
+        self.is_ready(now) && self.busy_since <= leaves
     }
 }
 
-impl<P: Packet> Classes<P> {
-    pub fn new(classes: Vec<ClassConfig>) -> Self {
-        let turns: Vec<(u32, u32)> = classes.iter().map(|class| (class.priority, class.quantum)).collect();
-        let rules = classes.iter().map(|class| class.rule.clone()).collect();
-        let class = |config: ClassConfig| Class {
-            limit: if let QdiscConfig::One(controller, _) = &config.queue { Some(controller.limit) } else { None },
-            qdisc: Qdisc::of(config.queue),
-            credits: config.shares.map(Credits::new),
-            empty_since: Time::ZERO,
-            busy_since: Time::ZERO,
-            refused_at: None,
-        };
-        let root = classes.iter().find_map(|class| class.shares?.link).map(|rate| Root::new(rate, classes.len()));
-        let has_rates = classes.iter().any(|class| class.shares.is_some());
-        let rotations = Rotation::by_priority(&turns, if has_rates { Turns::Htb } else { Turns::Drr });
-        let classes: Vec<Class<P>> = classes.into_iter().map(class).collect();
-        let parts = |(class, each): (usize, &Class<P>)| (0..each.qdisc.subqueues().len()).map(move |queue| Within { class, queue });
-        Classes {
-            counters: Counters::default(),
-            within: classes.iter().enumerate().flat_map(parts).collect(),
-            classifier: Classifier::new(rules),
-            classes,
-            spare: rotations.clone(),
-            own: rotations,
-            root,
-            last: 0,
+/// Adds the leaves of a class to `leaves`. Returns the class, and its branch if it has rates.
+fn branch<P: Packet>(config: ClassConfig, leaves: &mut Vec<Leaf<P>>) -> (Member, Option<Branch>) {
+    let ClassConfig { queue, priority, quantum, shares, .. } = config;
+    match (queue, shares) {
+        (QdiscConfig::Classes(within), Some(shares)) if within.iter().all(|class| class.shares.is_some()) => {
+            let (group, within) = group(within, leaves);
+            (Member::Inner(group), Some(Branch::Inner { shares, within }))
         }
+        (queue, shares) => {
+            let class = leaves.len();
+            leaves.push(Leaf::new(queue, shares.is_some()));
+            (Member::Leaf(class), shares.map(|shares| Branch::Leaf { shares, class, priority, quantum }))
+        }
+    }
+}
+
+/// Adds the leaves of classes to `leaves`.
+/// Returns the classes, and the branches of those with rates.
+fn group<P: Packet>(configs: Vec<ClassConfig>, leaves: &mut Vec<Leaf<P>>) -> (Group, Vec<Branch>) {
+    let classifier = Classifier::new(configs.iter().map(|config| config.rule.clone()).collect());
+    let (members, branches): (Vec<Member>, Vec<Option<Branch>>) = configs.into_iter().map(|config| branch(config, leaves)).unzip();
+    (Group { classifier, members }, branches.into_iter().flatten().collect())
+}
+
+impl<P: Packet> Classes<P> {
+    fn new(configs: Vec<ClassConfig>) -> Self {
+        let turns: Vec<(u32, u32)> = configs.iter().map(|class| (class.priority, class.quantum)).collect();
+        let link = configs.iter().find_map(|class| class.shares?.link);
+        let mut leaves = Vec::new();
+        let (group, branches) = group(configs, &mut leaves);
+        let order = match branches.is_empty() {
+            true => Order::Turns(Rotation::by_priority(&turns)),
+            false => Order::Rates(Box::new(Tree::new(&branches)), link.map(|rate| Root::new(rate, leaves.len()))),
+        };
+        let queues: Vec<usize> = leaves.iter().map(|leaf| leaf.qdisc.subqueues().len()).collect();
+        let (parts, outer) = (group.parts(&queues), group.members.len());
+        Classes { counters: Counters::default(), group, leaves, order, last: 0, parts, outer }
     }
 
     /// The time at which the next timer of a discipline expires.
-    pub fn next_update(&self) -> Time {
-        self.classes.iter().map(|class| class.qdisc.next_update()).min().unwrap_or(Time::NEVER)
+    fn next_update(&self) -> Time {
+        self.leaves.iter().map(|leaf| leaf.qdisc.next_update()).min().unwrap_or(Time::NEVER)
     }
 
     /// The backlog of all classes.
     fn held(&self) -> Occupancy {
-        self.classes.iter().fold(Occupancy::default(), |sum, Class { qdisc, .. }| Occupancy {
-            packets: sum.packets + qdisc.packets(),
-            bytes: sum.bytes + qdisc.bytes(),
-        })
+        let (packets, bytes) = held(self.leaves.iter());
+        Occupancy { packets, bytes }
     }
 
     /// The next packet to send at `now`, and its sojourn time.
     /// It comes from the first class that returns one.
     fn next(&mut self, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let times = [self.next_leaves(now), now];
-        for turn in [Turn::Own, Turn::Spare] {
-            let rotations = if turn == Turn::Own { &mut self.own } else { &mut self.spare };
-            for rotation in rotations {
-                let classes = &mut self.classes;
-                while let Some(at) = rotation.next(|at| classes[at].can_send(times, turn)) {
-                    let class = &mut classes[at];
-                    let waiting = class.qdisc.packets();
-                    let next = class.qdisc.dequeue(now, &mut *lost);
-                    if class.qdisc.packets() == 0 {
-                        class.empty_since = now;
-                    }
-                    // Its discipline may have dropped all waiting packets. If it dropped none, it holds them back: do not ask again at this
-                    // time.
-                    let Some((packet, wait)) = next else {
-                        class.refused_at = Some(now).filter(|_| class.qdisc.packets() == waiting);
-                        continue;
-                    };
-                    self.last = at;
-                    rotation.charge(packet.size(), |other| classes[other].can_send(times, turn));
-                    if let Some(credits) = &mut classes[at].credits {
-                        credits.spend(turn, packet.size());
-                    }
-                    self.root.iter_mut().for_each(|root| root.spend(times[0], packet.size()));
-                    // With lent capacity it keeps its turn until the next packet (Linux `htb_deactivate_prios`).
-                    if turn == Turn::Own && !classes[at].can_send(times, turn) {
-                        rotation.end_turn_of(at, |other| classes[other].can_send(times, turn));
-                    }
-                    return Some((packet, wait));
+        loop {
+            let leaves = &self.leaves;
+            let can_send = |leaf: usize| leaves[leaf].can_send(times);
+            let chosen = match &mut self.order {
+                Order::Turns(rotations) => {
+                    let mut turns = rotations.iter_mut().enumerate();
+                    Next::InTurn(turns.find_map(|(rotation, turns)| Some((turns.next(can_send)?, rotation)))?)
                 }
+                Order::Rates(tree, _) => Next::ByRate(tree.choose(times[0], can_send)?),
+            };
+            let (Next::InTurn((at, _)) | Next::ByRate(Chosen { class: at, .. })) = chosen;
+            let leaf = &mut self.leaves[at];
+            let waiting = leaf.qdisc.packets();
+            let next = leaf.qdisc.dequeue(now, &mut *lost);
+            if leaf.qdisc.packets() == 0 {
+                leaf.empty_since = now;
             }
+            // Its discipline may have dropped all waiting packets. If it dropped none, it holds them back: do not ask again at this time.
+            let Some((packet, wait)) = next else {
+                leaf.refused_at = Some(now).filter(|_| leaf.qdisc.packets() == waiting);
+                continue;
+            };
+            self.last = at;
+            let leaves = &self.leaves;
+            match (&mut self.order, chosen) {
+                (Order::Turns(rotations), Next::InTurn((_, rotation))) => rotations[rotation].charge(packet.size()),
+                (Order::Rates(tree, root), Next::ByRate(chosen)) => {
+                    tree.sent(chosen, packet.size(), times[0], |leaf| leaves[leaf].can_send(times));
+                    root.iter_mut().for_each(|root| root.spend(times[0], packet.size()));
+                }
+                _ => unreachable!("classes keep their order"),
+            }
+            return Some((packet, wait));
         }
-        None
     }
 
     /// The time at which the packet that is sent at `now` leaves the root.
     /// `now` without a root, or if no packet leaves it by then.
     fn next_leaves(&self, now: Time) -> Time {
-        let Some(root) = &self.root else { return now };
+        let Order::Rates(tree, Some(root)) = &self.order else { return now };
         let (earliest, spare) = (root.earliest(now), root.ready().min(now));
-        let waiting = self.classes.iter().filter(|class| class.is_ready(now));
-        let leaves = waiting.filter_map(|class| {
-            let credits = class.credits.as_ref()?;
-            Some(credits.own_ready().min(credits.ready().max(spare)).max(class.busy_since))
-        });
+        let waiting = tree.ready(spare).filter(|&(leaf, _)| self.leaves[leaf].is_ready(now));
+        let leaves = waiting.map(|(leaf, ready)| ready.max(self.leaves[leaf].busy_since));
         leaves.min().map_or(now, |leaves| leaves.max(earliest).min(now))
     }
+
+    /// The counters and the backlog of a part.
+    fn subqueue(&self, part: &Part) -> Subqueue {
+        let leaves = match part {
+            Part::Queue(leaf, queue) => return self.leaves[*leaf].qdisc.subqueues()[*queue],
+            Part::Classes(leaves) => leaves,
+        };
+        leaves.iter().map(|&leaf| &self.leaves[leaf].qdisc).fold(Subqueue::default(), |sum, qdisc| Subqueue {
+            counters: sum.counters.and(qdisc.counters()),
+            drops_of_earlier: sum.drops_of_earlier + qdisc.drops_of_earlier(),
+            packets: sum.packets + qdisc.packets(),
+            bytes: sum.bytes + qdisc.bytes(),
+            filters_acks: sum.filters_acks || qdisc.filters_acks(),
+        })
+    }
+
+    /// The sample of a part.
+    fn sample(&self, part: &Part) -> SubqueueSample {
+        let leaves = match part {
+            Part::Queue(leaf, queue) => return self.leaves[*leaf].qdisc.samples()[*queue],
+            Part::Classes(leaves) => leaves,
+        };
+        let (packets, bytes) = held(leaves.iter().map(|&leaf| &self.leaves[leaf]));
+        let one = if let [leaf] = leaves[..] { Some(&self.leaves[leaf].qdisc) } else { None };
+        let oldest = one.and_then(|qdisc| qdisc.contents().oldest());
+        SubqueueSample { packets, bytes, oldest, probability: one.and_then(Qdisc::probability) }
+    }
+}
+
+/// A class that was chosen.
+#[derive(Clone, Copy)]
+enum Next {
+    /// The class and the index of its rotation.
+    InTurn((usize, usize)),
+    ByRate(Chosen),
+}
+
+/// The backlog of leaves, in packets and bytes.
+fn held<'a, P: Packet>(leaves: impl Iterator<Item = &'a Leaf<P>>) -> (u32, u64) {
+    leaves.fold((0, 0), |(packets, bytes), leaf| (packets + leaf.qdisc.packets(), bytes + leaf.qdisc.bytes()))
 }
 
 impl<P: Packet> Discipline<P> for Classes<P> {
     fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, packet, link_is_idle, .. } = arrival;
         let size = packet.size();
-        let at = self.classifier.class_of(packet.place(), packet.ecn());
-        let class = &mut self.classes[at];
+        let at = self.group.leaf_of(packet.place(), packet.ecn());
+        let class = &mut self.leaves[at];
         let departure = desk.departure.take().filter(|_| at == self.last);
         let idle_since = class.idle_since(link_is_idle, size).filter(|_| departure.is_none());
         if class.qdisc.packets() == 0 {
@@ -289,13 +342,13 @@ impl<P: Packet> Discipline<P> for Classes<P> {
     }
 
     fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        let marked = |classes: &[Class<P>]| classes.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
-        let (before, mut counters) = (marked(&self.classes), self.counters);
+        let marked = |leaves: &[Leaf<P>]| leaves.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
+        let (before, mut counters) = (marked(&self.leaves), self.counters);
         let next = self.next(now, &mut |packet: P, reason| {
             counters.count_drop(packet.size(), reason);
             lost(packet, reason);
         });
-        counters.marked += marked(&self.classes) - before;
+        counters.marked += marked(&self.leaves) - before;
         self.counters = counters;
         desk.held = self.held();
         desk.departed += u64::from(next.is_some());
@@ -303,7 +356,7 @@ impl<P: Packet> Discipline<P> for Classes<P> {
     }
 
     fn update(&mut self, desk: &mut Desk, now: Time, _idle_since: Option<Time>) {
-        for class in &mut self.classes {
+        for class in &mut self.leaves {
             let idle_since = (class.qdisc.packets() == 0).then_some(class.empty_since);
             class.qdisc.update(now, idle_since);
         }
@@ -328,13 +381,7 @@ impl<P: Packet> Discipline<P> for Classes<P> {
     }
 
     fn samples(&self) -> Vec<SubqueueSample> {
-        let of_class = |Class { qdisc, .. }: &Class<P>| SubqueueSample {
-            packets: qdisc.packets(),
-            bytes: qdisc.bytes(),
-            oldest: qdisc.contents().oldest(),
-            probability: qdisc.probability(),
-        };
-        self.classes.iter().map(of_class).collect()
+        self.parts.iter().map(|part| self.sample(part)).collect()
     }
 
     fn boxed_clone(&self) -> Box<dyn Discipline<P>> {
@@ -344,22 +391,28 @@ impl<P: Packet> Discipline<P> for Classes<P> {
 
 impl<P: Packet> Parent<P> for Classes<P> {
     fn children(&self) -> Vec<&Qdisc<P>> {
-        self.classes.iter().map(|class| &class.qdisc).collect()
+        self.leaves.iter().map(|leaf| &leaf.qdisc).collect()
     }
 
     fn children_mut(&mut self) -> Vec<&mut Qdisc<P>> {
-        self.classes.iter_mut().map(|class| &mut class.qdisc).collect()
+        self.leaves.iter_mut().map(|leaf| &mut leaf.qdisc).collect()
     }
 
     fn child_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
-        let at = self.classifier.class_of(ack.place, ack.ecn);
-        &mut self.classes[at].qdisc
+        &mut self.leaves[self.group.leaf_of(ack.place, ack.ecn)].qdisc
     }
 
-    fn last_within(&self) -> Vec<usize> {
-        let path = self.classes[self.last].qdisc.last_path().into_iter();
-        let place = |queue| self.within.iter().position(|&within| within == Within { class: self.last, queue });
-        path.filter_map(place).map(|at| self.classes.len() + at).collect()
+    fn within(&self) -> Vec<Subqueue> {
+        self.parts[self.outer..].iter().map(|part| self.subqueue(part)).collect()
+    }
+
+    fn last_path(&self) -> Vec<usize> {
+        let inner = self.leaves[self.last].qdisc.last_path();
+        let was_in = |part: &Part| match part {
+            Part::Classes(leaves) => leaves.contains(&self.last),
+            Part::Queue(leaf, queue) => *leaf == self.last && inner.contains(queue),
+        };
+        self.parts.iter().enumerate().filter(|(_, part)| was_in(part)).map(|(at, _)| at).collect()
     }
 
     fn cloned(&self) -> Box<dyn Parent<P>> {
@@ -373,41 +426,39 @@ impl<P: Packet> Contents<P> for Classes<P> {
     }
 
     fn drain(&mut self, take: &mut dyn FnMut(P)) {
-        self.classes.iter_mut().for_each(|class| class.qdisc.discipline.get_mut().contents_mut().drain(take));
+        self.leaves.iter_mut().for_each(|leaf| leaf.qdisc.discipline.get_mut().contents_mut().drain(take));
     }
 
     fn ready(&self) -> Option<Time> {
-        self.classes.iter().filter(|class| class.qdisc.packets() > 0).filter_map(Class::ready).min()
-    }
-
-    fn subqueues(&self) -> Vec<Subqueue> {
-        let of_class = |Class { qdisc, .. }: &Class<P>| Subqueue {
-            counters: *qdisc.counters(),
-            drops_of_earlier: qdisc.drops_of_earlier(),
-            packets: qdisc.packets(),
-            bytes: qdisc.bytes(),
-            filters_acks: qdisc.filters_acks(),
-        };
-        self.classes.iter().map(of_class).collect()
-    }
-
-    fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
-        match self.classes.get(at) {
-            Some(Class { qdisc, .. }) => (qdisc.packets(), qdisc.bytes()),
-            None => {
-                let Within { class, queue } = self.within[at - self.classes.len()];
-                self.classes[class].qdisc.subqueue_backlog(queue)
+        let waits = |leaf: &usize| self.leaves[*leaf].qdisc.packets() > 0;
+        let by_queue = |leaf: usize| self.leaves[leaf].qdisc.ready();
+        match &self.order {
+            Order::Turns(_) => (0..self.leaves.len()).filter(waits).filter_map(by_queue).min(),
+            Order::Rates(tree, _) => {
+                let ready = tree.ready(Time::ZERO).filter(|(leaf, _)| waits(leaf));
+                ready.map(|(leaf, by_rates)| by_queue(leaf).map_or(by_rates, |ready| ready.max(by_rates))).min()
             }
         }
     }
 
+    fn subqueues(&self) -> Vec<Subqueue> {
+        self.parts[..self.outer].iter().map(|part| self.subqueue(part)).collect()
+    }
+
+    fn subqueue_backlog(&self, at: usize) -> (u32, u64) {
+        match &self.parts[at] {
+            Part::Classes(leaves) => held(leaves.iter().map(|&leaf| &self.leaves[leaf])),
+            Part::Queue(leaf, queue) => self.leaves[*leaf].qdisc.subqueue_backlog(*queue),
+        }
+    }
+
     fn last_subqueue(&self) -> Option<usize> {
-        Some(self.last)
+        self.parts[..self.outer].iter().position(|part| matches!(part, Part::Classes(leaves) if leaves.contains(&self.last)))
     }
 
     fn add_place(&mut self, place: u32, group: u32) {
-        self.classifier.add_place(place, group);
-        self.classes.iter_mut().for_each(|class| class.qdisc.add_place(place, group));
+        self.group.add_place(place, group);
+        self.leaves.iter_mut().for_each(|leaf| leaf.qdisc.add_place(place, group));
     }
 }
 

@@ -1,3 +1,5 @@
+mod linux;
+
 use super::*;
 use crate::parcel::Parcel;
 use crate::{AnyAqm, DropReason, Ecn, Link, REGISTRY};
