@@ -150,7 +150,8 @@ fn every_discipline_takes_turns_and_hosts_that_run_ahead_change_nothing() {
     }
 }
 
-/// A class at its `ceil` lets packets wait while nobody has the turn, at the end of the run too.
+/// A class at its `ceil` lets packets wait while no link has the turn.
+/// Some still wait at the end of the run.
 #[test]
 fn a_class_that_reaches_its_ceil_keeps_it_on_a_medium() {
     let class = r#"{ name = "all", rate = "2 Mbit/s", ceil = "2 Mbit/s", limit = "20 packets" }"#;
