@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_page_leads_from_an_empty_folder_to_the_archive(here: Path) -> None:
     assert [main(step) for step in STEPS] == [0] * 4
     tex = (here / "results" / "mine" / "tables" / "main.tex").read_text()
-    assert "rtt20 & codel" in tex
+    assert "a round trip of 20 ms & DropTail" in tex
     with zipfile.ZipFile(here / "mine.zip") as archive:
         manifest = json.loads(archive.read("mine/manifest.json"))
         names = {name.removeprefix("mine/") for name in archive.namelist()} - {"manifest.json"}

@@ -143,7 +143,7 @@ def test_a_report_is_whole(here, table2):
     for word in ("Table 2", "L13", "fingerprint", "D10", "not reproduced", "data:image/svg+xml"):
         assert word in text
     (part,) = next(each.parts for each in table2.results if not each.claim.table and len(each.parts) == 1)
-    assert f"{part.measured_text}, target {html.escape(part.part.target_text)}" in text
+    assert f"{part.measured_with_unit}, target {html.escape(part.target_text)}" in text
     cells = pd.read_csv(here / "out" / "tables" / "table2.csv")
     assert len(cells) == 84
     assert set(cells["verdict"]) <= {"reproduced", "undecided", "not reproduced"}

@@ -257,10 +257,15 @@ class _Report:
         """Waits for the report, prints where its files are, and returns the outcome."""
         written = self.written.result()
         figures = sum(path.suffix == ".pdf" for path in written)
+        ends = {path.suffix for path in written}
         out.print(one_line(f"report:  {written[-1]}"))
         if figures:
             out.print(one_line(f"figures: {self.folder / 'figures'} ({figures}, each as PNG and PDF)"))
-        out.print(one_line(f"tables:  {self.folder / 'tables'} (CSV and Parquet)"))
+        out.print(
+            one_line(
+                f"tables:  {self.folder / 'tables'} ({', '.join(name for end, name in FORMATS.items() if end in ends)})"
+            )
+        )
         if self.outcome.effort:
             out.print(f"runs:    {self.outcome.effort}")
         return self.outcome
@@ -373,6 +378,8 @@ def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult]) -> Tab
     return table
 
 
+FORMATS = {".csv": "CSV", ".parquet": "Parquet", ".tex": "LaTeX", ".md": "Markdown"}
+"""The formats of tables by the ends of their names."""
 MOST_PARTS = 6
 """The most parts of a claim that the terminal shows. The page and `claims.csv` have all."""
 
@@ -394,7 +401,7 @@ def _verdict(verdict: Verdict, words: Wording) -> Text:
 def _one_part(part: PartResult) -> tuple[str, str, str]:
     """Target, published and measured value of a part."""
     published = "" if part.published is None else number(part.published)
-    return part.part.target_text, published, part.measured_text
+    return part.target_text, published, part.measured_with_unit
 
 
 def _many_parts(result: ClaimResult) -> tuple[str, str, str]:

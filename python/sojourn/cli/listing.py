@@ -27,6 +27,7 @@ KINDS = {
     "profile": "behavior of a TCP stack, in `tcp.profile`",
     "tcp": "TCP options with their default in each profile, in `tcp`",
     "measures": "measures, by part of the record",
+    "figures": "kinds of figures of an experiment, in `figures.kind`",
     "papers": "papers to reproduce",
     "studies": "studies of this project, for `sojourn study`",
 }
@@ -59,7 +60,7 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="aqm, cc, traffic, impairment, profile, tcp, measures, papers or studies.",
+            help="aqm, cc, traffic, impairment, profile, tcp, measures, figures, papers or studies.",
             autocompletion=lambda: list(KINDS),
         ),
     ] = None,
@@ -118,6 +119,11 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "measures":
         return record_schema.entries()
+    if kind == "figures":
+        require("pydantic")
+        from sojourn.experiments.schema import figure_entries
+
+        return figure_entries()
     registry = json.loads(_sojourn.registry())
     entries: list[dict[str, Any]] = registry[kind]
     if kind in TAGS:

@@ -64,18 +64,23 @@ class Part:
 
     @property
     def target_text(self) -> str:
-        """The target in words."""
+        """The target in words, without a unit."""
+        return self.target_in("")
+
+    def target_in(self, unit: str) -> str:
+        """The target in words, in this unit."""
+        of = f" {unit}" if unit else ""
         if self.cells:
             least = [math.ceil(each.low * len(self.cells) - 1e-9) for each in (self.target, self.direction) if each]
             part = f", in part in {least[1]}" if len(least) > 1 else ""
-            return f"{self.cell_target} in {least[0]} of {len(self.cells)} cells or more{part}"
+            return f"{self.cell_target}{of} in {least[0]} of {len(self.cells)} cells or more{part}"
         value = self.expected if self.published is None else self.published
         if self.tolerance is not None and value is not None:
-            text = f"{number(value)} {self.tolerance}"
+            text = f"{number(value)}{of} {self.tolerance}"
         else:
-            text = str(self.target)
+            text = f"{self.target}{of}"
         if self.direction is not None:
-            text += f", else {self.direction}"
+            text += f", else {self.direction}{of}"
         return f"{text} in {number(self.share_of_seeds)} of the seeds or more" if self.share_of_seeds else text
 
 

@@ -199,6 +199,31 @@ def names_of(text: str) -> list[str]:
     return [node.id for node in nodes if isinstance(node, ast.Name) and node not in called]
 
 
+_SAME_UNIT = ("min", "max", "abs", "round")
+"""Functions whose value has the unit of their arguments."""
+
+
+def terms(text: str) -> list[tuple[str, ...]]:
+    """The dotted names of a sum or difference; none for another expression."""
+    nodes = _nodes(text)
+    found = _terms(nodes[0].body, text) if nodes and isinstance(nodes[0], ast.Expression) else None
+    return found or []
+
+
+def _terms(node: ast.expr, text: str) -> list[tuple[str, ...]] | None:
+    """The names in a node of a sum; None for a node of another kind."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return [_dotted(node, text)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        inner = [node.left, node.right]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SAME_UNIT:
+        inner = node.args
+    else:
+        return None
+    found = [_terms(each, text) for each in inner]
+    return None if None in found else [name for each in found if each for name in each]
+
+
 def _nodes(text: str) -> list[ast.AST]:
     """The nodes of an expression; none for a text that `evaluate` rejects."""
     if len(text) > LONGEST:

@@ -52,6 +52,8 @@ class PartResult:
     """Whether all seeds had the same runs, so that they count as one."""
     sure: bool = False
     """Whether it cannot fail: the target has every possible value of the measure."""
+    unit: str = ""
+    """The unit of the measure; empty for a ratio."""
 
     @property
     def verdict(self) -> Verdict:
@@ -72,6 +74,18 @@ class PartResult:
     def measured_text(self) -> str:
         """The measured value with its interval; a value without randomness is marked."""
         return f"{self.measured} (deterministic: one run)" if self.same else str(self.measured)
+
+    @property
+    def target_text(self) -> str:
+        """The target in the unit of the measure."""
+        return self.part.target_in(self.unit)
+
+    @property
+    def measured_with_unit(self) -> str:
+        """The measured value with its interval and unit."""
+        share = self.part.cells or self.part.share_of_seeds
+        unit = f" {self.unit}" if self.unit and not share else ""
+        return f"{self.measured}{unit}{' (deterministic: one run)' if self.same else ''}"
 
     @property
     def published_holds(self) -> bool | None:

@@ -99,17 +99,9 @@ def is_better(outcome: Outcome, measure: Measure, one: Case, other: Case) -> boo
 
 
 def best_of(outcome: Outcome, measure: Measure, cases: Sequence[Case]) -> set[Case]:
-    """The case that is significantly better than every other, with its equals.
-
-    Empty without such a case.
-    """
-    values = {case: outcome.shown(case, measure.id) for case in cases}
-    for one in cases:
-        equals = {case for case in cases if np.array_equal(values[case], values[one], equal_nan=True)}
-        others = [case for case in cases if case not in equals]
-        if others and all(is_better(outcome, measure, one, other) for other in others):
-            return equals
-    return set()
+    """The cases to which no other is significantly better; none if that is all of them."""
+    best = {one for one in cases if not any(is_better(outcome, measure, other, one) for other in cases)}
+    return best if len(best) < len(cases) else set()
 
 
 def pair_table(outcome: Outcome, grid: Grid) -> PairTable | None:

@@ -16,6 +16,7 @@ from sojourn.core.files import together, write_atomic
 from sojourn.core.foreign_names import file_name
 from sojourn.core.record import frame_to_parquet
 from sojourn.core.text_format import counted
+from sojourn.experiments import latex
 from sojourn.experiments.audit import Audit, read_audit
 from sojourn.experiments.environment import environment
 from sojourn.experiments.figures import DrawnFigure, draw_figures
@@ -27,7 +28,8 @@ from sojourn.experiments.pages import page
 from sojourn.experiments.pairs import CHANCE, PairTable, pair_table
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.scores import score_card
-from sojourn.experiments.tables import CaseTable, markdown, table_of
+from sojourn.experiments.setup_tables import SetupTable, setup_tables
+from sojourn.experiments.tables import CaseTable, markdown, measure_names, table_legend, table_of
 from sojourn.experiments.verdict import Verdict
 from sojourn.experiments.wording import ORIGINS
 from sojourn.plots.style import PAGE, render, save_figure
@@ -64,6 +66,9 @@ class Section:
     pictures: list[Picture]
     claims: list[ClaimResult]
     pairs: PairTable | None
+    setup: list[SetupTable]
+    legend: list[str]
+    """What bold and gray values and quantiles of the table mean."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,8 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
         if grid.cases():
             cells = outcome.cells(grid).drop(columns="decimals")
             written.append(write_atomic(folder / "tables" / f"{grid.id}.csv", cells.to_csv(index=False)))
-            shown = cells[["scenario", "queue", "setting", "measure", "unit", "mean", "low", "high", "n"]]
-            text = shown.to_latex(index=False, escape=True, float_format="%.4g", na_rep="")
-            written.append(write_atomic(folder / "tables" / f"{grid.id}.tex", text))
             if shown_table := table_of(outcome, grid):
+                written.append(write_atomic(folder / "tables" / f"{grid.id}.tex", latex.case_table(shown_table)))
                 written.append(write_atomic(folder / "tables" / f"{grid.id}.md", markdown(shown_table)))
             if pairs := pair_table(outcome, grid):
                 table = pairs.table().to_csv(index=False)
@@ -110,6 +113,8 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
         written.append(write_atomic(folder / "tables" / "scores.csv", card.table().to_csv(index=False)))
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
+    if outcome.results:
+        written.append(write_atomic(folder / "tables" / "claims.tex", latex.claims_table(outcome)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
     written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, read_audit(folder))))
     return written
@@ -181,6 +186,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         "report.html",
         CHANCE=CHANCE,
         words=words,
+        measure_names=measure_names(outcome),
         places=words.is_paper or len({claim.where for claim in outcome.experiment.claims}) > 1,
         made=_made(outcome),
         outcome=outcome,
@@ -229,15 +235,18 @@ def _counts(outcome: Outcome, results: Sequence[ClaimResult]) -> str:
 
 def _section(outcome: Outcome, grid: Grid, figures: list[DrawnFigure], homes: dict[str, list[str]]) -> Section:
     """A grid's table and figures, and the claims about it."""
+    table = table_of(outcome, grid)
     return Section(
         anchor=f"run-{file_name(grid.id)}",
         short=short_title(grid, outcome.grids),
         title=grid.title,
         notes=_notes(outcome, grid),
-        table=table_of(outcome, grid),
+        table=table,
         pictures=[_picture(drawn) for drawn in figures if drawn.grid == grid.id],
         claims=[result for result in outcome.results if grid.id in homes[result.claim.id]],
         pairs=pair_table(outcome, grid),
+        setup=setup_tables(outcome, grid),
+        legend=table_legend(outcome, grid, table) if table else [],
     )
 
 

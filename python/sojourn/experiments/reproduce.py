@@ -19,7 +19,7 @@ from sojourn.core.text_format import counted
 from sojourn.experiments.bounds import cannot_fail, range_of_part
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, ClaimReading, Part
-from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate
+from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate, terms
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import (
@@ -382,7 +382,14 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
         measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
     judged = judge_part(measured, part.judged, part.kind, part.direction)
     sure = cannot_fail(part, *known)
-    return PartResult(part, measured, published, judged, same, sure)
+    return PartResult(part, measured, published, judged, same, sure, _unit(part, outcome.experiment))
+
+
+def _unit(part: Part, experiment: Experiment) -> str:
+    """The unit of a part: that of its measures if it is their sum or difference."""
+    names = terms(part.cells[0] if part.cells else part.measure)
+    units = {_measure(experiment, name).unit for name in names}
+    return units.pop() if len(units) == 1 else ""
 
 
 def _measure(experiment: Experiment, name: tuple[str, ...]) -> Measure:

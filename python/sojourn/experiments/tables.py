@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from sojourn.core import record_schema
 from sojourn.core.stats import Estimate, decimals, estimate_of
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Outcome
@@ -79,6 +80,16 @@ class CaseTable:
     def wide(self) -> bool:
         """Whether its many columns need smaller letters to fit."""
         return len(self.names) + sum(2 if head.given else 1 for head in self.heads) > MOST_COLUMNS
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any value is bold."""
+        return any(cell.best for row in self.rows for cell in row.cells)
+
+    @property
+    def has_alike(self) -> bool:
+        """Whether any value is gray."""
+        return any(cell.alike for row in self.rows for cell in row.cells)
 
     @property
     def has_given(self) -> bool:
@@ -206,3 +217,42 @@ def markdown(table: CaseTable) -> str:
         [*row.names, *(f"**{each.text}**" if each.best else each.text for each in row.cells)] for row in table.rows
     ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def table_legend(outcome: Outcome, grid: Grid, table: CaseTable) -> list[str]:
+    """The meaning of bold and gray values of a table, and its quantiles of histograms."""
+    experiment, said = outcome.experiment, []
+    if table.has_best:
+        said.append("Bold: no other is significantly better, and another one is significantly worse.")
+    if table.has_alike:
+        reference = experiment.queues[experiment.file.reference_queue].label
+        said.append(f"Gray: the 95 % interval of the differences from {reference}, seed by seed, contains 0.")
+    measures = [experiment.measures[name] for name in grid.measures or experiment.measures]
+    errors = {each.label: error for each in measures if (error := quantile_error(each.path))}
+    if errors:
+        reach = f"{100 * max(errors.values()):.2g} %"
+        said.append(f"Quantiles come from a histogram; their error is at most {reach}: {', '.join(errors)}.")
+    return said
+
+
+def quantile_error(path: str) -> float:
+    """The relative error of a measure by its definition in the record; 0 for an exact one."""
+    found = [record_schema.definition(each.strip()) for each in path.split(" + ")] if path else []
+    return max((each.error for each in found if each), default=0.0)
+
+
+def measure_names(outcome: Outcome) -> dict[str, str]:
+    """The measures of all parts in words: `mean wait (CoDel, 20 ms)` for `rtt20.codel.wait`."""
+    experiment = outcome.experiment
+
+    def in_words(match: re.Match[str]) -> str:
+        *place, name = match[0].split(".")
+        if len(place) < 2 or place[0] not in experiment.scenarios or place[1] not in experiment.queues:
+            return match[0]
+        labels = [experiment.queues[place[1]].label, experiment.scenarios[place[0]].label]
+        labels += [experiment.settings[each].label for each in place[2:] if each in experiment.settings]
+        return f"{experiment.measure(place[0], name).label} ({', '.join(labels)})"
+
+    parts = [part for result in outcome.results for part in result.parts]
+    parts += [part for result in outcome.results for reading in result.others for part in reading.parts]
+    return {each.part.measure: re.sub(r"[A-Za-z_]\w*(?:\.\w+)+", in_words, each.part.measure) for each in parts}

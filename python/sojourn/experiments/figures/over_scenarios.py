@@ -20,6 +20,9 @@ from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
 from sojourn.plots.style import PAGE, figure, legend_above, style_of
 
+ROOM = 1.04
+"""The least height of an axis, as a multiple of the largest value."""
+
 
 def by_scenario(outcome: Outcome, chosen: spec.ByScenario) -> Figure:
     """One panel for each measure, with every scenario and queue.
@@ -33,13 +36,19 @@ def by_scenario(outcome: Outcome, chosen: spec.ByScenario) -> Figure:
                 _queue_marks(axes, outcome, chosen, measure, i)
             scenario_ticks(axes, outcome, grid.scenarios)
             axes.set(ylabel=outcome.experiment.measures[measure].title)
-            axes.set_ylim(bottom=0)
+            _from_zero(axes)
             axes.grid(visible=False, axis="x")
         by_label = dict(zip(*made.axes[0].get_legend_handles_labels()[::-1], strict=True))
         names = [queue_label(outcome, queue) for queue in grid.queues]
         labels = [k for name in names for k in (name, f"{name}, published") if k in by_label]
         made.legend([by_label[k] for k in labels], labels, ncols=len(labels), loc="outside upper center", fontsize=7)
         return made
+
+
+def _from_zero(axes: Any) -> None:
+    """Starts the y axis at 0, with room for whole marks at its top."""
+    top = axes.dataLim.ymax
+    axes.set_ylim(0, max(axes.get_ylim()[1], ROOM * top))
 
 
 def _queue_marks(axes: Any, outcome: Outcome, chosen: spec.ByScenario, measure: str, index: int) -> None:

@@ -25,7 +25,14 @@ def panels(made: Figure, count: int, **options: Any) -> list[Any]:
 def scenario_ticks(axes: Any, outcome: Outcome, scenarios: Sequence[str]) -> None:
     """Labels of scenarios below a panel."""
     axes.set_xticks(range(len(scenarios)), [outcome.experiment.scenarios[name].label for name in scenarios])
-    axes.set_xlabel("scenario")
+    axes.set_xlabel(_axis_of(outcome, scenarios))
+
+
+def _axis_of(outcome: Outcome, scenarios: Sequence[str]) -> str:
+    """What scenarios differ in: the one value of their family that varies, else `scenario`."""
+    values = [outcome.experiment.scenarios[name].values for name in scenarios]
+    names = {name for each in values for name in each if len({other.get(name) for other in values}) > 1}
+    return names.pop() if len(names) == 1 else "scenario"
 
 
 def interval_marks(axes: Any, x: Iterable[float], found: Sequence[Estimate], look: Look, **options: Any) -> None:

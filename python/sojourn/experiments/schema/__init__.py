@@ -11,6 +11,7 @@ from sojourn.core.errors import UserError
 from sojourn.experiments.schema.claims import ClaimsFile
 from sojourn.experiments.schema.deviations import DeviationsFile
 from sojourn.experiments.schema.experiment import ExperimentFile
+from sojourn.experiments.schema.figures import KINDS
 from sojourn.experiments.schema.mutants import MutantsFile
 from sojourn.experiments.schema.toml import FileModel
 
@@ -31,4 +32,34 @@ def schema_of(name: str) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-__all__ = ["FILES", "ClaimsFile", "DeviationsFile", "ExperimentFile", "FileModel", "MutantsFile", "schema_of"]
+def figure_entries() -> list[dict[str, Any]]:
+    """Every kind of figure with its fields, for `sojourn list`."""
+    return [
+        {
+            "name": kind,
+            "summary": " ".join(str(model.__doc__).partition("\n\n")[0].split()),
+            "heads": {"name": "field", "default": "default"},
+            "parameters": [
+                {
+                    "name": field.alias or name,
+                    "default": "required" if field.is_required() else field.get_default() or None,
+                    "summary": " ".join(str(field.description).partition("\n\n")[0].split()),
+                }
+                for name, field in model.model_fields.items()
+                if name != "kind"
+            ],
+        }
+        for kind, model in KINDS.items()
+    ]
+
+
+__all__ = [
+    "FILES",
+    "ClaimsFile",
+    "DeviationsFile",
+    "ExperimentFile",
+    "FileModel",
+    "MutantsFile",
+    "figure_entries",
+    "schema_of",
+]
