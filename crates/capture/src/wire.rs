@@ -114,8 +114,7 @@ impl Headers {
 
     /// Parses the headers of a packet of `length` bytes that starts with `bytes`.
     /// A host passed it to a device without checksums. `marked` is whether it was marked since (CE, rfc3168#5). `None` unless it is TCP or
-    /// UDP
-    /// over IPv4, without IP options and with complete headers.
+    /// UDP over IPv4, without IP options and with complete headers.
     pub fn of_host(bytes: &[u8], length: u32, marked: bool) -> Option<Headers> {
         let (protocol, used) = match (*bytes.first()?, *bytes.get(9)?) {
             (PLAIN, PROTOCOL_TCP) => (PROTOCOL_TCP, IP + usize::from(*bytes.get(IP + 12)? >> 4) * 4),

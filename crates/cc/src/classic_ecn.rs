@@ -4,10 +4,8 @@
 //!
 //! Once per round trip a score rises by half of the binary logarithm of the RTT's mean deviation divided by 750 us. If the queuing delay is
 //! above 0, it also rises by half of the logarithm of that delay divided by 2 ms. The score is limited to 0 to 17. Below 8 the queue counts
-//! as
-//! scalable, above 9 as classic, so it takes some round trips of evidence to leave either end. As in Linux, an application-limited sender
-//! is not
-//! treated differently. The logarithms are exact here; Linux carries the remainder of integers.
+//! as scalable, above 9 as classic, so it takes some round trips of evidence to leave either end. As in Linux, an application-limited
+//! sender is not treated differently. The logarithms are exact here; Linux carries the remainder of integers.
 
 use sojourn_units::Duration;
 

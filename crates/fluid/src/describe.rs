@@ -142,8 +142,7 @@ impl Interval {
 
 /// Sums for the mean and the first harmonic of a value that is constant over each step.
 /// They are integrated exactly. The value is the distance from the steady state, so that a constant adds nothing if the measurement does
-/// not
-/// cover whole periods.
+/// not cover whole periods.
 #[derive(Default)]
 struct Sums {
     time: f64,

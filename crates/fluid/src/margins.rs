@@ -44,8 +44,7 @@ const NEGLIGIBLE_GAIN: f64 = 1e-3;
 
 /// The margins of a loop with negative feedback.
 /// The grid must be fine enough to unwrap the phase, and must begin far below every crossover: the slope at its low end determines the
-/// number
-/// of integrators. All other poles must be stable.
+/// number of integrators. All other poles must be stable.
 pub fn margins(open: impl Fn(f64) -> Complex, grid: &Grid) -> Margins {
     let omega = &grid.0;
     let values: Vec<Complex> = omega.iter().map(|&w| open(w)).collect();

@@ -2,9 +2,8 @@
 //!
 //! In steady state every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link. The queue therefore
 //! determines the probability that TCP needs. A law that integrates the error (PI, REM) has a steady state only at its target. A law that
-//! does
-//! not (RED, LED, a fuzzy surface) has one where its own probability equals the needed one. Both are found by running the law's code and
-//! testing whether it ends above or below the needed probability.
+//! does not (RED, LED, a fuzzy surface) has one where its own probability equals the needed one. Both are found by running the law's code
+//! and testing whether it ends above or below the needed probability.
 
 use crate::control::{Control, steady};
 use crate::plant::{Plant, Refused};
@@ -75,8 +74,7 @@ const BLOCK: usize = 100;
 impl Plant {
     /// The steady state with `place` packets waiting.
     /// If `place` is negative: with an empty queue and a utilization of `1 + place`. Its probability is the one that a law needs to keep
-    /// this
-    /// state.
+    /// this state.
     pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();

@@ -2,10 +2,8 @@
 //!
 //! A law in steady state receives a slightly longer queue in one interval, and in another run slightly more arrivals in one interval. The
 //! deviation of its probability from the steady state is its impulse response. The z-transform of that is its frequency response. Beyond
-//! the
-//! samples the impulse response continues as a geometric series (an average decays like this; the ratio of an integrator is 1) or as a
-//! straight
-//! line (two integrators). Both are summed in closed form.
+//! the samples the impulse response continues as a geometric series (an average decays like this; the ratio of an integrator is 1) or as a
+//! straight line (two integrators). Both are summed in closed form.
 
 use crate::complex::Complex;
 use crate::control::{Control, steady};

@@ -1,12 +1,9 @@
 //! The integrator: the classical Runge-Kutta method with a fixed step and a stored past.
 //!
 //! The feedback to flows one round-trip time later, `d W p / R`, is stored at every step. Between steps it is interpolated by a cubic
-//! through
-//! the four nearest values. The round-trip time is at least three steps, so the past is always known. The method is of fourth order, except
-//! at
-//! the discontinuities of the derivative that follow from the start. A law changes its probability only at steps. The error that this
-//! causes
-//! one round-trip time later is at most the change times a step.
+//! through the four nearest values. The round-trip time is at least three steps, so the past is always known. The method is of fourth
+//! order, except at the discontinuities of the derivative that follow from the start. A law changes its probability only at steps. The
+//! error that this causes one round-trip time later is at most the change times a step.
 
 use crate::control::Control;
 use crate::plant::{Plant, Refused, refuse_unless};

@@ -45,15 +45,12 @@ impl RuleTable {
     /// Parses rules for these variables from `text`.
     ///
     /// A grid starts with a header: the terms of the column input, after an optional word in the corner. Every further line is a term of
-    /// the
-    /// row input and one consequent per column. Columns and rows are in any order. `.` means no rule. `*` instead of a row or column term
-    /// means
-    /// rules that ignore that input. Spaces, tabs, commas or bars separate words. Lines of dashes (as in Markdown) and text after a `#` are
-    /// skipped.
+    /// the row input and one consequent per column. Columns and rows are in any order. `.` means no rule. `*` instead of a row or column
+    /// term means rules that ignore that input. Spaces, tabs, commas or bars separate words. Lines of dashes (as in Markdown) and text
+    /// after a `#` are skipped.
     ///
     /// Lines `IF row IS x AND column IS y THEN z` may replace a grid or add to it. Variants are `THEN output IS z`, either order of inputs,
-    /// and
-    /// a single input. Keywords ignore case.
+    /// and a single input. Keywords ignore case.
     ///
     /// # Errors
     /// A word is unexpected, or a rule occurs twice. The error has line and word.

@@ -125,8 +125,7 @@ impl Surface {
 
     /// A bound on the error at any point of the axes; measured, not proven.
     /// It is the largest difference from the function at 8 x 8 samples per cell, plus the largest change of the difference between
-    /// neighboring
-    /// samples in each direction. It holds for continuous and piecewise smooth functions, as most fuzzy controllers are.
+    /// neighboring samples in each direction. It holds for continuous and piecewise smooth functions, as most fuzzy controllers are.
     pub fn error_bound(&self) -> f64 {
         self.error.bound
     }

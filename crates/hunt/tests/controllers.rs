@@ -1,7 +1,6 @@
 //! Every registered controller does the same on a path as stored in `controllers.txt`.
 //! It runs with defaults and with random parameters. The path is a model of a few lines, so a run takes microseconds, and each controller
-//! meets
-//! many. Store a line again only together with an intended change; any other difference is a defect.
+//! meets many. Store a line again only together with an intended change; any other difference is a defect.
 //!
 //! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores the results of this build.
 

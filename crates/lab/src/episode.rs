@@ -141,8 +141,7 @@ impl Decider for Steered {
 
 /// A run with agents as senders.
 /// They are the flows whose controller is `external` with the agent's name. The run schedules an event at every hop, so a decision applies
-/// from
-/// the next ACK on.
+/// from the next ACK on.
 pub struct Episode {
     simulation: Simulation,
     agents: Vec<Agent>,

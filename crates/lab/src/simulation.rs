@@ -76,8 +76,7 @@ impl Simulation {
 
     /// A clone that continues as the run of `plan`, a member of the same family.
     /// The flows of both that start before `start` are equal, and this run must be just before that time. If it has drawn random numbers
-    /// that
-    /// differ in `plan`, the result is the run of `plan` at time 0.
+    /// that differ in `plan`, the result is the run of `plan` at time 0.
     ///
     /// # Errors
     /// A parameter is out of range.

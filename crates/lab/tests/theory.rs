@@ -58,8 +58,7 @@ traffic = {{ kind = "poisson", rate = "{rate} bit/s", size = "1000 B", sizes = "
 
 /// Tests Pollaczek and Khinchine: the mean queue is rho²(1 + c²)/2(1 - rho) packets.
 /// c is the coefficient of variation of their sizes. The wait is the queue divided by the arrival rate (Little). A packet needs 1 ms, so
-/// the wait
-/// in ms is the queue divided by rho.
+/// the wait in ms is the queue divided by rho.
 #[test]
 #[ignore = "5 s: `make slow-test`"]
 fn queues_of_poisson_arrivals_are_as_long_as_pollaczek_and_khinchine_say() {

@@ -74,8 +74,7 @@ impl Header {
 
     /// The ACK for an ACK filter.
     /// `None` unless it is a TCP segment over IPv4 with ACK and without SYN. As in Linux's CAKE (`cake_tcph_may_drop`), an ACK with unusual
-    /// flags
-    /// or options is not pure.
+    /// flags or options is not pure.
     pub(crate) fn ack(&self) -> Option<AckHeader> {
         let bytes = self.bytes();
         let (plain, options) = self.tcp()?;

@@ -190,8 +190,7 @@ impl Resting {
 
     /// The law's describing function, measured on its code.
     /// A row per oscillation of the queue (mean and amplitude in packets, frequency in rad/s) has its real and imaginary part (per packet)
-    /// and the
-    /// mean probability.
+    /// and the mean probability.
     fn describe<'py>(&self, py: Python<'py>, oscillations: Vec<(f64, f64, f64)>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let answer = |(mean, amplitude, omega)| {
             let oscillation = Oscillation { mean, amplitude, omega };

@@ -72,8 +72,7 @@ fn controller(text: &str) -> Result<Controller, String> {
 
 /// The results of a fuzzy controller at the points `(a, b)`, in the units of its output.
 /// NaN if no rule fires. `design` is JSON: `row` and `column` (terms with their centers), `output` (`range`, and `terms` with left, peak
-/// and
-/// right), `rules` (a table as text), `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid.
+/// and right), `rules` (a table as text), `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid.
 ///
 /// Raises `ScenarioError` for an invalid design, or if `a` and `b` differ in length.
 #[pyfunction]

@@ -112,8 +112,7 @@ impl Clone for PyLaw {
 
 /// Factories by name.
 /// Each is a callable that gets the callback for hanging calls, and returns a new law with a method `step(sample) -> float`. A factory with
-/// an
-/// attribute `is_controller` creates congestion controllers instead. Messages about a law start with `place` and its name.
+/// an attribute `is_controller` creates congestion controllers instead. Messages about a law start with `place` and its name.
 pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::default();
     for (name, factory) in laws.into_iter().flatten() {

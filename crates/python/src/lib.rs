@@ -86,8 +86,7 @@ type Keys = (Vec<String>, HashMap<String, String>);
 
 /// The cache keys of a scenario's runs, one per seed.
 /// Two runs have the same key if and only if scenario, seed and engine are the same. `laws` are the caller's. A run belongs to its key if
-/// its
-/// record names the same traces.
+/// its record names the same traces.
 #[pyfunction]
 fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Keys> {
     let scenario = checked_with(text, filename, Some(laws))?;
@@ -200,8 +199,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 
 /// Runs a scenario. Returns the record as JSON, and its series.
 /// The interpreter's lock is released meanwhile. `capture` is an existing file, which becomes a pcapng file, with the names of the links
-/// and
-/// hosts to capture; without names it captures all links with a rate.
+/// and hosts to capture; without names it captures all links with a rate.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
 fn run(
@@ -326,8 +324,7 @@ fn registry() -> PyResult<String> {
 
 /// The drop probability of a queue law with a timer, from a JSON queue table.
 /// The result has a row per backlog and a column per change since the timer's last expiry, both in packets. NaN if the previous backlog
-/// would
-/// have been negative.
+/// would have been negative.
 #[pyfunction]
 fn surface<'py>(
     py: Python<'py>,

@@ -14,8 +14,7 @@ const PATIENCE: u32 = 50;
 
 /// Executes this work on its own thread.
 /// Ctrl-C is stored as its trouble, and the work must then end. `None` if a call of a controller hangs, for example in a sleep; its thread
-/// is
-/// abandoned.
+/// is abandoned.
 pub fn waited<T: Send + 'static>(py: Python<'_>, trouble: &Trouble, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     py.detach(|| {
         let (give, take) = channel();

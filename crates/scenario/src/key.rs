@@ -28,8 +28,7 @@ impl Checked {
     /// The keys of the beginnings of runs with these seeds.
     /// A beginning is everything but TCP options, start and stop of groups that may start after time 0. Runs with the same key can share a
     /// beginning. Several seeds have the same key if traffic draws no random number in at least the first hundredth of the run. `None`
-    /// without
-    /// such a group, and with external laws, whose state may be shared.
+    /// without such a group, and with external laws, whose state may be shared.
     pub fn beginnings<T: IntoIterator<Item = u64>>(&self, seeds: T) -> Option<impl Iterator<Item = String> + use<T>> {
         let later = |group: &Group| group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 /// The JSON Schema (draft 2020-12) of a record.
 /// Attributes of a field: `unit` is its unit, `label` its label in tables and plots, `better` "higher" or "lower", `minimum` and `maximum`
-/// its
-/// range, `error` its largest relative error.
+/// its range, `error` its largest relative error.
 pub fn record_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(not_negative)).into_generator();
     generator.into_root_schema_for::<Record>().to_value()
@@ -96,8 +95,7 @@ impl RecordSchema {
 
     /// Adds the fields of a struct. Fields of nested structs follow their parent.
     /// A list is not a number itself. If its elements have the fields of the list's parent, these are not listed again. A recursive list is
-    /// not
-    /// expanded.
+    /// not expanded.
     fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
             if above.path.strip_suffix("[]") == Some(field_name) {

@@ -1,15 +1,11 @@
 //! The record of a run: every measure with its name, its unit and one sentence.
 //! `report.rs` of `sojourn-lab` computes them. The JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the
-//! labels of
-//! tables and plots are generated from this file.
+//! labels of tables and plots are generated from this file.
 //!
 //! Statistics count from the end of the warm-up to the end of the run: the window. A value without data is null. Attributes of a field:
-//! `unit`
-//! is its unit; `label` is its label in tables and plots if that is not its name; `better` is "higher" or "lower" if users of a network
-//! prefer
-//! one; `error` is its largest relative error; `maximum` is its upper bound if that is the same in all runs. Confidence intervals are
-//! limited to
-//! it. No number is negative.
+//! `unit` is its unit; `label` is its label in tables and plots if that is not its name; `better` is "higher" or "lower" if users of a
+//! network prefer one; `error` is its largest relative error; `maximum` is its upper bound if that is the same in all runs. Confidence
+//! intervals are limited to it. No number is negative.
 
 pub use crate::host::Host;
 use schemars::JsonSchema;

@@ -102,8 +102,7 @@ impl Queue {
 
     /// The names of its parts in the order of measurement.
     /// They are its classes, each followed by its own parts (`class/low-latency`, `outer/inner`), the tins of CAKE, or the two queues of a
-    /// dual
-    /// queue.
+    /// dual queue.
     pub fn subqueues(&self) -> Vec<String> {
         let mut names = self.first_subqueues();
         let classes = self.classes.iter().flat_map(|scheduler| scheduler.names().into_iter().zip(&scheduler.classes));

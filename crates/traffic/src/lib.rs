@@ -1,11 +1,9 @@
 //! Traffic models of applications.
 //!
 //! There are two families. A [`FlowModel`] feeds one flow: datagrams or a TCP connection. A [`SessionModel`] opens TCP connections over
-//! time.
-//! A model has no clock. Each call gets a random stream, and returns the data to send and the time until the next call. [`kinds`] defines
-//! each kind of traffic in one file: parameters, ranges and state machine. An [`Application`] is a running model of one flow, with its
-//! start
-//! and stop time.
+//! time. A model has no clock. Each call gets a random stream, and returns the data to send and the time until the next call. [`kinds`]
+//! defines each kind of traffic in one file: parameters, ranges and state machine. An [`Application`] is a running model of one flow, with
+//! its start and stop time.
 //!
 //! ```
 //! use sojourn_traffic::{Action, Application, Model, Traffic, kinds::cbr};

@@ -49,8 +49,7 @@ impl Limit {
 
     /// Converts the limit to packets or bytes, for a queue on a link of this rate.
     /// `packet` is the size of a packet in bytes, `rtt` the base round trip. A time or a BDP becomes whole packets, rounded to the nearest,
-    /// at
-    /// least 1.
+    /// at least 1.
     ///
     /// # Errors
     /// The limit is out of its range, or has too many packets.

@@ -1,7 +1,6 @@
 //! The WebAssembly interface.
 //! The page writes a question into allocated memory and reads the answer from memory. The interface takes no pointers; `unsafe` only
-//! asserts
-//! that the exported names are unique.
+//! asserts that the exported names are unique.
 
 use crate::{Answer, answer};
 use std::sync::{Mutex, MutexGuard};

@@ -14,8 +14,7 @@ const STEPS: usize = 49;
 
 /// The probability of a law with a timer, with a row per backlog.
 /// A column is a change since the timer's last expiry; both are in packets. NaN if the previous backlog would have been negative. `None`
-/// for a
-/// discipline without a timer.
+/// for a discipline without a timer.
 ///
 /// # Errors
 /// A parameter is out of range.
@@ -96,8 +95,7 @@ fn steps(low: f64, high: f64) -> Vec<f64> {
 
 /// The results of a controller's rules between the terms of both inputs.
 /// Terms are counted from the middle one. NaN if the rules yield no number. The centers of FLOWER's terms move during a run, but the
-/// results
-/// between them do not.
+/// results between them do not.
 fn between_terms(control: &CcConfig) -> Option<(Vec<f64>, Vec<f64>)> {
     let rules = control.fuzzy()?.ok()?;
     let (error, trend) = (rules.row().centers()?, rules.column().centers()?);

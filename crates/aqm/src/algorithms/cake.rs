@@ -31,7 +31,7 @@ pub enum Isolation {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The rate of its shaper; default: no shaper, it sends at the link's rate.
+    /// The rate of CAKE's shaper; default: no shaper, the queue sends at the link's rate.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub bandwidth: Option<Rate>,
     /// Tins by DSCP: "besteffort", "diffserv3" (default) or "diffserv4".
@@ -41,7 +41,7 @@ pub struct Params {
     /// The expected round-trip time, which is the interval of COBALT.
     /// Range: 1 us to 1000 s; default 100 ms. COBALT's target is a twentieth of it.
     pub rtt: Duration,
-    /// Overhead that its shaper adds to the size of each packet; default: none.
+    /// Overhead that CAKE's shaper adds to the size of each packet; default: none.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub overhead: Option<AnyOverhead>,
 }

@@ -66,17 +66,17 @@ pub struct Params {
     /// Whether queue and load are measured in bytes over the mean packet, default false.
     pub queue_in_bytes: bool,
     /// Inner gain 1/T_C in probability per packet and second.
-    /// Absent: from the design (cpc-2015#eq9).
+    /// By default the design computes it (cpc-2015#eq9).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub inner_gain: Option<f64>,
     /// Outer proportional gain in packets of window per packet of queue.
-    /// Absent: from the design (cpc-2015#eq11).
+    /// By default the design computes it (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub outer_gain: Option<f64>,
-    /// Outer integral time; absent: from the design (cpc-2015#eq11).
+    /// Outer integral time; by default the design computes it (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub integral_time: Option<Duration>,
-    /// Outer derivative time; absent: from the design (cpc-2015#eq11).
+    /// Outer derivative time; by default the design computes it (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub derivative_time: Option<Duration>,
 }

@@ -75,37 +75,40 @@ pub struct Params {
     /// Default false (lehto-2005#4: scenario 7 has packets of five sizes).
     pub queue_in_bytes: bool,
     /// Queue in packets up to which it counts as empty.
-    /// Range: below `modest`; 22, 22, 25 in fit, exact, plane (reconstruction).
+    /// Range: below `modest`. By default 22, 22, 25 with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub empty: Option<f64>,
     /// Queue in packets that counts as modest.
-    /// Range: between `empty` and `full`; 30 in every preset (the set point of lehto-2005#3).
+    /// Range: between `empty` and `full`. By default 30 with every preset (the set point of lehto-2005#3).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub modest: Option<f64>,
     /// Queue in packets from which it counts as full.
-    /// Range: above `modest`; 45, 42.6, 42.5 in fit, exact, plane (reconstruction).
+    /// Range: above `modest`. By default 45, 42.6, 42.5 with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full: Option<f64>,
     /// Fall in packets per interval from which the queue counts as decreasing.
-    /// Range: above 0; 12, 12, 5 in fit, exact, plane (lehto-2005#3: 12 is the largest fall in 10 ms at 10 Mbit/s).
+    /// Range: above 0. By default 12, 12, 5 with the presets fit, exact, plane (lehto-2005#3: 12 is the largest fall in 10 ms at
+    /// 10 Mbit/s).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fall: Option<f64>,
     /// Rise in packets per interval from which the queue counts as increasing.
-    /// Range: above 0; 12, 12, 12.5 in fit, exact, plane (reconstruction).
+    /// Range: above 0. By default 12, 12, 12.5 with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub rise: Option<f64>,
-    /// Low probability in percent, above 0; 2, 2, 5 in fit, exact, plane (reconstruction).
+    /// Low probability in percent.
+    /// Range: above 0. By default 2, 2, 5 with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub low: Option<f64>,
     /// Moderate probability in percent.
-    /// Range: between `low` and `high`; 25, 24, 17.5 in fit, exact, plane (reconstruction).
+    /// Range: between `low` and `high`. By default 25, 24, 17.5 with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub moderate: Option<f64>,
-    /// High probability in percent, at most 100; 30 in every preset (reconstruction).
+    /// High probability in percent.
+    /// Range: at most 100. By default 30 with every preset (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub high: Option<f64>,
-    /// Level for a full queue that falls.
-    /// Moderate, moderate, low in fit, exact, plane (reconstruction).
+    /// Probability level of a full queue whose length decreases.
+    /// By default moderate, moderate, low with the presets fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full_falling: Option<Level>,
 }

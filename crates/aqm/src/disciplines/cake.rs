@@ -169,8 +169,8 @@ impl<P: Packet> CakeQueues<P> {
     }
 
     /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`).
-    /// A packet that is sent must be charged; after one that is not, the same queue continues. `on_empty` is called with each queue whose
-    /// turn comes while it is empty, and returns whether it is at rest.
+    /// A packet that is sent must be charged. If it is dropped instead, the same queue continues. `on_empty` is called with each queue whose
+    /// turn comes while it is empty, and returns whether its algorithm is in its initial state.
     #[inline(never)]
     fn take(&mut self, now: Time, mut on_empty: impl FnMut(u32) -> bool) -> Option<(u32, Time, P)> {
         let mut resumes = core::mem::replace(&mut self.resumes, true);

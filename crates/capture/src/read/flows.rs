@@ -240,8 +240,7 @@ impl Flow {
 
     /// The base RTT in ns.
     /// It is the minimum of the handshake and of the sum of both sides' minimum echo times. Without these, it is the sum of the minimum
-    /// times
-    /// from data to ACKs.
+    /// times from data to ACKs.
     pub fn rtt(&self) -> Option<u64> {
         let [there, back] = &self.ways;
         let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);

@@ -47,8 +47,7 @@ impl Talk<'_> {
 
 /// Assigns the ends of each flow to the sides of the link.
 /// The first sender of data is on the left. Flows that share an interface, a host or a station share a side. Returns the number of groups
-/// of
-/// flows without such a relation to earlier ones. Their clients are put on the side of the first client, which is a guess.
+/// of flows without such a relation to earlier ones. Their clients are put on the side of the first client, which is a guess.
 pub(super) fn assign(flows: &mut [Flow], datagrams: &mut [Datagrams]) -> usize {
     let tcp = flows.iter_mut().filter(|flow| flow.ways[flow.data()].bytes > 0).map(|flow| {
         let [there, back] = &flow.ways;

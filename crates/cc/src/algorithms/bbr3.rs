@@ -5,8 +5,7 @@
 //! `machine.rs` has the states, `model.rs` the model of the path, this file the pacing rate and the window. Data is counted in segments, so
 //! `C.SMSS` is 1. Differences: except with RACK-TLP, losses that an ACK reveals are handled after its sample. A round without a rate does
 //! not change the detection of a full pipe. The draft requires a response to marks but specifies none (draft-ietf-ccwg-bbr#3.7): here a
-//! window
-//! with a mark counts as a round trip with a loss.
+//! window with a mark counts as a round trip with a loss.
 
 mod machine;
 mod model;

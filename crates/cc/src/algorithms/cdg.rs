@@ -3,8 +3,7 @@
 //! full. A shadow window, which only losses reduce, prevents starvation next to flows that cause losses.
 //!
 //! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
-//! ACK
-//! trains or delays end slow start (HyStart). A reduction for a gradient lasts a round trip, in which the window falls in proportion to
+//! ACK trains or delays end slow start (HyStart). A reduction for a gradient lasts a round trip, in which the window falls in proportion to
 //! acknowledged data (rfc6937#3). A loss during it starts a separate recovery; in Linux the recovery continues with the acknowledged data.
 
 use crate::controller::same_stream;

@@ -3,8 +3,7 @@
 //!
 //! There are three versions: RFC 9438, that of today's Linux (`cubic/kernel.rs`), and v2.1 as in Linux 2.6.22 and in ns-2.35's TCP-Linux.
 //! Version 2.1 uses whole numbers with a clock of 1 ms. If every segment is acknowledged, its estimate of delayed ACKs settles at 31/16,
-//! which
-//! nearly doubles the growth.
+//! which nearly doubles the growth.
 
 use crate::silence::Silence;
 use crate::{

@@ -2,8 +2,8 @@
 //! Source: flower-2016 (Trang and Lochin, Computer Networks 110, 2016).
 //!
 //! Once per round trip the window changes by at most one segment. A rule table maps two inputs to the change: the error (the distance from
-//! the
-//! target in percent) and the trend (the change of the queuing delay). A trend beyond the normal changes resets the window to one segment.
+//! the target in percent) and the trend (the change of the queuing delay). A trend beyond the normal changes resets the window to one
+//! segment.
 
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
 use alloc::boxed::Box;

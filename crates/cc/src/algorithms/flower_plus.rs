@@ -28,7 +28,7 @@ pub(crate) const VARIABLES: &[Variable<FlowerPlus>] = &[DelayBased::QUEUING_DELA
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as in LEDBAT++.
     pub target: Duration,
     /// Whether to slow down periodically; default true.
     pub slowdown: bool,

@@ -1,8 +1,7 @@
 //! LEDBAT (rfc6817): the queuing delay settles at the target, so it yields to other flows.
 //!
 //! There are two variants: RFC 6817, and the ns-2 module by Rossi, Testa, Valenti and others, which uses whole numbers. The figures of the
-//! papers
-//! on LEDBAT were made with the module.
+//! papers on LEDBAT were made with the module.
 
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Variable, Window,

@@ -2,11 +2,9 @@
 //! Its window is fractional, unmarked segments continue to open it, it is paced, and with short RTTs it grows as if they were longer.
 //!
 //! As in the L4S team's Linux (`tcp_prague.c`), the first mark halves the window, the estimate starts at 0 with it, and an RTT below the
-//! target
-//! counts as the target some time after slow start. If its receiver does not count marks, it is Reno
+//! target counts as the target some time after slow start. If its receiver does not count marks, it is Reno
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it detects queues of RFC 3168 on the path. If it finds one,
-//! it
-//! reduces its window as a classic sender does.
+//! it reduces its window as a classic sender does.
 
 use crate::bounds::Bounds;
 use crate::classic_ecn::ClassicEcn;
@@ -154,8 +152,7 @@ impl State {
 
     /// Opens the window by unmarked acknowledged segments.
     /// In avoidance it grows by a segment per round trip, or by less if the RTT counts as longer. The rate then grows as that of a flow
-    /// with the
-    /// target RTT.
+    /// with the target RTT.
     fn grow(&mut self, ack: &Ack) {
         let unmarked = ack.acked - ack.marked;
         if unmarked <= 0.0 || self.in_loss || !ack.cwnd_limited {

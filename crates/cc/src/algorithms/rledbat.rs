@@ -3,8 +3,7 @@
 //! advertises.
 //!
 //! The law is the code of `ledbat++` with the input of a receiver. Differences from the RFC: windows are whole segments, so window scaling
-//! rounds
-//! nothing (rfc9840#4.1.2). While data is missing the right edge does not move, so that duplicate ACKs are recognized by their equal
+//! rounds nothing (rfc9840#4.1.2). While data is missing the right edge does not move, so that duplicate ACKs are recognized by their equal
 //! window.
 
 use super::{cubic, ledbatpp};
@@ -23,7 +22,7 @@ pub(crate) const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Params {
-    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as in LEDBAT++.
     pub target: Duration,
     /// Fraction of the window removed per round trip, above 0 and at most 10; default 1.
     /// It applies at twice the target, as in LEDBAT++.

@@ -1,21 +1,16 @@
 //! The reference window of SCReAMv2, for a sender that always has data.
 //! Source: draft-ietf-ccwg-rfc8298bis-screamv2, revision 01 of July 2026. Marks reduce the window in proportion to their fraction, as does
-//! a mean
-//! queuing delay above half of a target. The window grows slowly near the window at the last congestion.
+//! a mean queuing delay above half of a target. The window grows slowly near the window at the last congestion.
 //!
 //! The draft is for media. The rate control of an encoder and its queue of packets are omitted: the window itself limits the data in
-//! flight,
-//! while the draft lets frames exceed it. The pacing rate is 1.5 windows per round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2). A
-//! segment is
-//! the draft's MSS. Of the draft's options, the target follows other flows, once per round trip
-//! (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4). Omitted are the filter of jitter, which is off by default, and the rules for lossy links,
-//! policers, drifting clocks and undershoot (draft-ietf-ccwg-rfc8298bis-screamv2#4.5).
+//! flight, while the draft lets frames exceed it. The pacing rate is 1.5 windows per round trip
+//! (draft-ietf-ccwg-rfc8298bis-screamv2#4.3.2). A segment is the draft's MSS. Of the draft's options, the target follows other flows, once
+//! per round trip (draft-ietf-ccwg-rfc8298bis-screamv2#4.5.4). Omitted are the filter of jitter, which is off by default, and the rules for
+//! lossy links, policers, drifting clocks and undershoot (draft-ietf-ccwg-rfc8298bis-screamv2#4.5).
 //!
 //! The draft leaves choices. Before the first congestion, growth is not held back, and the first mark finds the window too old to be
-//! trusted. A
-//! loss, or an echo of classic ECN, reduces the window when the sender detects it, even soon after another reduction. In recovery the
-//! window is
-//! constant.
+//! trusted. A loss, or an echo of classic ECN, reduces the window when the sender detects it, even soon after another reduction. In
+//! recovery the window is constant.
 
 mod target;
 

@@ -3,10 +3,8 @@
 //! IEEE/ACM Transactions on Networking 14, 2006).
 //!
 //! There are two variants: the paper's, and that of Linux's module, which is also in ns-2.35. The module forgets the range of delays at
-//! every
-//! indication and stays in slow start. An indication within the inference phase leaves one segment and restarts the phase. The receiver's
-//! clock
-//! rate is estimated from whole milliseconds.
+//! every indication and stays in slow start. An indication within the inference phase leaves one segment and restarts the phase. The
+//! receiver's clock rate is estimated from whole milliseconds.
 
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, Floor, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;

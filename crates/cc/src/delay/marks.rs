@@ -3,8 +3,7 @@
 //!
 //! It is Prague with other numbers (draft-briscoe-iccrg-prague-congestion-control#2.4): marks reduce the window by a gain times the marked
 //! fraction, where Prague uses a half. A round trip adds no more than with LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus#4.3). If a fraction
-//! p is
-//! marked, the windows are `growth / (gain p)` and `2 / p`.
+//! p is marked, the windows are `growth / (gain p)` and `2 / p`.
 
 use crate::{Ack, EcnNeed, Pacing, ParamError, Start, Window};
 use sojourn_units::Duration;

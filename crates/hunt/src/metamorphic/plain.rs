@@ -66,8 +66,7 @@ fn plain_queues(table: &mut Table, _: u64) {
 
 /// Whether no name of a flow seeds a random number or a hash.
 /// Names seed random starts, stops, routes and access links, random traffic, sessions, the phase of a coarse clock, draws of controllers,
-/// and
-/// the hash of flow queues.
+/// and the hash of flow queues.
 fn names_seed_nothing(world: &World) -> bool {
     let Checked { groups, links, .. } = &world.checked;
     let text = world.document.table().get("flows").map(Value::to_string).unwrap_or_default();

@@ -1,11 +1,9 @@
 //! Worlds of constant-rate datagrams, whose results follow from those of another world.
 //!
 //! Every time constant in them is in the scenario, and the time of a byte on a link is a whole number of nanoseconds. So a world in which
-//! all
-//! times are doubled and all rates halved is exactly twice as slow. Excluded are parts with their own time constants or rounding: TCP,
+//! all times are doubled and all rates halved is exactly twice as slow. Excluded are parts with their own time constants or rounding: TCP,
 //! disciplines with an interval or roots of times (CoDel, PIE), media and link traces. Also excluded are parts that keep packets in order
-//! by a
-//! nanosecond: jitter, delay changes, outages that hold packets.
+//! by a nanosecond: jitter, delay changes, outages that hold packets.
 
 use super::Pair;
 use crate::compare::leaves;
@@ -202,8 +200,7 @@ pub fn merged(world: &World) -> Table {
 
 /// Whether both worlds send the same amount, up to a packet per flow.
 /// If nothing is dropped, the first link with a rate must do so too. Between two bursts of n flows, the merged flow has sent n - 1 packets.
-/// A
-/// work-conserving queue does not increase the distance of two inputs.
+/// A work-conserving queue does not increase the distance of two inputs.
 pub fn agrees_merged(pair: &Pair<'_>) -> Option<String> {
     let (before, after) = (&pair.before.record, &pair.after.record);
     let sent = |record: &sojourn_scenario::record::Record| record.flows.iter().map(|flow| flow.sent).sum::<u64>();

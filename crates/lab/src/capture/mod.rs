@@ -207,8 +207,7 @@ impl<W: Wire> Capture<W> {
 
     /// The capture point of the next packet to write.
     /// It is the earliest packet that arrived by `until` and has a known fate. At the `end` of the run, and if too many packets wait, the
-    /// fate need
-    /// not be known.
+    /// fate need not be known.
     fn next(&self, until: Time, end: bool) -> Option<usize> {
         let firsts = self.points.iter().enumerate().filter_map(|(at, point)| Some((point.pending.front()?, at)));
         let (first, at) = firsts.min_by_key(|(first, _)| first.at)?;

@@ -3,8 +3,7 @@
 //!
 //! If lengths are times, the chain is independent of packets: lengths are exponential with their own stream, so all algorithms see the same
 //! channel. If lengths are packets, the chain makes a step after each packet, as in netem: lengths are geometric. netem's `p` is 1/good,
-//! `r`
-//! is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
+//! `r` is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
 
 use crate::error_rate;
 use crate::{Effect, Impairment, ParamError, Per, Spell, Streams, Transit};

@@ -13,7 +13,7 @@ pub struct Params {
     pub at: Duration,
     /// Length of each outage, above zero.
     pub length: Duration,
-    /// Time between the starts of two outages, above `length`; absent: a single outage.
+    /// Time between the starts of two outages, above `length`; default: a single outage.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub every: Option<Duration>,
     /// Whether packets are held until the end of the outage; default false.

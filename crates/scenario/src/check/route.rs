@@ -44,8 +44,7 @@ impl<'a> PathFinder<'a> {
     /// Among equally short paths, the one whose first differing link is earlier in the file wins.
     ///
     /// A node with a single link has no choice. So only the path between nodes with a choice is searched, once. The paths between all
-    /// leaves of a
-    /// tree of switches thus need time proportional to their number.
+    /// leaves of a tree of switches thus need time proportional to their number.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let (mut start, mut end) = (from, to);

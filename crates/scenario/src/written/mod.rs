@@ -89,7 +89,7 @@ pub struct Link {
     pub from: String,
     /// The node at its end.
     pub to: String,
-    /// Its transmission rate; absent: a pure delay without a queue.
+    /// Its transmission rate; default: a pure delay without a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// A trace file of the link's capacity over time, instead of a rate.
@@ -179,10 +179,10 @@ pub struct Flows {
     pub from: String,
     /// The node at which their data leaves the network.
     pub to: String,
-    /// A duplex link for each flow at the sender's side; absent: none.
+    /// A duplex link for each flow at the sender's side; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// A duplex link for each flow at the receiver's side; absent: none.
+    /// A duplex link for each flow at the receiver's side; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Access>,
     /// The nodes of the forward path, from `from` to `to`.
@@ -226,7 +226,7 @@ pub struct Flows {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Its transmission rate in both directions; absent: a pure delay.
+    /// Its transmission rate in both directions; default: a pure delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Varying<Rate>>,
     /// Its propagation delay in each direction; default "0 s".

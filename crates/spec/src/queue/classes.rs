@@ -55,7 +55,7 @@ pub struct ClassOptions {
     /// Default: the group that it matches, "default" for the class without `match`, else "class0", "class1", ...
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub name: Option<String>,
-    /// Packets of this class; absent: all packets that no earlier class matches.
+    /// Packets of this class; default: all packets that no earlier class matches.
     #[cfg_attr(feature = "serde", serde(rename = "match", skip_serializing_if = "Option::is_none"))]
     pub matches: Option<Match>,
     /// Priority, 0 to 255; lower numbers are served first. Default 255.

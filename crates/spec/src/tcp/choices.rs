@@ -49,8 +49,7 @@ choice! {
         Ns2Sack1 "ns2-sack1",
         /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent.
         /// Data four segments below the highest SACKed byte is lost, including retransmissions. In recovery the window shrinks by one
-        /// segment on
-        /// every second ACK. A timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
+        /// segment on every second ACK. A timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
         RateHalving "rate-halving",
         /// Loss detection by transmission times (rfc8985), as in Linux.
         /// Its options are `proportional_reduction`, `tail_loss_probe`, `f_rto` and `undo`.

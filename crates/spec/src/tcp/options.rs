@@ -23,7 +23,7 @@ tcp_options! {
         "Receive window in full segments or bytes of payload. Also the default of initial_ssthresh",
         1 << 20, "large enough never to limit";
     reader: Option<Rate> as Rate, ranges::rate,
-        "Rate at which the receiving application reads; unread data shrinks the advertised window. Absent: it reads immediately",
+        "Rate at which the receiving application reads; unread data shrinks the advertised window. Default: it reads immediately",
         None, "rfc9293#3.8.6";
     control: CcConfig as Control, ranges::control,
         "The congestion controller and its parameters",
@@ -116,7 +116,7 @@ tcp_options! {
         "Whether the ACK delay adapts to the inter-arrival times of segments",
         false, "rfc9293#3.8.6.3 has a fixed time";
     sack_compression: Duration as Duration, ranges::time,
-        "Longest time for which a receiver holds ACKs of out-of-order segments, from the fourth one: this time or 33 % of the RTT, whichever is shorter. A change of a third SACK block ends it. \"0 s\" disables it",
+        "Longest time for which a receiver holds ACKs of out-of-order segments, from the fourth one: this time or 33 % of the RTT, whichever is shorter. A change of a third SACK block ends it early. \"0 s\" disables it",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: Ecn as EcnChoice, ranges::any,
         "ECN mode: false; true (the mode that the controller requires, else classic ECN with one echo per window); \"dctcp\" (the ACK of each segment echoes its mark); \"accurate\" (AccECN with ECT(0): ACKs count marks); \"l4s\" (AccECN with ECT(1), as prague uses)",

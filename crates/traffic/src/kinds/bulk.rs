@@ -8,7 +8,7 @@ use sojourn_units::{Bytes, Stream, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields, default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Bulk"))]
 pub struct Params {
-    /// Bytes to send, 1 B to 1000000 GB, after which the connection closes; absent: without end.
+    /// Bytes to send, 1 B to 1000000 GB, after which the connection closes; default: unlimited.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub size: Option<Bytes>,
 }

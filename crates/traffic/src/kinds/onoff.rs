@@ -19,7 +19,7 @@ pub struct Params {
     pub on: Duration,
     /// Mean time off.
     pub off: Duration,
-    /// Shape of Pareto times, above 1, at most 1000; absent: times are exponential.
+    /// Shape of Pareto times, above 1, at most 1000; default: exponential times.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub shape: Option<f64>,
     /// UDP or TCP; default "udp".

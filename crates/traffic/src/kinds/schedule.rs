@@ -28,7 +28,7 @@ pub struct Params {
 pub struct Part {
     /// The start of the part, counted from the start of the flow.
     pub at: Duration,
-    /// The rate of its writes (with UDP: of packets on the wire); absent: unlimited.
+    /// The rate of its writes (with UDP: of packets on the wire); default: unlimited.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
     /// Whether nothing is sent; default false.

@@ -16,7 +16,7 @@ pub struct Params {
     /// Mean size, 1 B to 1000000 GB; required without `sizes`.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size_mean: Option<Bytes>,
-    /// Shape of Pareto sizes (type II), above 1, at most 1000; absent: sizes are exponential.
+    /// Shape of Pareto sizes (type II), above 1, at most 1000; default: exponential sizes.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size_shape: Option<f64>,
     /// The distribution of sizes, instead of `size`.

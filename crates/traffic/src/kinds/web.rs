@@ -36,7 +36,7 @@ pub struct Params {
     /// It is sent on a connection of its own.
     #[cfg_attr(feature = "serde", serde(default))]
     pub request: Bytes,
-    /// Number of pages, at least 1; absent: without end.
+    /// Number of pages, at least 1; default: unlimited.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub pages: Option<u32>,
     /// The event that starts the gap before the next page; default "closed".

@@ -2,9 +2,8 @@
 //! `sojourn.h` there declares the same functions.
 //!
 //! The driver promises for each call that every pointer is aligned and points to a value of its type, that nothing else writes there
-//! meanwhile,
-//! and that a `MaybeUninit` may be written. Only an `Option` may be null. References to the network and to a discipline are checked: see
-//! [`Exclusive`].
+//! meanwhile, and that a `MaybeUninit` may be written. Only an `Option` may be null. References to the network and to a discipline are
+//! checked: see [`Exclusive`].
 #![no_std]
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 

@@ -25,7 +25,7 @@ pub struct Constants {
 }
 
 /// The largest probability; one that would exceed it becomes 1.
-/// It is the end of Linux's number range (`MAX_PROB`, the 256th part of the largest).
+/// Linux stores a probability of 1 as `MAX_PROB`, 1/256 of its number range.
 const LARGEST: f64 = 256.0;
 
 impl Constants {

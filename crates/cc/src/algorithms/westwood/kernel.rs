@@ -1,7 +1,6 @@
 //! Westwood+ as in Linux, with the names of its `tcp_westwood.c`.
 //! It counts whole bytes per tick of a millisecond, and whole ticks. A reduction is Reno's. When it is over, the window is set to the
-//! measured
-//! BDP.
+//! measured BDP.
 
 use crate::{Ack, CongestionEvent, Counted, Early, Event, Observation, Window, WindowLaw};
 use sojourn_units::{Duration, Time};
@@ -72,8 +71,7 @@ impl Kernel {
 
     /// `westwood_acked_count`: the acknowledged bytes that count.
     /// Header prediction (`westwood_fast_bw`) is off if windows are scaled and constant. A duplicate ACK counts as a segment, which a later
-    /// ACK of
-    /// several segments counts no more.
+    /// ACK of several segments counts no more.
     fn acked_count(&mut self, advanced: u64) -> u64 {
         if advanced == 0 {
             self.accounted = self.accounted.saturating_add(self.mss);
