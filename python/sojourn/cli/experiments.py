@@ -83,7 +83,7 @@ class ReproduceOptions(CacheOptions):
         str | None,
         typer.Option(
             "--queues",
-            help="Queues or controllers instead of its own, such as 'codel,red(min=5)'.",
+            help="Queues or controllers instead of the experiment's, such as 'codel,red(min=5)'.",
             autocompletion=values.queues,
         ),
     ] = None
