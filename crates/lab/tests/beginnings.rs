@@ -210,6 +210,9 @@ fn what_seeds_have_in_common_is_run_once_unless_something_is_drawn() {
     let (quiet, drawn, clocks) =
         (share(DRAWS_NOTHING, ""), share(DRAWS, ""), share(DRAWS_NOTHING, r#"timestamps = false, tick = "10 ms""#));
     assert!(quiet < 0.6 && drawn > 0.9 && clocks > 0.9, "{quiet} where nothing is drawn, {drawn} under PI, {clocks} with clocks");
+    // Queues that hold their packets: FQ-CoDel draws nothing, and CHOKe nothing below its threshold.
+    let [flows, late] = [r#"aqm = "fq-codel""#, r#"aqm = "choke", min = 900, max = 950"#].map(|queue| share(queue, ""));
+    assert!(flows < 0.6 && late < 0.6, "{flows} under FQ-CoDel, {late} under CHOKe");
 }
 
 #[test]
