@@ -193,6 +193,19 @@ fn runs_of_several_seeds_begin_alike_and_each_is_the_run_alone() {
 }
 
 #[test]
+fn seeds_have_nothing_in_common_if_an_impairment_draws() {
+    let lossy = |seed| {
+        let mut job = quiet(seed, DRAWS_NOTHING, "", OPTIONS[0]);
+        let impairments = &mut Arc::make_mut(&mut job.scenario).links[0].impairments;
+        impairments.push(sojourn_link::kinds::duplication::Params { probability: 1e-9 }.into());
+        job
+    };
+    let jobs: Vec<Job> = (1..9).map(lossy).collect();
+    let apart: usize = jobs.iter().map(|job| together(std::slice::from_ref(job), 1).1).sum();
+    assert!(together(&jobs, 1).1 * 10 > apart * 9, "an impairment draws for each packet");
+}
+
+#[test]
 fn what_seeds_have_in_common_is_run_once_unless_something_is_drawn() {
     let share = |queue, early| {
         let busy = |seed| {

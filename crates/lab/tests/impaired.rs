@@ -99,3 +99,40 @@ fn packets_with_bit_errors_count_as_lost_by_their_flow_and_not_by_the_link() {
     assert!(of_flows <= at_links + corrupted && of_flows + 20 >= at_links + corrupted, "{of_flows}, {at_links} + {corrupted}");
     assert!(corrupted > 100 && found.links.iter().all(|link| link.dropped.impaired == Some(0)));
 }
+
+/// Every datagram is duplicated before a link with classes. The second group comes second, so that its hops are not the first.
+#[test]
+fn a_copy_enters_the_class_of_its_group() {
+    let text = r#"
+duration = "2 s"
+[[links]]
+name = "before"
+from = "a"
+to = "m"
+rate = "10 Mbit/s"
+impairments = [{ kind = "duplication", probability = 1.0 }]
+[[links]]
+name = "classes"
+from = "m"
+to = "b"
+rate = "10 Mbit/s"
+queue = { scheduler = "drr", classes = [{ name = "first", match = { group = "one" } }, { name = "second", match = { group = "two" } }, { name = "rest" }] }
+[[flows]]
+name = "one"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "80 kbit/s", size = "1000 B" }
+[[flows]]
+name = "two"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "160 kbit/s", size = "1000 B" }
+"#;
+    let scenario = Document::from_toml("x.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario, 1, &Laws::default()).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run(Time::NEVER);
+    let Outcome { record, .. } = simulation.finish().unwrap_or_else(|error| panic!("{error}"));
+    let arrived: Vec<u64> = record.links[1].classes.iter().map(|class| class.arrived).collect();
+    let sent: Vec<u64> = record.flows.iter().map(|flow| flow.sent).collect();
+    assert_eq!(arrived, [2 * sent[0], 2 * sent[1], 0], "{sent:?} sent");
+}

@@ -83,6 +83,8 @@ mod tests {
         ids.finish();
         assert_eq!(ids.access_links.len(), 3);
         assert!(numbers.into_iter().all(|(at, id)| ids.access_link(at) == Some(id)));
+        let (links, runs) = (ids.links.capacity() * size_of::<u32>(), ids.access_links.capacity() * size_of::<Run>());
+        assert_eq!(ids.memory(), links + runs);
         assert_eq!((ids.link(0), ids.place_of(3), ids.place_of(2)), (3, Some(0), None));
     }
 }

@@ -214,3 +214,20 @@ impl Memory for WaitTrace {
         self.packets.memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each sample has 5 numbers of the queue and 4 of each of its parts, and 4 lists of a number have room for 4 of 8 bytes.
+    #[test]
+    fn a_trace_of_a_queue_counts_the_memory_of_its_parts() {
+        let mut trace = QueueTrace::new(Duration::from_millis(1));
+        let sample = QueueSample { packets: 0, bytes: 0, delay: Duration::ZERO, probability: None };
+        let part = SubqueueSample { packets: 0, bytes: 0, oldest: None, probability: None };
+        let before = trace.memory();
+        trace.sample(&sample, [part, part].into_iter());
+        let own = trace.subqueues.capacity() * size_of::<SubqueueTrace>();
+        assert_eq!(trace.memory() - before, 5 * 4 * 8 + own + 2 * 4 * 4 * 8);
+    }
+}
