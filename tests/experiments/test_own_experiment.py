@@ -18,6 +18,11 @@ assert COMMANDS
 STEPS = [shlex.split(line)[1:] for line in COMMANDS[1].splitlines()]
 
 
+def blocks() -> dict[str, str]:
+    """The files that the page shows, by name."""
+    return dict(re.findall(r"```toml\n# (\w+\.toml)\n(.*?)```", PAGE, re.DOTALL))
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -81,3 +86,13 @@ def test_new_leaves_a_folder_with_something_in_it_alone(capsys: pytest.CaptureFi
     assert main(["new", "experiment", "mine"]) == 0
     assert main(["new", "experiment", "mine"]) == 2
     assert "expected a new or an empty folder" in capsys.readouterr().err
+
+
+def test_the_files_that_the_page_shows_are_an_experiment(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "experiment", "mine"]) == 0
+    (here / "mine" / "mutants.toml").unlink()
+    for name, text in blocks().items():
+        (here / "mine" / name).write_text(text, encoding="utf-8")
+    assert set(blocks()) == {"experiment.toml", "claims.toml"}
+    assert main(["check", "mine"]) == 0
+    assert "4 cases, 1 claim, all can be run" in capsys.readouterr().out

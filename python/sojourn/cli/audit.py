@@ -98,6 +98,13 @@ def _print(found: Audit) -> None:
     for row in found.rows:
         if row.missed:
             out.print(f"{row.id}: not noticed by {', '.join(row.missed)}, which should", style="bold")
-    out.print(f"claims that notice none: {', '.join(found.blind) or '–'}")
-    out.print(f"claims that can't, for nothing of them holds: {', '.join(found.failed_before) or '–'}")
-    out.print(f"mutants that no claim notices: {', '.join(row.id for row in found.unnoticed) or '–'}")
+    open_claims = {
+        "claims that notice none": found.blind,
+        "claims that can't, because nothing of them holds": found.failed_before,
+        "mutants that no claim notices": [row.id for row in found.unnoticed],
+    }
+    for what, names in open_claims.items():
+        if names:
+            out.print(f"{what}: {', '.join(names)}")
+    if not any(open_claims.values()):
+        out.print("every claim notices a mutant, and every mutant is noticed")

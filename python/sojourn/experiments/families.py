@@ -90,8 +90,8 @@ def expand_family(root: Path, family: Family, label: str) -> list[ExperimentScen
             queue = {"limit": f"{held} packets"} | queue
         made = ExperimentScenario(
             id=fill(family.id, values),
-            label=fill(family.label, values),
-            title=fill(family.title, values),
+            label=fill(family.label or family.id, values),
+            title=fill(family.title or family.label or family.id, values),
             file=root / family.file,
             queue=queue,
             measures=family.measures,

@@ -49,7 +49,7 @@ def _grid(label: str, table: GridTable, names: _Names) -> Grid:
         raise UserError(f"{label}: grids.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Grid(
         id=table.id,
-        title=table.title,
+        title=table.title or table.id,
         scenarios=lists["scenarios"],
         queues=lists["queues"],
         settings=lists["settings"] or [""],

@@ -211,10 +211,10 @@ class Family(FileModel):
 
     id: str
     """Names of the scenarios; here and below `{x}` is a value of `over.x`."""
-    label: str
-    """Their labels."""
-    title: str
-    """Their titles."""
+    label: str = ""
+    """Their labels (default: their names)."""
+    title: str = ""
+    """Their titles (default: their labels)."""
     file: FileName
     """The scenario file, relative to the folder."""
     over: dict[str, list[Value]] = {}
@@ -330,8 +330,8 @@ class Fluid(NamedTable):
 class GridTable(NamedTable):
     """A grid of runs: scenarios by queues by settings."""
 
-    title: str
-    """The part of the paper that it reruns."""
+    title: str = ""
+    """The part of the paper that it reruns (default: its key)."""
     scenarios: list[str] = []
     """Scenarios and families; `*` matches any letters of a scenario's name."""
     queues: list[str] = []
