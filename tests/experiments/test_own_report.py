@@ -59,6 +59,15 @@ def test_the_setup_has_network_flows_queues_times_and_seeds_as_simulated(ran: tu
     assert "limit 100 packets" in codel[2]
 
 
+def test_a_parameter_that_differs_between_scenarios_has_all_its_values(tmp_path: Path) -> None:
+    new_experiment(tmp_path / "mine")
+    file = tmp_path / "mine" / "experiment.toml"
+    file.write_text(file.read_text().replace("set   = {", 'queue = { limit = "{rtt} packets" }\nset   = {'))
+    outcome = reproduce(find_experiment(str(tmp_path / "mine")), seeds=1, options=RunOptions(quick=True))
+    queues = next(table.rows for table in setup_tables(outcome, outcome.grids[0]) if table.title == "Queues")
+    assert queues[0] == ["DropTail", "droptail", "limit 20 packets | 80 packets, ecn false"]
+
+
 def test_the_legend_stands_with_its_table_and_explains_what_it_shows_alone(ran: tuple[Path, Outcome]) -> None:
     outcome = ran[1]
     grid = outcome.grids[0]

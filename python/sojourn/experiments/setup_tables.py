@@ -142,15 +142,20 @@ def _tcp(tcp: Mapping[str, Any]) -> str:
 def _queues(outcome: Outcome, grid: Grid, changes: Mapping[str, Any]) -> list[list[str]]:
     """The queues or controllers of a grid, with all parameters as simulated in its scenarios."""
     experiment = outcome.experiment
-    found: dict[str, dict[str, list[str]]] = {}
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for case in grid.cases():
         table = experiment.queue_table(case.queue, case.scenario)
         seen = found.setdefault(case.queue, {})
         if (key := json.dumps(table, sort_keys=True, default=str)) not in seen:
-            resolved = _resolved_queue(experiment, case, changes) or table
-            fields = ", ".join(f"{name} {_text(value)}" for name, value in resolved.items() if name not in NOT_SHOWN)
-            seen[key] = [str(resolved.get("aqm") or resolved.get("cc") or ""), fields]
-    return [[experiment.queues[queue].label, *_merged(list(rows.values()))] for queue, rows in found.items()]
+            seen[key] = _resolved_queue(experiment, case, changes) or table
+    return [[experiment.queues[queue].label, *_algorithm(list(seen.values()))] for queue, seen in found.items()]
+
+
+def _algorithm(tables: list[Mapping[str, Any]]) -> list[str]:
+    """The name of an algorithm, and its parameters with the different values of each."""
+    names = dict.fromkeys(name for table in tables for name in table if name not in NOT_SHOWN)
+    fields = [f"{name} {_listed((each[name] for each in tables if name in each), ' | ')}" for name in names]
+    return [_listed(str(each.get("aqm") or each.get("cc") or "") for each in tables), ", ".join(fields)]
 
 
 def _resolved_queue(experiment: Experiment, case: Case, changes: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -178,12 +183,12 @@ def _merged(rows: list[list[str]]) -> list[str]:
     return [_listed(column) for column in zip(*rows, strict=True)]
 
 
-def _listed(values: Iterable[Any]) -> str:
+def _listed(values: Iterable[Any], sign: str = "") -> str:
     """Different values in the order in which they occur; of many the first and the last."""
     found = list(dict.fromkeys(map(_text, values)))
-    if len(found) <= MOST_VALUES:
-        return ", ".join(found) if all("," not in each for each in found) else "; ".join(found)
-    return f"{found[0]} … {found[-1]} ({len(found)} values)"
+    if len(found) > MOST_VALUES:
+        return f"{found[0]} … {found[-1]} ({len(found)} values)"
+    return (sign or ("; " if any("," in each for each in found) else ", ")).join(found)
 
 
 def _text(value: Any) -> str:
