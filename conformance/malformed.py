@@ -35,7 +35,7 @@ from conformance.foreign_captures import foreign_captures
 from conformance.foreign_flent import flent_results
 from sojourn.cli import main as command
 from sojourn.core.errors import Note, ScenarioError, UserError
-from sojourn.core.record import pack_series
+from sojourn.core.record_files import pack_series
 from sojourn.experiments import load_experiment
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.functions import all_functions

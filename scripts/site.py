@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -145,41 +144,12 @@ def algorithms(kind: str) -> None:
     write(f"reference/{kind}/index.md", f"# {title}\n\n| name | what it is |\n| --- | --- |\n{rows}\n\n{contents}")
 
 
-def documented(text: str) -> str:
-    """A docstring as Markdown: its examples become blocks of code."""
-    parts = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(f"```pycon\n{part}\n```" if part.startswith(">>>") else part for part in parts)
-
-
-def members(thing: type) -> Iterator[tuple[str, object]]:
-    """The public members of a class that have a docstring of their own."""
-    for name, each in sorted(vars(thing).items()):
-        is_value = isinstance(each, property) or inspect.isgetsetdescriptor(each)
-        function = each.fget if isinstance(each, property) else getattr(each, "__func__", each)
-        if not name.startswith("_") and (is_value or callable(function)) and inspect.getdoc(function):
-            yield name + ("" if is_value else signature(function)), function
-
-
-def signature(thing: Any) -> str:
-    """How something is called, without the types: the text says what they are."""
-    try:
-        found = inspect.signature(thing)
-    except (TypeError, ValueError):
-        return ""
-    empty = inspect.Parameter.empty
-    named = [each.replace(annotation=empty) for name, each in found.parameters.items() if name not in ("self", "cls")]
-    return str(found.replace(parameters=named, return_annotation=inspect.Signature.empty))
-
-
 def python() -> str:
-    """What `import sojourn as sj` offers."""
-    said = ["# Python", documented(sj.__doc__ or "")]
+    """The page of `import sojourn as sj`, for which autodoc reads the docstrings."""
+    said = ["# Python", inspect.cleandoc(sj.__doc__ or "")]
     for name in sj.__all__:
-        thing = getattr(sj, name)
-        is_error = inspect.isclass(thing) and issubclass(thing, BaseException)
-        said += [f"## {name}", f"`sj.{name}{'' if is_error else signature(thing)}`", documented(thing.__doc__ or "")]
-        for what, member in members(thing) if inspect.isclass(thing) else ():
-            said += [f"`{name}.{what}`", documented(inspect.getdoc(member) or "")]
+        kind, rest = ("class", "\n   :members:") if inspect.isclass(getattr(sj, name)) else ("function", "")
+        said += [f"## {name}", f"```{{eval-rst}}\n.. auto{kind}:: sojourn.{name}{rest}\n```"]
     return "\n\n".join(said)
 
 

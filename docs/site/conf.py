@@ -5,10 +5,15 @@ import sojourn
 project = "Sojourn"
 author = "The Sojourn maintainers"
 version = release = sojourn.__version__
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_heading_anchors = 6
 myst_enable_extensions = ["attrs_inline", "dollarmath"]
 nitpicky = True
+# Types in docstrings are words such as "sequence of float", and not all of them have a page.
+nitpick_ignore_regex = [("py:.*", ".*")]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+default_role = "code"
 exclude_patterns = ["README.md"]
 html_theme = "furo"
 html_title = "Sojourn"

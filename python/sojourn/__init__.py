@@ -18,13 +18,15 @@ from sojourn.core.extras import MissingExtraError
 from sojourn.core.ranges import Range
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure
-from sojourn.core.scenario import Scenario, load
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import load
 from sojourn.core.stats import Estimate, estimate, jain, paired
 from sojourn.imports.measurements import import_file
 from sojourn.runs.cluster import Cluster, RayExecutor
 from sojourn.runs.runner import run, run_many
 from sojourn.runs.store import Store
-from sojourn.sweep.plan import Plan, SweepResult, make_plan, sweep
+from sojourn.sweep.plan import Plan, make_plan
+from sojourn.sweep.result import SweepResult, sweep
 
 __version__ = "0.1.0"
 

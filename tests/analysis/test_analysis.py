@@ -27,7 +27,7 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
-from sojourn.core.scenario import load
+from sojourn.core.scenario_files import load
 from sojourn.experiments import find_experiment
 from sojourn.plots import loops
 

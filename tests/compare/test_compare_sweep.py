@@ -376,7 +376,7 @@ def test_an_axis_of_texts_and_switches_is_written_as_texts(dumbbell, tmp_path):
 
 
 def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):
-    from sojourn.core.record import frames_to_csv, frames_to_parquet
+    from sojourn.core.record_files import frames_to_csv, frames_to_parquet
 
     found = sj.sweep(dumbbell, {"flows.ftp.count": [1, 2, 3], "tcp.delayed_ack": ["40 ms", False]}, 2)
     whole = found.summary()

@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import sojourn as sj
 from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.no_libraries
@@ -52,3 +54,9 @@ def test_each_algorithm_has_a_page_with_all_its_parameters(site: ModuleType, tmp
     red = (tmp_path / "reference" / "aqm" / "red.md").read_text(encoding="utf-8")
     assert red.startswith("# red: queue discipline\n")
     assert "| `min` |" in red
+
+
+def test_the_page_of_python_has_each_public_name_by_its_docstring(site: ModuleType) -> None:
+    page = site.python()
+    for name in sj.__all__:
+        assert re.search(rf"^\.\. auto(class|function):: sojourn\.{name}$", page, re.MULTILINE), name

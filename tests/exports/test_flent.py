@@ -11,7 +11,7 @@ import sojourn
 from sojourn.cli import main
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.core.scenario import load
+from sojourn.core.scenario_files import load
 from sojourn.exports.flent import RRUL, flent_data, write_flent
 from tests.support.source_tree import ROOT
 

@@ -18,7 +18,7 @@ import sojourn as sj
 from sojourn.cli import main
 from sojourn.core import bounded_files, files, json_text
 from sojourn.core.errors import UserError
-from sojourn.core.record import unpack_series
+from sojourn.core.record_files import unpack_series
 from sojourn.core.scenario import Scenario
 from sojourn.experiments.folder import load_experiment, read_published
 from tests.experiments.test_paper_limits import folder  # noqa: F401 - a fixture

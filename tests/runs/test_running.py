@@ -16,7 +16,7 @@ from sojourn import _sojourn
 from sojourn.core.errors import Note
 from sojourn.core.files import DiskError, write_atomic
 from sojourn.runs import runner
-from sojourn.runs.runner import LAST_SEED, seeds_of
+from sojourn.runs.seeds import LAST_SEED, seeds_of
 from sojourn.runs.store import Store
 from tests.conftest import DUMBBELL
 from tests.support.source_tree import ROOT

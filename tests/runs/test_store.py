@@ -17,7 +17,7 @@ from sojourn.core import files
 from sojourn.core.errors import Note
 from sojourn.core.files import together, write_atomic
 from sojourn.core.foreign_names import file_names
-from sojourn.core.record import pack_series
+from sojourn.core.record_files import pack_series
 from sojourn.runs.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from tests.support.failing_disk import FailingDisk
 

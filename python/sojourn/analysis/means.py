@@ -15,7 +15,8 @@ from sojourn.analysis.plant import Managed, Plant, Point, latest_start, seconds
 from sojourn.core.errors import ScenarioError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
-from sojourn.runs.runner import Job, run_jobs, seeds_of
+from sojourn.runs.runner import Job, run_jobs
+from sojourn.runs.seeds import seeds_of
 
 Array = npt.NDArray[np.float64]
 Trace = dict[str, Array]

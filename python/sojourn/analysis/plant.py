@@ -19,7 +19,8 @@ import numpy.typing as npt
 from sojourn import _sojourn
 from sojourn.analysis import checks
 from sojourn.core.errors import UserError
-from sojourn.core.scenario import Scenario, Source, load
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import Source, load
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]

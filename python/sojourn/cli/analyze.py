@@ -16,7 +16,7 @@ from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.extras import require
 from sojourn.core.ranges import Range
 from sojourn.core.stats import estimate
-from sojourn.runs.runner import LAST_SEED, first_seed
+from sojourn.runs.seeds import LAST_SEED, first_seed
 
 if TYPE_CHECKING:
     from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point

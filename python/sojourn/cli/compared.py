@@ -16,8 +16,9 @@ from sojourn.compare.comparison import Comparison, queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
 from sojourn.core.files import together, write_atomic
-from sojourn.core.record import frame_to_parquet
-from sojourn.core.scenario import Scenario, parse_assignment
+from sojourn.core.record_files import frame_to_parquet
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import parse_assignment
 
 Vary = Annotated[
     list[str] | None,

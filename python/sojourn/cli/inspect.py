@@ -16,7 +16,7 @@ from sojourn.cli.output import out, say_written
 from sojourn.cli.scenario_warnings import note_warnings
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
-from sojourn.core.scenario import load, parse_assignment
+from sojourn.core.scenario_files import load, parse_assignment
 from sojourn.core.text_format import counted
 from sojourn.sweep.plan import read_plan
 

@@ -16,7 +16,8 @@ from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axi
 from sojourn.compare.comparison import queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
-from sojourn.core.scenario import Scenario, link_paths, read_text, tables_of
+from sojourn.core.scenario import Scenario, link_paths, tables_of
+from sojourn.core.scenario_files import read_text
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.runs.watchdog import Stopped
 from sojourn.sweep.plan import Plan

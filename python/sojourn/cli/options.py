@@ -14,7 +14,8 @@ import typer
 from sojourn.cli import values
 from sojourn.cli.laws import LawFiles, read_laws
 from sojourn.core.errors import UserError
-from sojourn.core.scenario import Scenario, load, parse_assignment
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import load, parse_assignment
 from sojourn.runs.store import DEFAULT, Store
 
 Options = TypeVar("Options")

@@ -40,18 +40,23 @@ from sojourn.core.extras import require
 from sojourn.core.files import read_result, together
 from sojourn.core.foreign_names import file_name, file_names
 from sojourn.core.measure_lookup import labelled
-from sojourn.core.record import Record, frame_to_parquet, frames_to_csv, frames_to_parquet
+from sojourn.core.record import Record
+from sojourn.core.record_files import frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.core.record_schema import chosen
-from sojourn.core.scenario import Scenario, load, parse_assignment
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import load, parse_assignment
 from sojourn.core.stats import SUMMARY
 from sojourn.core.text_format import counted
 from sojourn.exports.flent import check_flent, write_flent
 from sojourn.exports.qlog import traced, write_qlog
 from sojourn.runs.cluster import named_executor
-from sojourn.runs.runner import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
+from sojourn.runs.jobs import raise_failed
 from sojourn.runs.runner import run as run_once
-from sojourn.sweep.plan import SweepResult, read_plan
-from sojourn.sweep.plan import sweep as run_sweep
+from sojourn.runs.runner import run_many
+from sojourn.runs.seeds import LAST_SEED, first_seed, seeds_of
+from sojourn.sweep.plan import read_plan
+from sojourn.sweep.result import SweepResult
+from sojourn.sweep.result import sweep as run_sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,8 @@ from sojourn.cli.listing import names
 from sojourn.core import field_paths, measure_paths
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.measure_lookup import resolved
-from sojourn.core.scenario import Scenario, load, tables_of
+from sojourn.core.scenario import Scenario, tables_of
+from sojourn.core.scenario_files import load
 from sojourn.core.scenario_schema import Field, scenario_fields
 
 DISTRIBUTIONS = ("wait", "rtt", "completion")

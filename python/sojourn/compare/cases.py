@@ -15,7 +15,8 @@ from sojourn import _sojourn
 from sojourn.core import field_paths
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.field_labels import field_label, setting_label, value_label
-from sojourn.core.scenario import Scenario, link_paths, parse_value, tables_of
+from sojourn.core.scenario import Scenario, link_paths, tables_of
+from sojourn.core.scenario_files import parse_value
 from sojourn.core.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]

@@ -24,11 +24,14 @@ from sojourn.core.errors import UserError, note
 from sojourn.core.extras import require
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure, flow_measures, inner_measures, link_measures
-from sojourn.core.scenario import Scenario, Source, link_paths, load, tables_of
+from sojourn.core.scenario import Scenario, link_paths, tables_of
+from sojourn.core.scenario_files import Source, load
 from sojourn.core.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
 from sojourn.core.text_format import counted, html_table, listed
+from sojourn.runs.jobs import raise_failed
 from sojourn.runs.laws import Laws
-from sojourn.runs.runner import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
+from sojourn.runs.runner import Job, Progress, run_all
+from sojourn.runs.seeds import Seeds, first_seed, seeds_of
 from sojourn.runs.store import Store
 
 if TYPE_CHECKING:
@@ -84,32 +87,43 @@ class Comparison:
     A case is a queue, a controller or a value of a field. Statistics of two or more seeds need SciPy (`pip install
     'sojourn[analysis]'`).
 
+    Parameters
+    ----------
+    scenario : str
+        The scenario's name.
+    link : str
+        The compared link.
+    seeds : list of int
+        The seeds, the same for every case.
+    records : dict of str to list of Record
+        The records of every seed, by case.
+    measures : list of Measure, optional
+        The compared measures.
+    cases : list of Case, optional
+        The compared cases.
+    notes : list of str, optional
+        Notes on the cases, for example which parameters have default values.
+    common : str, default ""
+        The setting that all cases share, such as the only controller. Labels omit it.
+    failed : list of str, optional
+        A line per failed run. The case of a failed run is omitted, because cases are compared with the same seeds.
+
+    Examples
+    --------
     >>> found = sj.compare("examples/dumbbell.toml", ["droptail", "red"], seeds=2)
     >>> found.differences()["queue mean"]["red"].mean < 0
     True
     """
 
     scenario: str
-    """The scenario's name."""
     link: str
-    """The compared link."""
     seeds: list[int]
-    """The seeds, the same for every case."""
     records: dict[str, list[Record]]
-    """The records of every seed, by case."""
     measures: list[Measure] = field(default_factory=list)
-    """The compared measures."""
     cases: list[Case] = field(default_factory=list)
-    """The compared cases."""
     notes: list[str] = field(default_factory=list)
-    """Notes on the cases, for example which parameters have default values."""
     common: str = ""
-    """The setting that all cases share, such as the only controller; labels omit it."""
     failed: list[str] = field(default_factory=list)
-    """A line per failed run.
-
-    The case of a failed run is omitted, because cases are compared with the same seeds.
-    """
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
@@ -153,13 +167,29 @@ class Comparison:
         return ComparisonPlots(self)
 
     def values(self, case: str, measure: Measure) -> list[float]:
-        """The values of a `measure` (a label) in a `case`, one per seed, in the measure's unit."""
+        """The values of a measure in a case, one per seed.
+
+        Parameters
+        ----------
+        case : str
+            The label of the case.
+        measure : Measure
+            The measure.
+
+        Returns
+        -------
+        list of float
+            The values in the measure's unit.
+        """
         return [measure.of(record) for record in self.records[case]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval, by label of measure and by case.
+        """Mean and confidence interval of every measure. With one seed there is a mean only.
 
-        With one seed there is a mean only.
+        Returns
+        -------
+        dict of str to dict of str to Estimate
+            Estimates by label of measure and by case.
         """
         return {
             m.label: {case: estimate(self.values(case, m), within=m.range) for case in self.records}
@@ -167,9 +197,22 @@ class Comparison:
         }
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
-        """Paired differences from the case `baseline`, by label of measure and by case.
+        """Paired differences from a case.
 
-        The default baseline is the first case. Raises `UserError` for an unknown case.
+        Parameters
+        ----------
+        baseline : str, optional
+            The label of the case (default: the first).
+
+        Returns
+        -------
+        dict of str to dict of str to Estimate
+            Differences by label of measure and by case.
+
+        Raises
+        ------
+        UserError
+            The case is unknown.
         """
         base = baseline or next(iter(self.records))
         if base not in self.records:
@@ -181,11 +224,20 @@ class Comparison:
         return paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
 
     def best(self, measure: Measure) -> list[str]:
-        """The cases that are not significantly worse than the best one by `measure`.
+        """The cases that are not significantly worse than the best one.
 
         They are the case with the best mean, and all cases whose paired difference from it may be 0. The intervals hold
-        jointly with 95 % (Bonferroni) and are widened by the error of histogram quantiles. The result is empty for a
-        single seed, and for a measure without a better direction.
+        jointly with 95 % (Bonferroni) and are widened by the error of histogram quantiles.
+
+        Parameters
+        ----------
+        measure : Measure
+            The measure.
+
+        Returns
+        -------
+        list of str
+            Labels of cases. The list is empty for a single seed, and for a measure without a better direction.
         """
         means = {case: estimate(self.values(case, measure)).mean for case in self.records}
         known = {case: mean for case, mean in means.items() if math.isfinite(mean)}
@@ -200,10 +252,13 @@ class Comparison:
         ]
 
     def table(self) -> pd.DataFrame:
-        """One row per measure and case: mean, confidence interval, difference from the first case.
+        """One row per measure and case: mean, interval, difference from the first case.
 
-        Columns: `case`, the varied fields (`queue`, `cc`, or a path), `measure`, `path`, `unit`, `better`, `mean`,
-        `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: `case`, the varied fields (`queue`, `cc`, or a path), `measure`, `path`, `unit`, `better`, `mean`,
+            `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
         """
         require("pandas")
         import pandas as pd
@@ -232,7 +287,13 @@ class Comparison:
         return next((each.at for each in self.cases if each.label == case), {})
 
     def runs(self) -> pd.DataFrame:
-        """One row per run: case, varied fields, seed, and every measure."""
+        """One row per run.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: case, varied fields, seed, and every measure.
+        """
         require("pandas")
         import pandas as pd
 
@@ -244,9 +305,17 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def to_xarray(self) -> xr.Dataset:
-        """Every measure over `case` and `seed`, with its unit.
+        """Every measure over `case` and `seed`.
 
-        Raises `MissingExtraError` if xarray is not installed.
+        Returns
+        -------
+        xarray.Dataset
+            A variable per measure, with its unit.
+
+        Raises
+        ------
+        MissingExtraError
+            Package xarray is not installed.
         """
         require("xarray")
         import xarray as xr
@@ -306,28 +375,60 @@ def compare(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs one `scenario` in several cases with the same seeds.
+    """Runs one scenario in several cases with the same seeds.
 
     A case is a queue, a congestion controller, or a value of any field. Several options are combined. All cases use the
-    same random numbers, so differences are paired by seed.
+    same random numbers, so differences are paired by seed. A run that is killed or runs out of memory is reported in a
+    `Note` and in `failed`. Its case is omitted; the other runs continue.
 
-    - `queues`: a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
-      the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`. A queue
-      of the same kind keeps all parameters.
-    - `cc`: congestion controllers in the same form, for the flows of `group` (default: all groups without a controller
-      of their own).
-    - `vary`: maps paths of fields to lists of values.
-    - `laws`: laws and controllers in Python by name, as for `run`. Such a name can be used in `queues` or `cc`.
-    - `seeds`: the number of seeds, starting with the scenario's, or a list of seeds.
-    - `measures`: default: those of the link, of its classes or queues, and of the groups of flows.
-    - `threads`, `cache` and `progress`: see `run_each`.
+    Parameters
+    ----------
+    scenario : str, path, mapping or Scenario
+        The scenario, in any form that `load` accepts.
+    queues : str, sequence of str, or mapping of str to tables, optional
+        A list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace the queue
+        of `link`. A queue keeps the scenario's `limit`, `ecn` and `hints`. A queue of the same kind keeps all
+        parameters.
+    seeds : int or sequence of int, default 5
+        The number of seeds, starting with the scenario's, or a list of seeds.
+    cc : str, sequence of str, or mapping of str to tables, optional
+        Congestion controllers in the form of `queues`, for the flows of `group`.
+    vary : mapping of str to sequences, optional
+        Paths of fields with lists of values.
+    link : str, optional
+        The link whose queue is varied and reported (default: the only link with a queue, else `bottleneck`).
+    group : str, optional
+        The group of flows that gets the controllers (default: all groups without a controller of their own).
+    measures : sequence of Measure, optional
+        The compared measures (default: those of the link, of its classes or queues, and of the groups of flows).
+    laws : mapping of str to callable, optional
+        Laws and controllers in Python by name, as for `run`. Runs that may call one are not cached.
+        Such a name can be used in `queues` or `cc`.
+    threads : int, default 0
+        Number of simultaneous runs; 0 uses every core.
+    cache : Store, optional
+        Holds finished runs. A second call continues an interrupted one.
+    progress : callable, optional
+        Called as `progress(done, total)` after each run.
 
-    A run that is killed or runs out of memory is reported in a `Note` and in `failed`. Its case is omitted; the other
-    runs continue.
+    Returns
+    -------
+    Comparison
+        The records of all cases, with their statistics.
 
-    Raises `UserError` for an invalid argument, `ScenarioError` for a scenario that can't be run, `Interrupted` after
-    Ctrl-C, and `RunError` if every case has a failed run.
+    Raises
+    ------
+    UserError
+        An argument is invalid.
+    ScenarioError
+        The scenario can't be run.
+    Interrupted
+        The user pressed Ctrl-C.
+    RunError
+        Every case has a failed run.
 
+    Examples
+    --------
     >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
     <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
     >>> sj.compare("examples/dumbbell.toml", cc=["cubic"], vary={"flows.ftp.count": [5, 20]}, seeds=1)

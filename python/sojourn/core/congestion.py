@@ -32,13 +32,39 @@ def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float
 
 
 def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck", group: str = "ftp") -> Scenario:
-    """Sets a level of congestion and a queue limit of one BDP in a `scenario`.
+    """Sets a level of congestion and a queue limit of one BDP in a scenario.
 
-    `load` is "light", "medium" or "heavy" (rfc7928#8.2) and determines the number of flows. `rtt` is the round-trip
-    time of the path, such as "160 ms". Rate and packet size are the scenario's. Changes the limit of `link` and the
-    count of `group`, and returns the same scenario. Raises `UserError` for an unknown level, for an `rtt` that is not a
-    time, and for a link without a rate.
+    Rate and packet size are the scenario's.
 
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario. It is changed in place.
+    load : str
+        "light", "medium" or "heavy". It determines the number of flows.
+    rtt : str
+        Round-trip time of the path, such as "160 ms".
+    link : str, default "bottleneck"
+        The link whose queue limit is set.
+    group : str, default "ftp"
+        The group of flows whose count is set.
+
+    Returns
+    -------
+    Scenario
+        The same scenario.
+
+    Raises
+    ------
+    UserError
+        The level is unknown, `rtt` is not a time, or the link has no rate.
+
+    References
+    ----------
+    The numbers of flows are those of rfc7928#8.2.
+
+    Examples
+    --------
     >>> scenario = sj.congest(sj.load("examples/dumbbell.toml"), "medium", "160 ms")
     >>> scenario.get_path("links.bottleneck.queue.limit")
     '133 packets'

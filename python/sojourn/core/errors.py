@@ -11,7 +11,20 @@ from sojourn._sojourn import ScenarioError
 
 
 class UserError(ValueError):
-    """Invalid input. The `message` is one line to show to the user."""
+    """Invalid input.
+
+    Parameters
+    ----------
+    message : str, default ""
+        One line to show to the user.
+
+    Examples
+    --------
+    >>> raise sj.UserError("x.toml: expected a scenario, got nothing")
+    Traceback (most recent call last):
+        ...
+    sojourn.core.errors.UserError: x.toml: expected a scenario, got nothing
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shortened(one_line(message), LONGEST_MESSAGE))
@@ -20,8 +33,22 @@ class UserError(ValueError):
     def expected(cls, where: str, what: str, got: object) -> UserError:
         """The error `WHERE: expected WHAT, got GOT`.
 
-        `where` is the field or argument, `what` the expectation, `got` the value found; strings are quoted.
+        Parameters
+        ----------
+        where : str
+            The field or argument.
+        what : str
+            The expectation.
+        got : object
+            The value found. Strings are quoted.
 
+        Returns
+        -------
+        UserError
+            The error, to be raised.
+
+        Examples
+        --------
         >>> str(sj.UserError.expected("seed", "a whole number, 0 or more", -1))
         'seed: expected a whole number, 0 or more, got -1'
         """
@@ -29,10 +56,24 @@ class UserError(ValueError):
 
     @classmethod
     def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
-        """The error for an unknown name `got`, with the valid names.
+        """The error for an unknown name, with the valid names.
 
-        It lists all `names` if they are few, else the three nearest. `where` is the field or argument.
+        Parameters
+        ----------
+        where : str
+            The field or argument.
+        got : object
+            The unknown name.
+        names : iterable of str
+            The valid names. The message lists all if they are few, else the three nearest.
 
+        Returns
+        -------
+        UserError
+            The error, to be raised.
+
+        Examples
+        --------
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
         '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
         """
@@ -139,7 +180,14 @@ def note(message: str) -> None:
 class Interrupted(KeyboardInterrupt):
     """Stopped by the user between runs. Finished runs are in the cache, if one is used.
 
-    `done` of `total` runs were finished; `kept` is True if a cache is used.
+    Parameters
+    ----------
+    done : int
+        The number of finished runs.
+    total : int
+        The number of all runs.
+    kept : bool
+        Whether a cache is used.
     """
 
     def __init__(self, done: int, total: int, kept: bool) -> None:

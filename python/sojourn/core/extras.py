@@ -22,7 +22,13 @@ EXTRAS = {
 
 
 class MissingExtraError(UserError, ImportError):
-    """The optional dependency `module` is not installed. The message says how to install it."""
+    """An optional dependency is not installed. The message says how to install it.
+
+    Parameters
+    ----------
+    module : str
+        The name of the missing module.
+    """
 
     def __init__(self, module: str) -> None:
         extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "all")

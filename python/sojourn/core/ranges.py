@@ -17,6 +17,15 @@ import numpy as np
 class Range:
     """All values from `low` to `high`; without arguments all numbers.
 
+    Parameters
+    ----------
+    low : float, default -inf
+        The lowest value.
+    high : float, default inf
+        The highest value.
+
+    Examples
+    --------
     >>> sj.Range(0, 1) * 100
     Range(low=0.0, high=100.0)
     >>> sj.Range(0, 1) - sj.Range(0, 1)

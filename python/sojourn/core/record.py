@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ from sojourn.core.extras import require
 from sojourn.core.field_labels import WITHIN_A_LINK
 from sojourn.core.files import read_result, together, write_atomic
 from sojourn.core.foreign_names import file_names
+from sojourn.core.record_files import Series, frame_to_parquet, pack_series, unpack_series
 from sojourn.core.text_format import counted, html_table, number
 from sojourn.core.traces import Traces
 
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
     from sojourn.plots.records import RecordPlots
 
 Array = npt.NDArray[np.float64]
-Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
-MOST_SERIES = 1_000_000_000
-"""The maximum size of a run's series in bytes. A run has at most 100,000,000 numbers."""
 # Simulated runs have no date. Files in formats of other programs that need a date use this one.
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -47,9 +43,17 @@ class Record(Mapping[str, Any]):
     docs/measurements.md defines every field.
 
     `links`, `flows` and `groups` are also attributes: pandas tables with one row per entry, indexed by name, with
-    dotted columns (`queue.mean`). `series` contains the traces. The constructor requires `data`, the dictionary, and
-    accepts `series`.
+    dotted columns (`queue.mean`). `series` contains the traces.
 
+    Parameters
+    ----------
+    data : mapping of str to object
+        The dictionary.
+    series : mapping of str to mappings of str to arrays, optional
+        The traces: columns by name of the series.
+
+    Examples
+    --------
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> print(f'{record.links.loc["bottleneck", "utilization"]:.1f}')
     1.0
@@ -67,7 +71,20 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def from_json(cls, text: str, series: Series | None = None) -> Record:
-        """Builds a record from the engine's JSON `text`, with traces `series` (default: none)."""
+        """Builds a record from the engine's JSON.
+
+        Parameters
+        ----------
+        text : str
+            The JSON.
+        series : mapping of str to mappings of str to arrays, optional
+            The traces (default: none).
+
+        Returns
+        -------
+        Record
+            The record.
+        """
         data = json.loads(text)
         _check_shape(data)
         return cls(data, series)
@@ -135,11 +152,23 @@ class Record(Mapping[str, Any]):
         return frame.set_index("name") if "name" in frame else frame
 
     def trace(self, name: str) -> pd.DataFrame:
-        """The series `name`, such as `record.trace("wait/bottleneck")`, as a table.
+        """A series as a table. A row is a sample, a packet or a connection.
 
-        A row is a sample, a packet or a connection. `t` is the time in seconds. Units are those of
-        `sojourn.core.record_schema.column`. If the series covers flows, `flow` and `group` contain their names. Raises
-        `UserError` if the record lacks the series.
+        Parameters
+        ----------
+        name : str
+            The name of the series, such as "wait/bottleneck".
+
+        Returns
+        -------
+        pandas.DataFrame
+            `t` is the time in seconds. If the series covers flows, `flow` and `group` contain their names. Units are
+            those of `sojourn.core.record_schema.column`.
+
+        Raises
+        ------
+        UserError
+            The record lacks the series.
         """
         require("pandas")
         import pandas as pd
@@ -167,11 +196,27 @@ class Record(Mapping[str, Any]):
         return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
 
     def samples(self, name: str, column: str = "seconds") -> Array:
-        """The values of a `column` of the series `name` after the warm-up, in order of time.
+        """The values of a column of a series after the warm-up, in order of time.
 
-        Measures use the same values. `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and
-        `record.samples("rtt/ftp/0")` return waits, completion times and round-trip times in seconds. Raises `UserError`
-        for an unknown series or column.
+        Measures use the same values.
+
+        Parameters
+        ----------
+        name : str
+            The name of the series: "wait/bottleneck" for waits, "completions/web" for completion times, "rtt/ftp/0" for
+            round-trip times, all in seconds.
+        column : str, default "seconds"
+            The column.
+
+        Returns
+        -------
+        array of shape (n,)
+            The values.
+
+        Raises
+        ------
+        UserError
+            The series or column is unknown.
         """
         columns = self._traced(name)
         if not isinstance(column, str) or column not in columns:
@@ -184,15 +229,38 @@ class Record(Mapping[str, Any]):
         return self.series[name]
 
     def value(self, path: str) -> Any:
-        """The value at a `path`. Raises `UserError` for an unknown path.
+        """The value at a path.
 
+        Parameters
+        ----------
+        path : str
+            A dotted path, such as "links.bottleneck.queue.mean". A `*` stands for every entry of a list.
+
+        Returns
+        -------
+        object
+            The value; a list for a path with `*`.
+
+        Raises
+        ------
+        UserError
+            The path is unknown.
+
+        Examples
+        --------
         >>> sj.run("examples/dumbbell.toml").value("links.*.name")
         ['bottleneck', 'bottleneck:back']
         """
         return field_paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
 
     def scalars(self) -> dict[str, float]:
-        """All numbers of links, their classes and queues, groups and totals, by path."""
+        """All numbers of links, their classes and queues, groups and totals.
+
+        Returns
+        -------
+        dict of str to float
+            Numbers by path.
+        """
         numbers: dict[str, float] = {}
         for key in ("links", "groups"):
             for item in self._data.get(key, []):
@@ -201,18 +269,44 @@ class Record(Mapping[str, Any]):
         return numbers
 
     def to_dict(self) -> dict[str, Any]:
-        """The record without its series."""
+        """The record without its series.
+
+        Returns
+        -------
+        dict of str to object
+            A copy.
+        """
         return dict(self._data)
 
     def to_json(self) -> str:
-        """The record without its series, as JSON."""
+        """The record without its series, as JSON.
+
+        Returns
+        -------
+        str
+            The JSON, indented.
+        """
         return json.dumps(self._data, indent=1)
 
     def to_pandas(self, series: str | None = None) -> pd.DataFrame:
         """One series as a table indexed by `t` in seconds; otherwise as `trace` returns it.
 
-        `series` is its name, optional if the record has one series only. Raises `UserError` for another name. For
-        links, flows and groups use the attributes of these names.
+        For links, flows and groups use the attributes of these names.
+
+        Parameters
+        ----------
+        series : str, optional
+            The name of the series. It may be omitted if the record has one series only.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+
+        Raises
+        ------
+        UserError
+            The record lacks the series.
         """
         if series is None:
             names = list(self.series)
@@ -225,13 +319,31 @@ class Record(Mapping[str, Any]):
     def to_xarray(self) -> xr.DataTree:
         """The series as a tree of datasets with units: `record.to_xarray()["queue/bottleneck"]`.
 
-        Scenario, seed, durations and fingerprint are its attributes. See also `Traces`. Raises `MissingExtraError` if
-        xarray is not installed.
+        Returns
+        -------
+        xarray.DataTree
+            Scenario, seed, durations and fingerprint are its attributes. See also `Traces`.
+
+        Raises
+        ------
+        MissingExtraError
+            Package xarray is not installed.
         """
         return self.series.to_xarray({key: each for key, each in self._data.items() if np.isscalar(each)})
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
-        """Writes links, flows, groups and each series as Parquet into `folder`; returns the files."""
+        """Writes links, flows, groups and each series as Parquet.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder to write to.
+
+        Returns
+        -------
+        list of path
+            The written files.
+        """
         require("pandas", "pyarrow")
         import pandas as pd
 
@@ -243,9 +355,17 @@ class Record(Mapping[str, Any]):
         return written
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes the record into `folder` and returns the files.
+        """Writes the record, its tables and series, and `SHA256SUMS`.
 
-        They are `record.json`, the tables, the series and `SHA256SUMS`.
+        Parameters
+        ----------
+        folder : str or path
+            The folder to write to.
+
+        Returns
+        -------
+        list of path
+            The written files.
         """
         root = Path(folder)
         with together(root):
@@ -257,7 +377,23 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def read(cls, folder: str | Path) -> Record:
-        """Reads the record that `save` wrote into `folder`. Raises `UserError` for a changed file."""
+        """Reads the record that `save` wrote.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder that was written to.
+
+        Returns
+        -------
+        Record
+            The record with its series.
+
+        Raises
+        ------
+        UserError
+            A file was changed.
+        """
         file = Path(folder)
         file = file if file.is_file() else file / "record.json"
         root = file.parent
@@ -300,84 +436,3 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
         elif key in WITHIN_A_LINK:
             for each in item:
                 _collect(each, f"{path}.{key}.{field_paths.element(str(each['name']))}", into)
-
-
-def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
-    """Writes a table as Parquet, completely or not at all."""
-    return frames_to_parquet([frame], path)
-
-
-def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
-    """Writes tables with the same columns as one Parquet file.
-
-    They need not be in memory together.
-    """
-
-    def parts() -> Iterator[bytes]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        written, writer = _Written(), None
-        for frame in frames:
-            table = pa.Table.from_pandas(frame, schema=writer.schema if writer else None, preserve_index=False)
-            writer = writer or pq.ParquetWriter(written, table.schema)
-            writer.write_table(table)
-            yield written.take()
-        if writer:
-            writer.close()
-        yield written.take()
-
-    return write_atomic(path, parts())
-
-
-def frames_to_csv(frames: Iterable[pd.DataFrame], path: Path) -> Path:
-    """Writes tables with the same columns as one CSV file."""
-    texts = (frame.to_csv(index=False, header=at == 0) for at, frame in enumerate(frames))
-    return write_atomic(path, (text.encode("utf-8") for text in texts))
-
-
-class _Written(io.RawIOBase):
-    """A file that buffers written bytes until `take`."""
-
-    def __init__(self) -> None:
-        self._content, self._taken = bytearray(), 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._taken + len(self._content)
-
-    def write(self, content: Any) -> int:
-        self._content += content
-        return len(content)
-
-    def take(self) -> bytes:
-        """The bytes written since the last call."""
-        taken = bytes(self._content)
-        self._taken += len(taken)
-        self._content.clear()
-        return taken
-
-
-def pack_series(series: Series) -> bytes:
-    """Packs series into one NumPy archive."""
-    buffer = io.BytesIO()
-    arrays: dict[str, Any] = {
-        f"{name}|{column}": data for name, columns in series.items() for column, data in columns.items()
-    }
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def unpack_series(data: bytes) -> Series:
-    """Series from an archive of `pack_series`. Raises `ValueError` above `MOST_SERIES` bytes."""
-    series: Series = {}
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        if sum(part.file_size for part in packed.infolist()) > MOST_SERIES:
-            raise ValueError(f"more than {MOST_SERIES} bytes when it is unpacked")
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        for key in archive.files:
-            name, _, column = key.rpartition("|")
-            series.setdefault(name, {})[column] = archive[key]
-    return series

@@ -45,9 +45,24 @@ class HasPaths(Protocol):
 class Measure:
     """One number of a record: label, path, displayed unit, and the factor to that unit.
 
-    `better` is "higher", "lower" or "" (no preference). A record may lack an `optional` measure, such as one of a queue
-    that only some disciplines have; its value is then NaN.
+    Parameters
+    ----------
+    label : str
+        The label in tables and plots.
+    path : str
+        The path into a record, such as "links.bottleneck.utilization".
+    unit : str, default ""
+        The displayed unit.
+    scale : float, default 1.0
+        The factor from the record's unit to the displayed one.
+    better : str, default ""
+        "higher", "lower" or "" (no preference).
+    optional : bool, default False
+        Whether a record may lack it, such as a measure of a queue that only some disciplines have. Its value is then
+        NaN.
 
+    Examples
+    --------
     >>> record = sj.run("examples/dumbbell.toml")
     >>> round(sj.Measure("utilization", "links.bottleneck.utilization", "%", 100.0).of(record))
     100
@@ -77,7 +92,18 @@ class Measure:
         return found.error if found else 0.0
 
     def of(self, record: HasPaths) -> float:
-        """Its value in a `record`, in its unit; NaN for null or a missing optional measure."""
+        """Its value in a record.
+
+        Parameters
+        ----------
+        record : Record
+            The record of a run.
+
+        Returns
+        -------
+        float
+            The value in its unit; NaN for null or a missing optional measure.
+        """
         try:
             return self._shown(record.value(self.path))
         except UserError:
@@ -86,7 +112,18 @@ class Measure:
             return math.nan
 
     def all_of(self, record: HasPaths) -> list[float]:
-        """Its values in a `record`, in its unit. Its path contains a `*`."""
+        """Its values in a record. Its path contains a `*`.
+
+        Parameters
+        ----------
+        record : Record
+            The record of a run.
+
+        Returns
+        -------
+        list of float
+            The values in its unit.
+        """
         return [self._shown(value) for value in record.value(self.path)]
 
     def _shown(self, value: float | None) -> float:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from sojourn import _sojourn
-from sojourn.core import field_paths, files, json_text, toml
+from sojourn.core import field_paths, json_text, toml
 from sojourn.core.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, quoted, shortened, unicode
 from sojourn.core.scenario_schema import first_unknown
 
-Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 ACCURATE = ("accurate", "l4s")
 """Values of `ecn` that use AccECN feedback."""
 
@@ -27,9 +23,17 @@ ACCURATE = ("accurate", "l4s")
 class Scenario(MutableMapping[str, Any]):
     """A scenario: a dictionary with the fields of the TOML file, and a label for messages.
 
-    `tree` is the dictionary (default: empty), `label` the text (default: "scenario"). Methods change it in place;
-    `copy` returns another scenario. docs/scenario.md describes the fields.
+    Methods change it in place; `copy` returns another scenario. docs/scenario.md describes the fields.
 
+    Parameters
+    ----------
+    tree : mapping of str to object, optional
+        The dictionary (default: empty).
+    label : str, default "scenario"
+        The prefix of error messages.
+
+    Examples
+    --------
     >>> scenario = sj.load("examples/dumbbell.toml")
     >>> scenario.copy().set("links.bottleneck.rate", "5 Mbit/s").get_path("links.bottleneck.rate")
     '5 Mbit/s'
@@ -48,16 +52,49 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
-        """Parses a TOML `text`; `label` names it in messages. Raises `UserError` for invalid TOML."""
+        """Parses a scenario in TOML.
+
+        Parameters
+        ----------
+        text : str
+            The TOML.
+        label : str, default "scenario"
+            The prefix of error messages.
+
+        Returns
+        -------
+        Scenario
+            The scenario.
+
+        Raises
+        ------
+        UserError
+            The text is not TOML.
+        """
         scenario = cls(toml.parse(text, label), label)
         scenario._text = scenario._source = text
         return scenario
 
     @classmethod
     def from_json(cls, text: str, label: str = "scenario") -> Scenario:
-        """Parses a JSON `text`; `label` names it in messages. A null field is absent.
+        """Parses a scenario in JSON. A null field is absent.
 
-        Raises `UserError` for invalid JSON.
+        Parameters
+        ----------
+        text : str
+            The JSON.
+        label : str, default "scenario"
+            The prefix of error messages.
+
+        Returns
+        -------
+        Scenario
+            The scenario.
+
+        Raises
+        ------
+        UserError
+            The text is not JSON.
         """
         try:
             json_text.check_shape(text)
@@ -79,9 +116,21 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_engine(cls, text: str, file: str, label: str) -> Scenario:
-        """The scenario of a TOML `text` that the engine made from a `file`. Parsing is lazy.
+        """The scenario of a text that the engine made. Parsing is lazy.
 
-        `label` names it in messages.
+        Parameters
+        ----------
+        text : str
+            The TOML.
+        file : str
+            The file from which the engine made it.
+        label : str
+            The prefix of error messages.
+
+        Returns
+        -------
+        Scenario
+            The scenario.
         """
         scenario = cls(label=file)
         scenario._read, scenario._text, scenario.label = None, text, label
@@ -127,23 +176,62 @@ class Scenario(MutableMapping[str, Any]):
         return list(self._tree)
 
     def copy(self) -> Scenario:
-        """A copy of this scenario."""
+        """A copy of this scenario.
+
+        Returns
+        -------
+        Scenario
+            The copy, with the same label.
+        """
         other = Scenario(self._tree, self.file)
         other._text, other._source, other.label = self._text, self._source, self.label
         return other
 
     def get_path(self, path: str) -> Any:
-        """A copy of the value at a dotted `path`, as in `set`. Raises `UserError` if it is missing."""
+        """A copy of the value at a path.
+
+        Parameters
+        ----------
+        path : str
+            A dotted path, as in `set`.
+
+        Returns
+        -------
+        object
+            The value.
+
+        Raises
+        ------
+        UserError
+            There is no value.
+        """
         return copy.deepcopy(field_paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
-        """Sets the field at a `path` to `value` in place; returns the same scenario.
+        """Sets the field at a path in place.
 
-        A path is dotted, such as `links.bottleneck.rate`. To keep the original, write `scenario.copy().set(...)`.
-        Missing tables are created. Raises `ScenarioError` for an unknown field or list entry, and suggests the nearest
-        one; the scenario is then unchanged. `canonical` and every run check the value, and whether the chosen queue,
-        controller or traffic has this parameter.
+        To keep the original, write `scenario.copy().set(...)`. Missing tables are created. `canonical` and every run
+        check the value, and whether the chosen queue, controller or traffic has this parameter.
 
+        Parameters
+        ----------
+        path : str
+            A dotted path, such as `links.bottleneck.rate`.
+        value : object
+            The value: a number, a text with a unit, a list, a table, or whatever the field accepts.
+
+        Returns
+        -------
+        Scenario
+            The same scenario.
+
+        Raises
+        ------
+        ScenarioError
+            The field or list entry is unknown. The message suggests the nearest one; the scenario is unchanged.
+
+        Examples
+        --------
         >>> scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
         >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
         Traceback (most recent call last):
@@ -181,51 +269,106 @@ class Scenario(MutableMapping[str, Any]):
             raise ScenarioError(said) from None
 
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
-        """Sets several fields in order, as `set` does; `changes` maps paths to values.
+        """Sets several fields in order, as `set` does.
 
-        Returns the same scenario.
+        Parameters
+        ----------
+        changes : mapping of str to object
+            Paths with their values.
+
+        Returns
+        -------
+        Scenario
+            The same scenario.
+
+        Raises
+        ------
+        ScenarioError
+            A field or list entry is unknown.
         """
         for path, value in changes.items():
             self.set(path, value)
         return self
 
     def to_toml(self) -> str:
-        """The scenario as TOML. An unchanged scenario returns its original text."""
+        """The scenario as TOML.
+
+        Returns
+        -------
+        str
+            The TOML. An unchanged scenario returns its original text.
+        """
         return self._text if self._text is not None else toml.dumps(self._tree, self.label)
 
     def for_engine(self) -> str:
-        """The scenario as the engine reads it: the original text, or the tree after a change."""
+        """The scenario as the engine reads it.
+
+        Returns
+        -------
+        str
+            The original text, or after a change JSON.
+        """
         return self._text if self._text is not None else toml.for_engine(self._tree, self.label)
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy as a plain dictionary."""
+        """A copy as a plain dictionary.
+
+        Returns
+        -------
+        dict of str to object
+            The fields.
+        """
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> dict[str, Any]:
-        """The scenario with all defaults filled in. Raises `ScenarioError` for an invalid scenario."""
+        """The scenario with all defaults filled in.
+
+        Returns
+        -------
+        dict of str to object
+            The fields.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario can't be run.
+        """
         tree: dict[str, Any] = json.loads(self.canonical())
         return tree
 
     def canonical(self, laws: Collection[str] | None = None) -> str:
-        """The resolved scenario as JSON. Raises `ScenarioError` for an invalid scenario.
+        """The resolved scenario as JSON.
 
-        `laws` are the names of the Python laws that the run will have. They are also accepted if no queue uses them.
+        Parameters
+        ----------
+        laws : collection of str, optional
+            The names of the Python laws that the run will have. They are also accepted if no queue uses them.
+
+        Returns
+        -------
+        str
+            The JSON.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario can't be run.
         """
         with self.clean_errors():
             return _sojourn.check(self.for_engine(), self.file, None if laws is None else list(laws))
 
     def warnings(self, *, without: Collection[str] = ()) -> list[str]:
-        """What has no effect in the scenario, or another one than its reader may expect.
+        """Settings that have no effect, or another one than a reader may expect.
 
         Parameters
         ----------
-        without
+        without : collection of str, default ()
             Names of rules whose warnings are left out, such as `"marks-of-droptail"`.
 
         Returns
         -------
-        list[str]
-            A line for each warning: the path of a setting, and what is wrong with it. Empty where nothing is.
+        list of str
+            A line for each warning: the path of a setting, and its fault.
 
         Raises
         ------
@@ -243,16 +386,37 @@ class Scenario(MutableMapping[str, Any]):
 
     @contextmanager
     def clean_errors(self) -> Iterator[None]:
-        """Prefixes errors of the engine with the label, as `clean_error` does."""
+        """Prefixes errors of the engine with the label, as `clean_error` does.
+
+        Yields
+        ------
+        None
+            Nothing.
+
+        Raises
+        ------
+        ScenarioError
+            The engine reports an error.
+        """
         try:
             yield
         except ScenarioError as error:
             raise ScenarioError(self.clean_error(str(error))) from None
 
     def clean_error(self, message: str) -> str:
-        """The engine's `message`, prefixed with the label.
+        """A message of the engine, prefixed with the label.
 
         Line and column are added if the original text has the same error.
+
+        Parameters
+        ----------
+        message : str
+            The engine's message.
+
+        Returns
+        -------
+        str
+            One line.
         """
         found = self._place(message)
         if found is None:
@@ -323,91 +487,3 @@ def _names(items: Any) -> str:
     """The names of the entries of a list, as `repr` shows them: the first three."""
     names = [str(field_paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def read_text(path: Path, what: str = "file") -> str:
-    """The text of a user's UTF-8 file.
-
-    Raises `UserError` if it can't be read; the error calls the file `what`.
-    """
-    if unicode(str(path)) != str(path):
-        raise UserError(f"{path}: expected a {what} with a name in UTF-8")
-    with readable(path, what):
-        text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-@contextmanager
-def readable(path: Path, what: str) -> Iterator[None]:
-    """Guards the reading of a user's file.
-
-    Raises `UserError` if it can't be read; the error calls the file `what`.
-    """
-    try:
-        yield
-    except OSError as error:
-        near = nearest_path(path) if isinstance(error, FileNotFoundError) else None
-        meant = f'; did you mean "{near}"?' if near else ""
-        raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}{meant}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: expected a {what} in UTF-8, got other bytes at position {error.start}") from None
-    except ValueError:
-        raise UserError(f"{str(path)!r}: expected the name of a {what}, got one with a NUL") from None
-
-
-def nearest_path(path: Path) -> Path | None:
-    """An existing path that differs from a wrong one by a few letters in its first wrong part."""
-    there = next((folder for folder in path.parents if folder.is_dir()), None)
-    if there is None:
-        return None
-    wrong, *rest = path.parts[len(there.parts) :]
-    near = difflib.get_close_matches(wrong, [entry.name for entry in there.iterdir()], 1, 0.75)
-    found = there.joinpath(*near, *rest)
-    return found if near and found.exists() else None
-
-
-def load(source: Source) -> Scenario:
-    """Loads a `source`: a file, a TOML text, or a dictionary.
-
-    A string with a line break or `=` is a TOML text. A file whose name ends in `.json` has the same structure in JSON.
-    A `Scenario` is returned as it is, without a copy. Raises `UserError` for a file that can't be read and for a text
-    that can't be parsed. `canonical` and every run check the fields.
-
-    >>> sj.load("examples/dumbbell.toml")
-    <Scenario dumbbell: duration 60 s, links bottleneck, flows ftp>
-    """
-    if isinstance(source, Scenario):
-        return source
-    if isinstance(source, Mapping):
-        return Scenario(source)
-    if isinstance(source, str) and ("\n" in source or "=" in source):
-        return Scenario.from_toml(source)
-    if not isinstance(source, (str, os.PathLike)):
-        kinds = "a path, a TOML text, a dictionary or a Scenario"
-        raise UserError(f"scenario: expected {kinds}, got {type(source).__name__}")
-    return read_scenario(Path(source))
-
-
-def read_scenario(path: Path) -> Scenario:
-    """Reads a scenario file. If its name ends in `.json` it is JSON, else TOML.
-
-    Raises `UserError` for a file that can't be read or parsed.
-    """
-    read = Scenario.from_json if path.suffix == ".json" else Scenario.from_toml
-    return read(read_text(path, "scenario"), str(path))
-
-
-def parse_value(text: str) -> Any:
-    """A value from the command line: parsed as TOML if possible, else the text itself."""
-    try:
-        return toml.parse(f"value = {text}", "value")["value"]
-    except UserError:
-        return text
-
-
-def parse_assignment(text: str) -> tuple[str, Any]:
-    """Path and value of `path=value` from the command line. Raises `UserError` for other texts."""
-    path, sign, value = text.partition("=")
-    if not sign or not path.strip():
-        raise UserError.expected("--set", 'path=value such as links.bottleneck.rate="5 Mbit/s"', text)
-    return path.strip(), parse_value(value.strip())

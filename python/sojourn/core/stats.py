@@ -49,11 +49,27 @@ SUMMARY = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over `n` replications with its standard deviation and confidence interval.
+    """A mean over replications with its standard deviation and confidence interval.
 
-    `half` is half the width of Student's interval. With a single replication it is NaN, because the spread is unknown;
-    `low` and `high` are then the mean. The interval is limited to the range `within` of possible values.
+    With a single replication, `low` and `high` are the mean.
 
+    Parameters
+    ----------
+    mean : float
+        The mean.
+    sd : float
+        The standard deviation.
+    half : float
+        Half the width of Student's interval; NaN for a single replication, whose spread is unknown.
+    n : int
+        The number of replications.
+    confidence : float, default 0.95
+        Coverage of the interval, above 0 and below 1.
+    within : Range, optional
+        The range of possible values. The interval is limited to it.
+
+    Examples
+    --------
     >>> str(sj.Estimate(mean=32.41, sd=1.2, half=0.87, n=10))
     '32.41 ± 0.87'
     >>> str(sj.Estimate(mean=0.9, sd=0.1, half=0.22, n=3, within=sj.Range(0, 1)))
@@ -83,16 +99,38 @@ class Estimate:
         return self.mean - self.low, self.high - self.mean
 
     def scaled(self, factor: float) -> Estimate:
-        """The same estimate in another unit: all numbers times `factor`, which is above 0."""
+        """The same estimate in another unit.
+
+        Parameters
+        ----------
+        factor : float
+            The number, above 0, by which all numbers are multiplied.
+
+        Returns
+        -------
+        Estimate
+            The scaled estimate.
+        """
         return replace(
             self, mean=self.mean * factor, sd=self.sd * factor, half=self.half * factor, within=self.within * factor
         )
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """The estimate with its `unit`: `32.4 ± 0.5 packets`; a dash for NaN.
+        """The estimate with its unit, such as `32.4 ± 0.5 packets`; a dash for NaN.
 
-        It shows two digits of the interval, with at most `places` decimals. Numbers that would have no digit left are
-        written as `2.5e-07 ± 1e-08`.
+        It shows two digits of the interval. Numbers that would have no digit left are written as `2.5e-07 ± 1e-08`.
+
+        Parameters
+        ----------
+        unit : str, default ""
+            The unit to append.
+        places : int, default 6
+            The maximum number of decimals.
+
+        Returns
+        -------
+        str
+            The text.
         """
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
@@ -104,10 +142,20 @@ class Estimate:
         return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
-        """The estimate with `places` decimal places: `32.4 ± 0.5`.
+        """The estimate with a fixed number of decimals, such as `32.4 ± 0.5`.
 
         An interval limited by the possible range is written as `0.5 (0.0 to 1.1)`. A missing interval is omitted. NaN
         becomes a dash.
+
+        Parameters
+        ----------
+        places : int
+            The number of decimals.
+
+        Returns
+        -------
+        str
+            The text.
         """
         return self._shown(f"z,.{places}f") if math.isfinite(self.mean) else "–"
 
@@ -191,10 +239,27 @@ def _numbers(where: str, values: Any) -> Array:
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
     """The mean of independent replications with Student's confidence interval.
 
-    `values` has one number per replication; without values the result is NaN. `confidence` is the coverage of the
-    interval, above 0 and below 1. `within` is the range of possible values: the interval is limited to it, which does
-    not change its coverage. Raises `MissingExtraError` for two or more values if SciPy is not installed.
+    Parameters
+    ----------
+    values : sequence of float or array of shape (n,)
+        One number per replication. Without values the result is NaN.
+    confidence : float, default 0.95
+        Coverage of the interval, above 0 and below 1.
+    within : Range, optional
+        The range of possible values. The interval is limited to it, which does not change its coverage.
 
+    Returns
+    -------
+    Estimate
+        Mean, standard deviation and interval, in the unit of the values.
+
+    Raises
+    ------
+    MissingExtraError
+        There are two or more values, and SciPy is not installed.
+
+    Examples
+    --------
     >>> str(sj.estimate([31.0, 33.0, 32.0]))
     '32.0 ± 2.5'
     >>> str(sj.estimate([0.7, 0.9, 0.8], within=sj.Range(0, 1)))
@@ -275,10 +340,33 @@ def paired(
 ) -> Estimate:
     """The mean of `values - baseline`, paired by seed.
 
-    `values` and `baseline` have one number per seed, in the same order. `confidence` is the coverage of the interval,
-    above 0 and below 1. `within` is the range of both, which bounds their difference. Values that differ only by
-    rounding count as equal. Raises `UserError` if the lengths differ.
+    Values that differ only by rounding count as equal.
 
+    Parameters
+    ----------
+    values : sequence of float or array of shape (n,)
+        One number per seed.
+    baseline : sequence of float or array of shape (n,)
+        One number per seed, in the same order and unit.
+    confidence : float, default 0.95
+        Coverage of the interval, above 0 and below 1.
+    within : Range, optional
+        The range of possible values of both, which bounds their difference.
+
+    Returns
+    -------
+    Estimate
+        Mean difference, standard deviation and interval.
+
+    Raises
+    ------
+    UserError
+        The lengths differ.
+    MissingExtraError
+        There are two or more values, and SciPy is not installed.
+
+    Examples
+    --------
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
     """
@@ -290,10 +378,22 @@ def paired(
 
 
 def jain(rates: Sequence[float] | Array) -> float:
-    """Jain's fairness index of `rates`, which have one unit.
+    """Jain's fairness index of rates.
 
-    It is 1 if all are equal, 1/n if one has everything, and NaN if all are 0.
+    The index of n rates x is (sum of x)^2 / (n * sum of x^2). It is 1 if all are equal and 1/n if one has everything.
 
+    Parameters
+    ----------
+    rates : sequence of float or array of shape (n,)
+        Rates in one unit.
+
+    Returns
+    -------
+    float
+        The index; NaN if all rates are 0.
+
+    Examples
+    --------
     >>> sj.jain([1.0, 1.0, 2.0, 0.0])
     0.6666666666666666
     """

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from sojourn.core.errors import UserError
-from sojourn.core.scenario import read_text
+from sojourn.core.scenario_files import read_text
 
 Table = dict[str, Callable[..., Any]]
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sojourn.core.errors import UserError
-from sojourn.core.scenario import read_text
+from sojourn.core.scenario_files import read_text
 from sojourn.experiments.claims import PublishedValues, expand_claims
 from sojourn.experiments.consistency import check_experiment, unknown_name
 from sojourn.experiments.families import MOST_CASES, Choice, Curve, expand_curve, expand_family, plain_scenario

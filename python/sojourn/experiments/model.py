@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.core.scenario import Scenario, load
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import load
 from sojourn.experiments.braces import filled
 from sojourn.experiments.claims import Claim, PublishedValues
 from sojourn.experiments.expression import UnknownNameError

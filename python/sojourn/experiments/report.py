@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.core.files import together, write_atomic
 from sojourn.core.foreign_names import file_name
-from sojourn.core.record import frame_to_parquet
+from sojourn.core.record_files import frame_to_parquet
 from sojourn.core.text_format import counted
 from sojourn.experiments import latex
 from sojourn.experiments.audit import Audit, read_audit

@@ -34,8 +34,10 @@ from sojourn.experiments.outcome import (
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import judge_part
 from sojourn.runs.hosts import Host, on_host
-from sojourn.runs.runner import Job, Progress, Seeds, raise_failed, seeds_of
+from sojourn.runs.jobs import raise_failed
+from sojourn.runs.runner import Job, Progress
 from sojourn.runs.runner import run_each as run_jobs_of
+from sojourn.runs.seeds import Seeds, seeds_of
 from sojourn.runs.store import Store
 from sojourn.runs.workers import cpu_time
 

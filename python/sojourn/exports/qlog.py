@@ -19,7 +19,8 @@ import numpy as np
 from sojourn.core.errors import UserError
 from sojourn.core.files import write_atomic
 from sojourn.core.record import EPOCH, Record
-from sojourn.core.scenario import Scenario, Source, load
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import Source, load
 from sojourn.runs.laws import Laws
 from sojourn.runs.runner import run
 

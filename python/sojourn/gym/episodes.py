@@ -13,7 +13,8 @@ from sojourn import _sojourn
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, quoted
 from sojourn.core.record import Record
-from sojourn.core.scenario import Scenario, Source, load
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import Source, load
 from sojourn.runs.laws import external_laws, misfit
 
 Array: TypeAlias = npt.NDArray[np.float64]

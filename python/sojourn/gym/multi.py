@@ -11,7 +11,7 @@ from pettingzoo import ParallelEnv
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.core.scenario import load
+from sojourn.core.scenario_files import load
 from sojourn.gym.environments import action_space, checked_actions, observation_space
 from sojourn.gym.episodes import Array, Episodes, Networks, Reward, power
 

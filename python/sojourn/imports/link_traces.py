@@ -17,7 +17,7 @@ import numpy as np
 from sojourn import _sojourn
 from sojourn.core.errors import UserError
 from sojourn.core.files import write_atomic
-from sojourn.core.scenario import readable
+from sojourn.core.scenario_files import readable
 
 PACKET = 1500  # bytes per delivery opportunity of Mahimahi
 ENDINGS = {".csv": "csv", ".txt": "csv", ".json": "netem-trace"}

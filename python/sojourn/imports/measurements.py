@@ -26,14 +26,34 @@ class Imported:
 
 
 def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
-    """Converts a capture (pcapng, pcap) or Flent result (`.flent.gz`) at `path` into a scenario.
+    """Converts a capture or a Flent result into a scenario.
 
-    `rate` is the link's rate, such as "10 Mbit/s"; by default the speed of the capture's interface, else the largest
-    rate over a second, per direction. `rtt` is the RTT of flows whose RTT the file does not show. `cc` is the
-    congestion control of the flows; flows that send ECT(1) use Prague. `Note`s name guesses and omitted data.
+    Notes name guesses and omitted data.
 
-    Raises `UserError` for a file that can't be read, that is damaged, or that has no flows: one line.
+    Parameters
+    ----------
+    path : str or path
+        A capture (pcapng, pcap) or a Flent result (`.flent.gz`).
+    rate : str, optional
+        The link's rate, such as "10 Mbit/s". By default the speed of the capture's interface, else the largest rate
+        over a second, per direction.
+    rtt : str, optional
+        RTT of flows whose RTT the file does not show, such as "20 ms".
+    cc : str, default "cubic"
+        The congestion control of the flows. Flows that send ECT(1) use Prague.
 
+    Returns
+    -------
+    Scenario
+        A scenario with the rates, RTTs and flows of the file.
+
+    Raises
+    ------
+    UserError
+        The file can't be read, is damaged, or has no flows.
+
+    Examples
+    --------
     >>> sj.run("examples/dumbbell.toml", pcap="dumbbell.pcapng", pcap_links=["bottleneck"])
     <Record dumbbell, seed 1...>
     >>> len(sj.import_file("dumbbell.pcapng")["flows"])

@@ -21,7 +21,8 @@ from typing import IO, Any
 
 from sojourn import _sojourn
 from sojourn.core.errors import RunError, ScenarioError, UserError
-from sojourn.core.record import Record, Series
+from sojourn.core.record import Record
+from sojourn.core.record_files import Series
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import Capture, Kernel, find_kernel
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.core.errors import RunError, UserError, one_line
-from sojourn.core.record import unpack_series
+from sojourn.core.record_files import unpack_series
 from sojourn.runs import worker_program
 from sojourn.runs.cluster import Cluster
 from sojourn.runs.store import engine_identity

@@ -23,20 +23,25 @@ class Executor(Protocol):
 class Cluster:
     """An executor with settings for sweeps.
 
+    Parameters
+    ----------
+    executor : Executor
+        An object with `submit`, such as `client.get_executor()` of Dask or submitit's `AutoExecutor`.
+    workers : int, default 0
+        The number of parallel calls; 0 asks the executor.
+    chunk_s : float, default 5.0
+        The intended duration of a call in seconds.
+
+    Examples
+    --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> sj.Cluster(ThreadPoolExecutor(4), chunk_s=60).size()
     4
     """
 
     executor: Executor
-    """An object with `submit`: `client.get_executor()` of Dask, submitit's `AutoExecutor`, ..."""
     workers: int = 0
-    """The number of parallel calls. Default 0: what the executor reports, else 1."""
     chunk_s: float = 5.0
-    """The target time of a chunk of runs in s, above 0.
-
-    Choose a long time if calls wait in a queue, as with Slurm.
-    """
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.executor, "submit", None)):
@@ -47,7 +52,13 @@ class Cluster:
             raise UserError.expected("executor: chunk_s", "a time in seconds above 0", self.chunk_s)
 
     def size(self) -> int:
-        """The number of parallel calls, at least 1. It may change while a cluster scales."""
+        """The number of parallel calls, which may change while a cluster scales.
+
+        Returns
+        -------
+        int
+            At least 1.
+        """
         client = getattr(self.executor, "_client", None)  # the executor of Dask
         said = sum(client.nthreads().values()) if client is not None else getattr(self.executor, "_max_workers", 1)
         return max(self.workers or int(said), 1)
@@ -64,9 +75,18 @@ def cluster_of(executor: Executor | Cluster) -> Cluster:
 class RayExecutor:
     """A Ray cluster as an executor (`pip install 'sojourn[ray]'`).
 
-    `address` is the address of its head. Default: the variable `RAY_ADDRESS`, else this machine. Raises
-    `MissingExtraError` if Ray is not installed.
+    Parameters
+    ----------
+    address : str, optional
+        The address of its head (default: the variable `RAY_ADDRESS`, else this machine).
 
+    Raises
+    ------
+    MissingExtraError
+        Ray is not installed.
+
+    Examples
+    --------
     >>> sj.sweep("sweep.toml", executor=sj.RayExecutor("auto"))  # doctest: +SKIP
     """
 
@@ -80,7 +100,20 @@ class RayExecutor:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Schedules `fn` with its arguments on the cluster and returns the future immediately."""
+        """Schedules a call on the cluster.
+
+        Parameters
+        ----------
+        fn : callable
+            The function to call.
+        *args : object
+            Its arguments.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            The future of the result, immediately.
+        """
         return self._ray.remote(fn).remote(*args).future()
 
 

@@ -8,11 +8,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sojourn import _sojourn
+from sojourn.core.errors import RunError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
 from sojourn.runs.hosts import on_linux
-from sojourn.runs.store import engine_identity
+from sojourn.runs.store import Store, engine_identity
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,15 @@ def beginnings(jobs: Sequence[Job]) -> list[str]:
     with scenario.clean_errors():
         found = _sojourn.beginnings(scenario.for_engine(), scenario.file, [job.seed for job in jobs])
     return found or [""] * len(jobs)
+
+
+def raise_failed(failed: list[str], total: int, cache: Store | None = None) -> None:
+    """Raises `RunError` if runs failed. It contains the first failure and their number.
+
+    It also says where the finished runs are.
+    """
+    if not failed:
+        return
+    count = f"; {len(failed)} of {total} runs failed" if total > 1 else ""
+    others = " and the others are in the cache" if cache is not None and len(failed) < total else ""
+    raise RunError(f"{failed[0]}{count}{others}")

@@ -14,34 +14,27 @@ from typing import Any, TypeAlias
 from sojourn import _sojourn
 from sojourn.core.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.core.files import written_elsewhere
-from sojourn.core.record import Record, Series, pack_series
-from sojourn.core.scenario import Scenario, Source, load
+from sojourn.core.record import Record
+from sojourn.core.record_files import Series, pack_series
+from sojourn.core.scenario import Scenario
+from sojourn.core.scenario_files import Source, load
 from sojourn.linux.guest import Guests, run_captured
 from sojourn.linux.kernel import find_kernel
 from sojourn.runs.chunks import run_in_chunks
 from sojourn.runs.cluster import Cluster, Executor, cluster_of
 from sojourn.runs.hosts import on_linux
-from sojourn.runs.jobs import CHANGED, beginnings, changed_traces, keys_of
+from sojourn.runs.jobs import CHANGED, beginnings, changed_traces, keys_of, raise_failed
 from sojourn.runs.jobs import Job as Job
 from sojourn.runs.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
+from sojourn.runs.seeds import Seeds, checked_seed, first_seed, seeds_of
 from sojourn.runs.shards import Shard
 from sojourn.runs.store import Store
 from sojourn.runs.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
-Seeds: TypeAlias = int | Sequence[int]
 
 
-LAST_SEED = 2**63 - 1  # the largest integer of TOML
-MOST_SEEDS = 1_000_000
 MOST_THREADS = 10_000
-
-
-def checked_seed(seed: int) -> int:
-    """Returns the seed. Raises `UserError` unless it is a whole number from 0 to 2^63 - 1."""
-    if not isinstance(seed, Integral) or not 0 <= seed <= LAST_SEED:
-        raise UserError.expected("seed", f"a whole number, 0 to {LAST_SEED}", seed)
-    return seed
 
 
 def run(
@@ -55,26 +48,46 @@ def run(
 ) -> Record:
     """Runs a scenario once and returns its record. Releases the interpreter's lock meanwhile.
 
-    `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1; default: the scenario's.
+    A queue's law is an object with `step(sample)`. The engine calls it once per `interval`; it returns the drop
+    probability until the next step (see `Sample`). A controller is made for each connection. It has `on_ack(sample)`
+    and optionally `on_loss(event)` and `on_mark(event)`. Each returns a window in segments, a window and a pacing rate
+    in segments per second, or None to keep both (see `AckSample` and `CongestionEvent`). A call may take 10 s. A call
+    that sleeps longer is abandoned; one that stays in C code can't be.
 
-    `laws` maps names to factories, as in `laws={"mine": Mine}`. The scenario refers to the names: `aqm = "external",
-    law = "mine"` for a queue, and `cc = "external", controller = "mine"` for flows.
+    Parameters
+    ----------
+    scenario : str, path, mapping or Scenario
+        The scenario, in any form that `load` accepts.
+    seed : int, optional
+        Seed of the random numbers, 0 to 2^63 - 1 (default: the scenario's).
+    laws : mapping of str to callable, optional
+        Factories by name, as in `laws={"mine": Mine}`. The scenario refers to the names: `aqm = "external", law =
+        "mine"` for a queue, and `cc = "external", controller = "mine"` for flows.
+    pcap : str or path, optional
+        A pcapng file to write, for Wireshark. A capture does not change the record.
+    pcap_links : sequence of str, default ()
+        Links to capture (default: all links with a rate).
+    pcap_hosts : sequence of str, default ()
+        Hosts to capture: `"ftp/0:sender"`, `"ftp/*:receiver"`, or `"ftp/0"` for both hosts of a flow.
 
-    - A queue's factory returns an object with `step(sample)`. The engine calls it once per `interval`; it returns the
-      drop probability until the next step. See `Sample`.
-    - A controller's factory is called for each connection. Its object has `on_ack(sample)` and optionally
-      `on_loss(event)` and `on_mark(event)`. Each returns a window in segments, a window and a pacing rate in segments
-      per second, or None to keep both. See `AckSample` and `CongestionEvent`.
-    - A call may take 10 s. A call that sleeps longer is abandoned; one that stays in C code can't be.
+    Returns
+    -------
+    Record
+        The results of the run.
 
-    `pcap` is a pcapng file to write, for Wireshark. It contains the packets at the links of `pcap_links` and of the
-    hosts of `pcap_hosts`: `"ftp/0:sender"`, `"ftp/*:receiver"`, or `"ftp/0"` for both hosts of a flow. Default: all
-    links with a rate. A capture does not change the record.
+    Raises
+    ------
+    ScenarioError
+        The scenario is invalid, a link or host is unknown, or a law does not return a probability.
+    UserError
+        A law is unused, or a file can't be read.
+    DiskError
+        A file can't be written.
+    Exception
+        An exception of a law is passed on with a note of the law and the simulated time.
 
-    Raises `ScenarioError` for an invalid scenario, an unknown link or host, and a law that does not return a
-    probability; `UserError` for an unused law and an unreadable file; `DiskError` for a file that can't be written. An
-    exception of a law is passed on with a note of the law and the simulated time.
-
+    Examples
+    --------
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
     1.0
@@ -97,30 +110,6 @@ def run(
     return Record.from_json(text, series)
 
 
-def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
-    """The seeds as a list. A count becomes consecutive seeds that start at `first`.
-
-    Raises `UserError` for a count below 1, an empty sequence, a duplicate, and a seed out of range.
-    """
-    if isinstance(seeds, int):
-        if not 1 <= seeds <= MOST_SEEDS:
-            raise UserError.expected("seeds", f"a count of 1 to {MOST_SEEDS}, or a list of seeds", seeds)
-        if first + seeds - 1 > LAST_SEED:
-            raise UserError.expected("seeds", f"at most {LAST_SEED - first + 1} from the seed {first} on", seeds)
-        return list(range(first, first + seeds))
-    if not isinstance(seeds, Iterable):
-        raise UserError.expected("seeds", "a count of 1 or more, or a list of seeds", seeds)
-    chosen = [int(checked_seed(seed)) for seed in seeds]
-    if not chosen or len(set(chosen)) != len(chosen):
-        raise UserError.expected("seeds", "one or more different seeds", chosen)
-    return chosen
-
-
-def first_seed(scenario: Scenario) -> int:
-    """The seed of the scenario, or 1."""
-    return int(scenario.resolved().get("seed", 1))
-
-
 def run_many(
     scenarios: Source | Iterable[Source],
     seeds: Seeds = 1,
@@ -133,13 +122,45 @@ def run_many(
 ) -> list[list[Record]]:
     """Runs every scenario with every seed, in parallel.
 
-    `scenarios` is one scenario or several. `seeds` is the number of seeds, starting with each scenario's own, or a
-    list. Returns a list per scenario with one record per seed, in the order of the arguments. For `threads`, `cache`,
-    `progress`, `laws` and errors raised see `run_each`.
+    If runs fail, the others continue.
 
-    If runs fail, the others continue, then `RunError` is raised. With a list `failed`, a line per failed run is
-    appended to it instead, and their records are missing.
+    Parameters
+    ----------
+    scenarios : scenario or iterable of scenarios
+        One scenario or several, each in any form that `load` accepts.
+    seeds : int or sequence of int, default 1
+        The number of seeds, starting with each scenario's own, or a list.
+    threads : int, default 0
+        Number of simultaneous runs; 0 uses every core.
+    cache : Store, optional
+        Holds finished runs. A second call continues an interrupted one.
+    progress : callable, optional
+        Called as `progress(done, total)` after each run.
+    laws : mapping of str to callable, optional
+        Laws and controllers in Python by name, as for `run`. Runs that may call one are not cached.
+    failed : list of str, optional
+        Receives a line per failed run, whose record is then missing. Without it, a failed run is an error at the end.
 
+    Returns
+    -------
+    list of list of Record
+        A list per scenario with one record per seed, in the order of the arguments.
+
+    Raises
+    ------
+    ScenarioError
+        A scenario can't be run.
+    UserError
+        A seed, a number of threads or a law can't be used.
+    Interrupted
+        The user pressed Ctrl-C.
+    RunError
+        Runs failed, and there is no list `failed`.
+    DiskError
+        The cache can't be written.
+
+    Examples
+    --------
     >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
     [1, 2, 3]
     """
@@ -201,18 +222,6 @@ def run_all(
     return found, [failed[index] for index in sorted(failed)]
 
 
-def raise_failed(failed: list[str], total: int, cache: Store | None = None) -> None:
-    """Raises `RunError` if runs failed. It contains the first failure and their number.
-
-    It also says where the finished runs are.
-    """
-    if not failed:
-        return
-    count = f"; {len(failed)} of {total} runs failed" if total > 1 else ""
-    others = " and the others are in the cache" if cache is not None and len(failed) < total else ""
-    raise RunError(f"{failed[0]}{count}{others}")
-
-
 def run_each(
     jobs: Sequence[Job],
     on_record: Callable[[int, Record], None],
@@ -227,19 +236,13 @@ def run_each(
 ) -> None:
     """Runs the jobs that the cache lacks. Calls `on_record(index, record)` for every job.
 
-    The order of the calls is arbitrary. Every scenario is checked before the first run. `threads` is the number of
-    simultaneous runs; 0 uses every core. `progress(done, total)` is called after each run. A finished run is written to
-    the cache first, so an interruption, a kill or a full disk loses no finished run.
+    The order of the calls is arbitrary. Every scenario is checked before the first run. A finished run is written to
+    the cache first, so an interruption, a kill or a full disk loses no finished run. Other arguments are those of
+    `sweep`.
 
     Runs are executed in worker processes; a single run is executed in this process. If one runs out of memory or is
     killed, `on_failed(index, reason)` is called and the others continue. Without `on_failed`, the first failure ends
     all runs.
-
-    `executor` executes the runs on other machines. It is an object with `submit`, such as `client.get_executor()` of
-    Dask or submitit's `AutoExecutor`, or a `Cluster`. Its workers need this engine and no cache.
-
-    `shard` selects a part of the runs, such as "3/64". It requires a cache, which collects all parts. The same call
-    without `shard` then returns all runs, and executes those that are missing.
 
     `laws` are Python laws by name, as for `run`. Runs that may call a law are executed in threads of this process, so
     one that exhausts the memory ends them all. They are not cached, because a key does not cover the code of a law. An

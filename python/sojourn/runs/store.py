@@ -12,7 +12,8 @@ from sojourn import _sojourn
 from sojourn.core import bounded_files, files
 from sojourn.core.errors import RunError, UserError, note
 from sojourn.core.files import DiskError, remove_unfinished, write_atomic
-from sojourn.core.record import Record, Series, pack_series, unpack_series
+from sojourn.core.record import Record
+from sojourn.core.record_files import Series, pack_series, unpack_series
 from sojourn.runs import worker_program
 
 DEFAULT = Path("results") / "cache"
@@ -72,11 +73,18 @@ def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
 
 
 class Store:
-    """A folder `root` of finished runs (default: results/cache), one file `KEY.run` per run.
+    """A folder of finished runs, one file `KEY.run` per run.
 
     A damaged entry is never returned. It is renamed to `KEY.run.damaged`. `notes` collects a line per damaged or
     unreadable entry.
 
+    Parameters
+    ----------
+    root : str or path, default "results/cache"
+        The folder.
+
+    Examples
+    --------
     >>> len(sj.Store("results/none"))
     0
     """
@@ -92,7 +100,18 @@ class Store:
         return Path(f"{self.root}/{key[:2]}/{key}.run")
 
     def get(self, key: str) -> Record | None:
-        """The record of this `key` (see `key_of`); None if it is absent, damaged or unreadable."""
+        """The record of a run.
+
+        Parameters
+        ----------
+        key : str
+            The key of the run (see `keys_of`).
+
+        Returns
+        -------
+        Record or None
+            The record; None if it is absent, damaged or unreadable.
+        """
         path = self._file(key)
         try:
             return Record.from_json(
@@ -116,16 +135,44 @@ class Store:
         return "set aside as .damaged, "
 
     def put(self, key: str, record_json: str, series: Series) -> None:
-        """Writes a finished run to the cache: `record_json` and `series` under `key` (see `key_of`).
+        """Writes a finished run to the cache.
 
-        Raises `DiskError` if the write fails, and `UserError` if the entry would be behind a symbolic link.
+        Parameters
+        ----------
+        key : str
+            The key of the run (see `keys_of`).
+        record_json : str
+            The record as JSON.
+        series : mapping of str to mappings of str to arrays
+            The traces.
+
+        Raises
+        ------
+        DiskError
+            The write fails.
+        UserError
+            The entry would be behind a symbolic link.
         """
         self.put_packed(key, record_json, pack_series(series) if series else b"")
 
     def put_packed(self, key: str, record_json: str, arrays: bytes) -> None:
-        """As `put`, but with series that `pack_series` has already packed into `arrays`.
+        """Writes a finished run to the cache, with series that `pack_series` has already packed.
 
-        Writes `record_json` under `key`.
+        Parameters
+        ----------
+        key : str
+            The key of the run (see `keys_of`).
+        record_json : str
+            The record as JSON.
+        arrays : bytes
+            The packed series.
+
+        Raises
+        ------
+        DiskError
+            The write fails.
+        UserError
+            The entry would be behind a symbolic link.
         """
         if not self._tidy:
             remove_unfinished(self.root)
@@ -141,7 +188,13 @@ class Store:
         self.notes.clear()
 
     def check_writable(self) -> None:
-        """Raises `DiskError` if finished runs can't be written."""
+        """Checks that finished runs can be written.
+
+        Raises
+        ------
+        DiskError
+            The folder can't be written.
+        """
         there = self.root
         while not there.exists() and there != there.parent:
             there = there.parent

@@ -126,7 +126,7 @@ def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> Answer:
 
 def _packed(series: Any) -> bytes:
     """Series in the store's format, which requires the package."""
-    from sojourn.core.record import pack_series
+    from sojourn.core.record_files import pack_series
 
     return pack_series(series)
 

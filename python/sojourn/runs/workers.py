@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from sojourn import _sojourn
-from sojourn.core.record import Series
+from sojourn.core.record_files import Series
 from sojourn.runs import worker_program
 
 COMMAND = ["-P", worker_program.__file__]

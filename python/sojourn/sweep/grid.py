@@ -10,7 +10,8 @@ from typing import Any, overload
 from sojourn import _sojourn
 from sojourn.core.field_labels import value_label
 from sojourn.core.scenario import Scenario
-from sojourn.runs.runner import Job, Seeds, seeds_of
+from sojourn.runs.runner import Job
+from sojourn.runs.seeds import Seeds, seeds_of
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sojourn.core import toml
 from sojourn.core.errors import UserError
-from sojourn.core.scenario import read_text
+from sojourn.core.scenario_files import read_text
 
 Model = TypeVar("Model", bound="FileModel")
 Number = TypeVar("Number", float, float | str)
