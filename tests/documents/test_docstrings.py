@@ -127,7 +127,7 @@ NUMPY_STYLE = sorted({name.removesuffix(".__init__") for name in [*PUBLIC, *CALL
 
 
 def place(name: str) -> str:
-    """The name of something public in the module that defines it: `sojourn.compare` is a module too."""
+    """Where a public name is defined. `sojourn.compare` is also a module."""
     thing = PUBLIC.get(name) or CALLS[name][0]
     return name if thing.__module__ in ("builtins", "sojourn") else f"{thing.__module__}.{thing.__qualname__}"
 

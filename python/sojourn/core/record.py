@@ -234,7 +234,7 @@ class Record(Mapping[str, Any]):
         Parameters
         ----------
         path : str
-            A dotted path, such as "links.bottleneck.queue.mean". A `*` stands for every entry of a list.
+            A dotted path, such as "links.bottleneck.queue.mean". A `*` selects every entry of a list.
 
         Returns
         -------
