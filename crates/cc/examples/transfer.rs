@@ -66,21 +66,14 @@ fn windows(controller: &mut dyn CongestionController, rounds: u32) -> Vec<f64> {
             sent += 1;
             controller.on_ack(&Ack {
                 now,
-                acked: 1.0,
-                advanced: 1.0,
                 rtt: Some(rtt),
                 srtt: rtt,
                 rtt_min: BASE_RTT,
                 one_way_delay: Some((rtt.as_nanos() / 2) as i64),
                 in_flight: window,
-                cwnd_limited: true,
-                in_recovery: false,
-                after_timeout: false,
-                open: true,
-                abc_limit: 0.0,
                 snd_una: sent * 1000,
                 snd_max: (sent + window as u64) * 1000,
-                marked: 0.0,
+                ..Ack::ONE
             });
         }
         // At most one report for the losses of a window.

@@ -58,10 +58,9 @@ impl Ack {
     }
 }
 
-#[cfg(test)]
 impl Ack {
-    /// An ACK of one segment at time 0 within a full window. Tests modify it.
-    pub(crate) const ONE: Ack = Ack {
+    /// An ACK of one segment at time 0 within a full window, without measurements.
+    pub const ONE: Ack = Ack {
         now: Time::ZERO,
         acked: 1.0,
         advanced: 1.0,

@@ -14,9 +14,8 @@
 //! // Slow start: each ACK of one segment grows the window by one segment.
 //! let rtt = Duration::from_millis(50);
 //! let ack = |n: u64| Ack {
-//!     now: Time::ZERO + rtt, acked: 1.0, advanced: 1.0, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, one_way_delay: None,
-//!     in_flight: 10.0, cwnd_limited: true, in_recovery: false, after_timeout: false, open: true, abc_limit: 0.0,
-//!     snd_una: n * 1000, snd_max: (n + 10) * 1000, marked: 0.0,
+//!     now: Time::ZERO + rtt, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, in_flight: 10.0,
+//!     snd_una: n * 1000, snd_max: (n + 10) * 1000, ..Ack::ONE
 //! };
 //! (1..=10).for_each(|n| controller.on_ack(&ack(n)));
 //! assert_eq!(controller.cwnd(), 20.0);

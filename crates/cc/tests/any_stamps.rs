@@ -16,21 +16,14 @@ fn ack(at: u64, number: u64) -> Ack {
     let rtt = Duration::from_millis(100);
     Ack {
         now: Time::ZERO + Duration::from_millis(at),
-        acked: 1.0,
-        advanced: 1.0,
         rtt: Some(rtt),
         srtt: rtt,
         rtt_min: rtt,
         one_way_delay: Some(50_000_000),
         in_flight: 2.0,
-        cwnd_limited: true,
-        in_recovery: false,
-        after_timeout: false,
-        open: true,
-        abc_limit: 0.0,
         snd_una: number + 1,
         snd_max: number + 3,
-        marked: 0.0,
+        ..Ack::ONE
     }
 }
 

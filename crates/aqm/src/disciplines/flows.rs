@@ -177,6 +177,12 @@ impl<P: Packet> FlowQueues<P> {
             let queue = &mut self.queues[index as usize];
             let out_of_turn = queue.deficit <= 0;
             if !out_of_turn && let Some((since, packet)) = queue.waiting.pop_front() {
+                debug_assert!(
+                    (1..=i64::from(self.queuing.quantum.max(1))).contains(&queue.deficit),
+                    "a queue sends with a deficit of {} B and a quantum of {} B",
+                    queue.deficit,
+                    self.queuing.quantum
+                );
                 queue.bytes -= u64::from(packet.size());
                 self.packets -= 1;
                 return Some((index, since, packet));

@@ -47,7 +47,6 @@ impl IncreaseLimit {
 mod tests {
     use super::*;
     use sojourn_cc::{Ack, CcConfig, Start};
-    use sojourn_units::Duration;
 
     /// A Reno sender with a window of 10, and its limit if it has one.
     struct Sender(AnyController, Option<IncreaseLimit>);
@@ -77,24 +76,7 @@ mod tests {
     }
 
     fn ack(in_flight: f64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked: 1.0,
-            advanced: 1.0,
-            rtt: None,
-            srtt: Duration::ZERO,
-            rtt_min: Duration::ZERO,
-            one_way_delay: None,
-            in_flight,
-            cwnd_limited: true,
-            in_recovery: false,
-            after_timeout: false,
-            open: true,
-            abc_limit: 0.0,
-            snd_una: 0,
-            snd_max: 0,
-            marked: 0.0,
-        }
+        Ack { in_flight, ..Ack::ONE }
     }
 
     #[test]
