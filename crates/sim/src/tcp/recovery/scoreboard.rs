@@ -145,5 +145,25 @@ mod tests {
                 prop_assert_eq!(board.pipe(una..max, lost_below, high_rxt), pipe);
             }
         }
+
+        /// Lost bytes by their definition, byte by byte (rfc6675#4 IsLost).
+        /// Short ranges and a small MSS make both conditions decide.
+        #[test]
+        fn the_lost_bytes_are_what_looking_above_every_byte_gives(
+            blocks in prop::collection::vec((1u64..200, 1u64..12), 0..12), dup_thresh in 1u32..6, mss in 1u32..20,
+        ) {
+            let (mut board, mut sacked) = (Scoreboard::default(), std::collections::BTreeSet::new());
+            for (from, length) in blocks {
+                board.add(from, from + length);
+                sacked.extend(from..from + length);
+            }
+            let lost_below = board.lost_below(dup_thresh, mss);
+            for byte in (0..212).filter(|byte| !sacked.contains(byte)) {
+                let above: Vec<u64> = sacked.range(byte..).copied().collect();
+                let ranges = above.iter().filter(|&start| !sacked.contains(&(start - 1))).count();
+                let is_lost = ranges >= dup_thresh as usize || above.len() > ((dup_thresh - 1) * mss) as usize;
+                prop_assert_eq!(byte < lost_below, is_lost, "byte {}", byte);
+            }
+        }
     }
 }
