@@ -168,10 +168,11 @@ def test_queues_go_to_several_places_that_the_top_of_the_file_names(mine: Path) 
 
 
 def test_numbers_are_values_of_a_family_and_of_a_claim(mine: Path) -> None:
-    change(mine, "experiment.toml", '["20", "80"]', "[20, 80]")
-    change(mine, "claims.toml", '["20", "80"]', "[20, 80]")
     experiment, cases = check_folder(mine)
+    assert "over  = { rtt = [20, 80] }" in (mine / "experiment.toml").read_text(encoding="utf-8")
     assert (list(experiment.scenarios), cases) == (["rtt20", "rtt80"], 4)
+    change(mine, "experiment.toml", "[20, 80]", '["20", "80"]')
+    assert list(check_folder(mine)[0].scenarios) == ["rtt20", "rtt80"]
 
 
 def test_a_mistake_that_only_the_runs_show_does_not_lose_the_report(

@@ -129,8 +129,16 @@ def test_queues_that_do_not_differ_are_the_best_together(ran: tuple[Path, Outcom
 def test_the_axis_names_the_value_in_which_scenarios_differ_and_shows_whole_marks(ran: tuple[Path, Outcome]) -> None:
     [drawn] = draw_figures(ran[1])
     waits, utilization = drawn.figure.axes
-    assert waits.get_xlabel() == "rtt"
+    assert waits.get_xlabel() == "round-trip time"  # `axis` of the family
     assert utilization.get_ylim()[1] >= 1.04 * utilization.dataLim.ymax
+
+
+def test_without_a_label_of_its_family_an_axis_names_the_value_that_varies(tmp_path: Path) -> None:
+    new_experiment(tmp_path / "mine")
+    file = tmp_path / "mine" / "experiment.toml"
+    file.write_text(file.read_text().replace('axis  = "round-trip time"\n', ""))
+    [drawn] = draw_figures(reproduce(find_experiment(str(tmp_path / "mine")), seeds=1, options=RunOptions(quick=True)))
+    assert [axes.get_xlabel() for axes in drawn.figure.axes] == ["rtt", "rtt"]
 
 
 def test_latex_has_the_labels_and_numbers_of_the_page(ran: tuple[Path, Outcome], tmp_path: Path) -> None:

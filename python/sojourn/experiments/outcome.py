@@ -243,9 +243,10 @@ class Outcome:
         if not undecided or seeds < 2:
             return ""
         reach = number(float(f"{interval_reach(seeds):.2g}"))
+        how = "--seeds, or a run without --quick" if self.quick else "--seeds"
         return (
             f"{counted(undecided, 'claim')} undecided: with {seeds} seeds, a 95 % interval is the mean ± {reach} "
-            "standard deviations. More seeds narrow it: --seeds, or a run without --quick."
+            f"standard deviations. More seeds narrow it: {how}."
         )
 
     def _less(self, said: list[str]) -> str:

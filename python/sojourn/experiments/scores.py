@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from sojourn.experiments.model import Case, Grid
@@ -84,6 +85,6 @@ def _holds(outcome: Outcome, score: Score, own: Case, reference: Case) -> bool:
     Targets are for means divided by those of the reference.
     """
     return all(
-        outcome.mean(own, measure) / outcome.mean(reference, measure) in parse_target(target)
+        float(np.mean(outcome.shown(own, measure)) / np.mean(outcome.shown(reference, measure))) in parse_target(target)
         for measure, target in score.holds.items()
     )

@@ -29,8 +29,12 @@ def scenario_ticks(axes: Any, outcome: Outcome, scenarios: Sequence[str]) -> Non
 
 
 def _axis_of(outcome: Outcome, scenarios: Sequence[str]) -> str:
-    """What scenarios differ in: the one value of their family that varies, else `scenario`."""
-    values = [outcome.experiment.scenarios[name].values for name in scenarios]
+    """The label of an axis: the family's, else the value that varies, else `scenario`."""
+    experiment = outcome.experiment
+    for name, family in experiment.file.families.items():
+        if family.axis and set(scenarios) <= set(experiment.families[name]):
+            return family.axis
+    values = [experiment.scenarios[name].values for name in scenarios]
     names = {name for each in values for name in each if len({other.get(name) for other in values}) > 1}
     return names.pop() if len(names) == 1 else "scenario"
 

@@ -215,6 +215,8 @@ class Family(FileModel):
     """Their labels (default: their names)."""
     title: str = ""
     """Their titles (default: their labels)."""
+    axis: str = ""
+    """Label of an axis with these scenarios (default: the value in which they differ)."""
     file: FileName
     """The scenario file, relative to the folder."""
     over: dict[str, list[Value]] = {}
