@@ -99,9 +99,14 @@ def is_better(outcome: Outcome, measure: Measure, one: Case, other: Case) -> boo
 
 
 def best_of(outcome: Outcome, measure: Measure, cases: Sequence[Case]) -> set[Case]:
-    """The cases to which no other is significantly better; none if that is all of them."""
+    """The cases that are significantly better than every other; ties are the best together.
+
+    Empty if they are all cases, or if one of the others may be as good.
+    """
     best = {one for one in cases if not any(is_better(outcome, measure, other, one) for other in cases)}
-    return best if len(best) < len(cases) else set()
+    others = [case for case in cases if case not in best]
+    clear = all(is_better(outcome, measure, one, other) for one in best for other in others)
+    return best if others and clear else set()
 
 
 def pair_table(outcome: Outcome, grid: Grid) -> PairTable | None:

@@ -223,7 +223,7 @@ def table_legend(outcome: Outcome, grid: Grid, table: CaseTable) -> list[str]:
     """The meaning of bold and gray values of a table, and its quantiles of histograms."""
     experiment, said = outcome.experiment, []
     if table.has_best:
-        said.append("Bold: no other is significantly better, and another one is significantly worse.")
+        said.append("Bold: significantly better than every value that is not bold, with the same scenario and setting.")
     if table.has_alike:
         reference = experiment.queues[experiment.file.reference_queue].label
         said.append(f"Gray: the 95 % interval of the differences from {reference}, seed by seed, contains 0.")
